@@ -18,8 +18,8 @@ SOUTHS, NORTHS = "5e" * 32, "a0" * 32
 
 
 def recomputed(opened: dict[str, Any]) -> tuple[str, str]:
-    """Commitment and seed (in hexadecimal digits) of what was opened: the check that
-    docs/security.md gives to outsiders.
+    """Return commitment and seed (in hex) of what was opened, by the check that docs/security.md
+    describes.
     """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
     given = opened["contributions"]
@@ -28,19 +28,21 @@ def recomputed(opened: dict[str, Any]) -> tuple[str, str]:
 
 
 def dealt(seed: str) -> list[str]:
-    """The 78 cards of BINMAT in the order in which a seed (in hexadecimal digits) shuffles them."""
+    """Return the 78 cards of BINMAT in the order in which a seed (in hexadecimal digits) shuffles
+    them.
+    """
     cards = list(DECK)
     random.Random(f"{int(seed, 16)}/0").shuffle(cards)
     return cards
 
 
 def next_commitment(place: Place) -> str:
-    """What binds the table to the chance of the next game; empty while one is on."""
+    """Return the commitment to the chance of the next game. Empty while a game is on."""
     return str(place.browser().get("/api/view").get_json()["next_commitment"])
 
 
 def place_pieces(place: Place, most: int = 1) -> None:
-    """Both sides of Kahmate place their pieces; what is drawn lies on the board afterwards."""
+    """Place the pieces of both sides of Kahmate, and put what is drawn on the board."""
     for _ in range(most):
         moment = place.table.view().moment
         session = session_of(place.table)

@@ -32,7 +32,7 @@ class Film:
         path.write_bytes(self._head + self._frames())
 
     def flags(self) -> tuple[str, ...]:
-        """What a browser is started with so that this film is its camera."""
+        """Return the flags by which a browser takes this film for its camera."""
         return (
             "--use-fake-ui-for-media-stream",
             "--use-fake-device-for-media-stream",

@@ -33,7 +33,7 @@ SHORT: Mapping[str, dict[str, Any]] = {
 def random_game(
     name: str, seed: int, max_turns: int, players: dict[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
-    """A game of random actions; where it is not over after `most` turns, South resigns."""
+    """Make a game of random actions. If it is not over after `max_turns` turns, South resigns."""
     game, options, rng = GAMES[name], SHORT[name], Random(seed)
     state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
@@ -61,8 +61,8 @@ def random_game(
 def play(
     table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign"
 ) -> None:
-    """A game at the table, some turns of random actions; then South resigns, the host ends it, or
-    it stays on.
+    """Play some turns of random actions at the table. Then South resigns, the host ends it, or it
+    stays on.
     """
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, SHORT[name], seed)

@@ -37,7 +37,7 @@ def at(
     ran: str = "",
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND),
 ) -> State:
-    """A position: pieces such as `B@b4 R@c4` (the others are parked on their own line), the ball's
+    """Make a position: pieces such as `B@b4 R@c4` (others are parked on their own line), the ball's
     square.
 
     `down` names squares of turned-over pieces with the rounds of their owner that they still lie:
@@ -61,7 +61,7 @@ def at(
 
 
 def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
-    """The squares of R R B T F S."""
+    """Return the squares of a team in the order R R B T F S."""
     named: dict[str, list[str]] = {}
     for entry in text.split():
         letter, _, square = entry.partition("@")
@@ -74,9 +74,7 @@ def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
 
 
 def do(state: State, *texts: str) -> Step[State]:
-    """Actions of whoever is on turn, one after the other; two cards at once as `3/1`, South's
-    first.
-    """
+    """Carry out actions of whoever is on turn. Two cards at once are `3/1`, South's first."""
     step: Step[State] = Step(state, ())
     for text in texts:
         if "/" in text:
@@ -91,19 +89,19 @@ def do(state: State, *texts: str) -> Step[State]:
 
 
 def event_texts(step: Step[State]) -> list[str]:
-    """The sentences of a step."""
+    """Return the sentences of a step."""
     return [event.text for event in step.events]
 
 
 def faces_on(state: State, square: str) -> tuple[str, ...]:
-    """What lies on a square, bottom to top."""
+    """Return what lies on a square, from bottom to top."""
     layout = GAME.expected(state)
     assert layout is not None
     return layout.get(Square.parse(square), ())
 
 
 def set_up_state(**options: object) -> State:
-    """A fixed set-up: blue begins, the ball lies on d6."""
+    """Return a fixed set-up: blue begins, the ball lies on d6."""
     state = GAME.setup(GAME.options({"ball_card": 3, "starter": "south", **options}), Random(0))
     south, north = (
         GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"),
@@ -113,12 +111,12 @@ def set_up_state(**options: object) -> State:
 
 
 def with_hands(state: State, south: tuple[int, ...], north: tuple[int, ...]) -> State:
-    """The same with other cards."""
+    """Return the state with other cards."""
     return replace(state, cards=(south, north))
 
 
 def refusal(state: State, text: str) -> Reason:
-    """Why the seat on turn may not do this."""
+    """Return why the seat on turn may not do this."""
     (seat,) = GAME.to_act(state)
     with pytest.raises(Illegal) as refused:
         GAME.check(state, seat, GAME.parse(text))
@@ -136,13 +134,13 @@ def is_legal(state: State, text: str) -> bool:
 
 
 def ball(state: State) -> tuple[str, Seat | None]:
-    """Where the ball is, and whose carrier has it."""
+    """Return where the ball is, and whose carrier has it."""
     plain = GAME.dump(state)["ball"]
     return plain["square"], plain["seat"]
 
 
 def down(state: State) -> dict[str, int]:
-    """The turned-over pieces by square, and how many rounds of their owner they still lie."""
+    """Return the turned-over pieces by square, with the rounds of their owner that they still lie."""
     return {
         piece["square"]: piece["rounds_down"]
         for piece in GAME.dump(state)["pieces"]
@@ -151,7 +149,7 @@ def down(state: State) -> dict[str, int]:
 
 
 def stage_titles(step: Step[State]) -> list[str]:
-    """The titles of the stages."""
+    """Return the titles of the stages."""
     return [stage.title for stage in step.stages]
 
 
@@ -191,7 +189,7 @@ class SlowRules:
         return piece is not None and piece["seat"] != self.seat and not piece["rounds_down"]
 
     def walks(self, start: tuple[int, int], steps: int) -> Iterator[list[tuple[int, int]]]:
-        """Every walk of exactly that many steps on the board, whatever stands there."""
+        """Yield every walk of exactly that many steps on the board, whatever stands there."""
         if steps == 0:
             yield [start]
             return
@@ -223,8 +221,8 @@ class SlowRules:
                         yield _text(walk) + "-goal"
 
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
-        """Where runner and ball are after a run, and who is turned over; `wins`: who wins each
-        face-off.
+        """Return where runner and ball are after a run, and who is turned over. `wins`: who wins
+        each face-off.
         """
         walk = [_pair(name) for name in text.removesuffix("-goal").split("-")]
         start = walk[0]

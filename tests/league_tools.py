@@ -13,7 +13,7 @@ GAME = "outbuffered"
 
 
 def tournament_of(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
-    """A tournament with so many entries, whose first one is the strongest."""
+    """Make a tournament with so many entries, the strongest first."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
@@ -24,7 +24,7 @@ def tournament_of(system: System = System.SWISS, people: int = 8, **more: int) -
 
 
 def open_places(tournament: Tournament) -> list[BoardPlace]:
-    """All boards of the last round that are open."""
+    """Return all open boards of the last round."""
     last = len(tournament.rounds) - 1
     return [
         BoardPlace(last, match_at, place)
@@ -50,21 +50,21 @@ def play_round(
 
 
 def south_surplus(tournament: Tournament, entrant: int) -> int:
-    """How often an entrant was South more than North, on first boards that were played."""
+    """Return how much more often an entrant was South than North, on first boards that were played."""
     people = tournament.entrant(entrant).people
     first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
     return sum(1 if board.south in people else -1 for board in first if board.is_played)
 
 
 def count_byes(tournament: Tournament, entrant: int) -> int:
-    """How often an entrant had a whole bye."""
+    """Count an entrant's whole byes."""
     return sum(
         match.north is None and match.bye_halves == 2 for match in tournament.matches(entrant)
     )
 
 
 def assert_sound(tournament: Tournament) -> None:
-    """Nobody is paired twice in a round, nobody meets anybody twice, nobody has two byes."""
+    """Require that nobody plays twice in a round, meets anybody twice, or has two byes."""
     for each in tournament.rounds:
         paired = [entrant for match in each.matches for entrant in _both(match)]
         assert len(set(paired)) == len(paired)

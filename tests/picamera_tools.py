@@ -28,7 +28,7 @@ WIDE_PX = (2304, 1296)
 
 
 def stride_of(width: int) -> int:
-    """Bytes from one row to the next: always more than the picture has."""
+    """Return the bytes from one row to the next, which are always more than the picture has."""
     return (width + 1 + STRIDE - 1) // STRIDE * STRIDE
 
 
@@ -133,7 +133,7 @@ class FakePicamera2:
 
     @classmethod
     def global_camera_info(cls) -> list[dict[str, Any]]:
-        """Sorted as Picamera2 does; `Num` is the place in libcamera's own list."""
+        """List the cameras sorted as Picamera2 does. `Num` is the index in libcamera's own list."""
         listed = [{**each, "Num": number} for number, each in enumerate(cls.host.info)]
         return sorted(listed, key=lambda each: ("/usb" not in each["Id"], each["Id"]), reverse=True)
 
@@ -165,7 +165,7 @@ class FakePicamera2:
         self.calls.append("start")
 
     def end_loop(self) -> None:
-        """Its event loop dies, and nobody tells it."""
+        """End its event loop without telling anybody."""
         self.loop_is_dead = True
 
     def cancel_all_and_flush(self) -> None:
@@ -173,7 +173,7 @@ class FakePicamera2:
         self.pending = 0
 
     def stop(self) -> None:
-        """Asks the event loop, if there is one, and waits for its answer."""
+        """Ask the event loop, if there is one, to stop, and wait for its answer."""
         if self.started and self.loop_runs:
             assert not self.pending, "stop waits for ever behind a request that is not answered"
             if self.loop_is_dead:
@@ -183,7 +183,7 @@ class FakePicamera2:
         self.started = False
 
     def close(self) -> None:
-        """Ends the event loop, stops and gives back the camera, and its pipe."""
+        """End the event loop, stop and release the camera, and close its pipe."""
         self.loop_runs = False
         if not self.is_open:
             return

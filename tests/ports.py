@@ -7,8 +7,7 @@ import socket
 
 
 def free_port() -> int:
-    """A port that nobody uses, below those that the system gives to outgoing connections
-    (`ip_local_port_range`).
+    """Return a port that nobody uses, below those of outgoing connections (`ip_local_port_range`).
 
     One of those may be taken again before anybody listens there: by any other test's connection,
     and even by the one that tries whether somebody listens already, which then speaks to itself.

@@ -32,10 +32,11 @@ def nginx(
     at: str = "/",
     onto: str = "",
 ) -> Iterator[int]:
-    """Answers its port once `answers` says that it is there; `more`: other headers; `tls`: of its
-    certificate.
+    """Run nginx on a port until the end of the block, and yield the port once `answers` is true of
+    it.
 
-    Only what lies under `at` is handed on; with `onto` that stands in its place.
+    It forwards only what lies under the path `at`, and puts `onto` in its place. `more` replaces the
+    forwarded headers, and `tls` is the directives of a certificate.
     """
     port = free_port()
     config = folder / "nginx.conf"

@@ -61,8 +61,8 @@ def at(
     turn: int = 7,
     **options: object,
 ) -> State:
-    """A state in play: squares of upper and lower scouts, of those with intel, and of rocks by
-    their faces.
+    """Make a state in play from the squares of upper and lower scouts, of intel, and of rocks by
+    face.
     """
     read = GAME.options(options)
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
@@ -96,8 +96,8 @@ def tops(state: State) -> dict[Square, str]:
 
 
 def by_hand(state: State, changes: Mapping[str, str | None]) -> dict[Square, str]:
-    """What is seen after hands have changed the top of some squares; None: nothing lies there any
-    more.
+    """Return what is seen after hands have changed the top of some squares. None: the square is
+    empty.
     """
     seen = tops(state)
     for name, face in changes.items():

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def walks(games: tuple[str, ...]) -> Iterator[tuple[Walk, Stop]]:
-    """Every stop of every walk."""
+    """Yield every stop of every tour."""
     with open_tour() as tour:
         yield from ((tour, stop) for stop in tour.stops(games))
     with open_hub_tour() as hub:
@@ -53,7 +53,7 @@ def walks(games: tuple[str, ...]) -> Iterator[tuple[Walk, Stop]]:
 
 
 def shoot(window: WebDriver, walk: Walk, stop: Stop, wanted: argparse.Namespace) -> int:
-    """All wanted pictures of one page; answers how many."""
+    """Take all wanted pictures of one page. Return how many."""
     looks = list(product(wanted.sizes, wanted.themes, wanted.languages))
     for size, theme, language in looks:
         set_size_and_theme(window, SIZES[size], theme)

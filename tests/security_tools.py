@@ -26,7 +26,7 @@ STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
 @contextmanager
 def open_guarded_table(folder: Path, **web: Any) -> Iterator[Place]:
-    """A table in a café: pages with these settings of the network, and keys that are kept."""
+    """Open a table in a café: pages with these settings of the network, and stored keys."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
 
@@ -43,21 +43,21 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[Place]:
 
 
 def stranger(place: Place) -> FlaskClient:
-    """A browser elsewhere on the network."""
+    """Return a browser elsewhere on the network."""
     browser = place.browser()
     browser.environ_base = {**browser.environ_base, **STRANGER_ENVIRON}
     return browser
 
 
 def host_of(place: Place) -> FlaskClient:
-    """The host's browser, elsewhere on the network."""
+    """Return the host's browser, elsewhere on the network."""
     browser = stranger(place)
     assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
     return browser
 
 
 def code_of(place: Place) -> str:
-    """What the machine's own screen shows."""
+    """Return the code that the machine's own screen shows."""
     code = dashed_code(place.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
     assert code in page_text(place.browser(), "/")

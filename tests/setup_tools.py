@@ -66,7 +66,7 @@ class SetUpService:
         self.table.step()
 
     def finger(self, button: str) -> None:
-        """A key of the mock panel, pressed and let go."""
+        """Press and release a key of the mock panel."""
         for strike in (self.hands.press, self.hands.release):
             strike(button)
             self.panel.step()
@@ -83,7 +83,7 @@ class SetUpService:
 def open_service(
     folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
 ) -> Iterator[SetUpService]:
-    """A service in a folder; the next one in the same folder is the restart."""
+    """Open a service in a folder. To restart it, open another one in the same folder."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
         path.write_text(text)

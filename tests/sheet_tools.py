@@ -35,13 +35,13 @@ needs_poppler = pytest.mark.skipif(
 def pictures(
     kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
-    """A kit as pictures of its pages."""
+    """Return the pages of a kit, and their pictures."""
     pdf, sheets = kit_pdf(kit, KitStyle(paper), extras)
     return sheets, rasterise(pdf, dpi)
 
 
 def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
-    """The pages of a PDF as grey pictures."""
+    """Return the pages of a PDF as grey pictures."""
     with TemporaryDirectory() as folder:
         command = [
             "pdftoppm",
@@ -64,7 +64,7 @@ def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Ima
 
 
 def texts(pdf: bytes) -> list[str]:
-    """What stands on each page, with single spaces."""
+    """Return the text of each page, with single spaces."""
     command = ["pdftotext", "-layout", "-", "-"]
     run = subprocess.run(command, input=pdf, capture_output=True, check=True)
     return [" ".join(page.split()) for page in run.stdout.decode().split("\f")[:-1]]
@@ -80,9 +80,7 @@ def _detector() -> cv2.aruco.ArucoDetector:
 
 
 def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
-    """Every marker of any kind on a page: id and (4, 2) corners in mm from the page's upper left, y
-    down.
-    """
+    """Yield all markers on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
     corners, ids, _ = _detector().detectMarkers(page)
     for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
         middles_px = four.reshape(4, 2).astype(
@@ -105,7 +103,7 @@ def assert_white_around(page: Image, corners: Points, module_mm: float) -> None:
 def board_pages(
     kit: Kit, paper: Paper, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> tuple[Tiling, list[Image]]:
-    """The pages with the board, and how it was spread over them."""
+    """Return the pages with the board, and how it was spread over them."""
     width, height = PAPER_SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     return tiling, [
@@ -114,7 +112,9 @@ def board_pages(
 
 
 def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float) -> None:
-    """Between any two corner markers, in both directions of the page (y turned up)."""
+    """Check the distance between any two corner markers in both directions of the page (y turned
+    up).
+    """
     for one, other in combinations(board.corners, 2):
         wanted = np.subtract(board.corner_centres_mm[other], board.corner_centres_mm[one])
         got = (found[other] - found[one]) * (1, -1)
@@ -122,15 +122,15 @@ def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float
 
 
 def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
-    """Left, top, right, bottom of the board on a page in px, without the ruler's band."""
+    """Return left, top, right, bottom of the board on a page in px, without the ruler's band."""
     board = page[: int(page.shape[0] - (MARGIN_MM + FOOT_MM - 1) * dpi / 25.4)] < 250
     rows, columns = np.flatnonzero(board.any(axis=1)), np.flatnonzero(board.any(axis=0))
     return int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
 
 
 def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
-    """Where the second page lies on the first (mm, y down) when the art on both edges is laid on
-    itself.
+    """Return where the second page lies on the first (mm, y down) when the art of both edges
+    matches.
     """
     left, top, right, bottom = _inked(second, dpi)
     inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
@@ -164,8 +164,8 @@ def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
 def corners_when_joined(
     tiling: Tiling, pages: list[Image], dpi: int = DPI
 ) -> list[tuple[int, Points]]:
-    """All markers of a board's pages, (4, 2) in mm on the first page, y down, when the pages lie on
-    each other.
+    """Return a board's markers, (4, 2) in mm on the first page, y down, when its pages overlap as
+    they should.
     """
     by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
     lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}

@@ -35,32 +35,30 @@ _ELSEWHERE = re.compile(r"[a-z]+:")
 
 @cache
 def text_of(page: str) -> str:
-    """A page as it is."""
+    """Return a page as it is."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
 def prose_of(page: str) -> str:
-    """A page without its fenced blocks."""
+    """Return a page without its fenced blocks."""
     return _FENCE.sub("", text_of(page))
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of a language."""
+    """Return the fenced blocks of a language."""
     return [body for name, body in _FENCE.findall(text_of(page)) if name == language]
 
 
 def code_of(page: str) -> list[str]:
-    """All that is code on a page: every line of the fenced blocks, every piece between
-    backticks.
-    """
+    """Return all code on a page: lines of fenced blocks, and pieces between backticks."""
     fenced = [line for _, body in _FENCE.findall(text_of(page)) for line in body.splitlines()]
     return [*fenced, *(" ".join(piece.split()) for piece in _INLINE.findall(prose_of(page)))]
 
 
 @cache
 def anchors(page: str) -> frozenset[str]:
-    """What links may name after the `#`: the headings, as GitHub writes them; the second of two
-    alike ends in `-1`.
+    """Return what links may name after `#`: headings as GitHub writes them, the second of two with
+    `-1`.
     """
     found: list[str] = []
     for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
@@ -71,19 +69,19 @@ def anchors(page: str) -> frozenset[str]:
 
 
 def links(page: str) -> list[str]:
-    """Where a page leads within the project."""
+    """Return where a page leads within the project."""
     found = [link or source for link, source in _LINK.findall(_INLINE.sub("", prose_of(page)))]
     return [unquote(link) for link in found if not _ELSEWHERE.match(link)]
 
 
 @cache
 def commands() -> dict[str, argparse.ArgumentParser]:
-    """Every command of the program and what reads its options."""
+    """Return every command of the program and what reads its options."""
     return _parts(make_parser())
 
 
 def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands of a command."""
+    """Return the commands of a command."""
     found = [
         each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)
     ]
@@ -91,7 +89,7 @@ def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParse
 
 
 def command_of(name: str, rest: str) -> argparse.ArgumentParser:
-    """What reads the options of `companion NAME REST`, where the rest may begin with commands of
+    """Return what reads the options of `companion NAME REST`. The rest may begin with commands of
     its own.
     """
     command = commands()[name]
@@ -103,7 +101,7 @@ def command_of(name: str, rest: str) -> argparse.ArgumentParser:
 
 
 def targets() -> set[str]:
-    """What `make` can be asked for."""
+    """Return what `make` can be asked for."""
     rules = re.findall(
         r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
     )

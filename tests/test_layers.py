@@ -55,7 +55,7 @@ GAME_PACKAGES = {
 
 
 def files() -> dict[str, Path]:
-    """Every module of the project and its file."""
+    """Return every module of the project and its file."""
     found = {}
     for package in ("companion", "hardware", "vision", "web"):
         for path in sorted((ROOT / package).rglob("*.py")):
@@ -68,15 +68,15 @@ FILES = files()
 
 
 def package_of(module: str) -> str:
-    """The package of a module, as `MAY_IMPORT` names it."""
+    """Return the package of a module, as `MAY_IMPORT` names it."""
     parts = module.split(".")
     return parts[0] if parts[0] != "companion" else ".".join(parts[:2])
 
 
 @cache
 def imports_of(path: Path) -> set[str]:
-    """The project's modules that a file imports, those under TYPE_CHECKING and inside functions
-    included.
+    """Return the project's modules that a file imports, also under TYPE_CHECKING and inside
+    functions.
     """
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

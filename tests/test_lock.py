@@ -35,7 +35,7 @@ HOLD = "make lock"
 
 
 def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
-    """Every entry of a list with its hashes."""
+    """Return every entry of a list with its hashes."""
     text = (ROOT / name).read_text().replace("\\\n", " ")
     lines = [
         line
@@ -49,14 +49,14 @@ def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
 
 
 def wanted() -> list[str]:
-    """What an installation needs: the program, and what it needs for MQTT and at a hub."""
+    """Return what an installation needs: the program, and what it needs for MQTT and at a hub."""
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
     return [*project["dependencies"], *extras["mqtt"], *extras["table"]]
 
 
 def versions(name: str, here: dict[str, str] | None = None) -> dict[str, str]:
-    """The version of each package in a list, where wanted on such a machine."""
+    """Return the version of each package in a list, where wanted on such a machine."""
     found: dict[str, str] = {}
     for entry, _ in locked(name):
         if here is None or entry.marker is None or entry.marker.evaluate(here):

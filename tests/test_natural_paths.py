@@ -130,7 +130,7 @@ def companion(trace: Trace, tmp_path: Path) -> Iterator[Companion]:
 
 
 def begin(companion: Companion, game: str, **options: Any) -> None:
-    """A game whose first decision is due."""
+    """Begin a game up to its first decision."""
     companion.table.new_game(game, options)
     until("the first decision", lambda: companion.table.view().phase is Phase.ORDERS)
 

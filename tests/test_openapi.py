@@ -49,7 +49,7 @@ def document(app: Flask) -> dict[str, Any]:
 
 
 def path_of(rule: Rule) -> str:
-    """A route as OpenAPI writes it, such as `/seat/{seat}`."""
+    """Return a route as OpenAPI writes it, such as `/seat/{seat}`."""
     return re.sub(r"<(?:[^:<>]+:)?([^<>:]+)>", r"{\1}", rule.rule)
 
 
@@ -126,7 +126,7 @@ def test_doors_of_the_host_are_closed_and_told(app: Flask, document: dict[str, A
 
 
 def routes_of(app: Flask) -> list[Route]:
-    """What the rooms of an application declare."""
+    """Return what the route modules of an application declare."""
     return list(app.extensions["routes"])
 
 
@@ -165,7 +165,7 @@ class Watched:
         return answer
 
     def look(self) -> None:
-        """What everybody, both seats and the workbench can ask for now."""
+        """Ask for what everybody, both seats and the workbench can see now."""
         client = self.tour.client
         for path in ("/api/view", "/clock", "/workbench/state"):
             client.get(path)
@@ -176,7 +176,7 @@ class Watched:
 
 
 def validator_of(document: dict[str, Any], kind: type) -> Any:
-    """A validator of one answer's schema, for which a field that is not described is a fault."""
+    """Return a validator of an answer's schema that refuses fields without a description."""
     schemas = json.loads(json.dumps(document["components"]["schemas"]))
     for schema in schemas.values():
         if "properties" in schema or kind is Nothing:

@@ -35,7 +35,7 @@ FUNCTIONS = {"compile", "fullmatch", "match", "search", "findall", "finditer", "
 
 
 def patterns() -> Iterator[tuple[str, str | bytes]]:
-    """Every pattern that is written as a constant, with the file where it stands."""
+    """Yield every pattern that is written as a constant, with its file."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             name = str(path.relative_to(ROOT))
@@ -54,7 +54,7 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
 
 
 def compiled() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Every pattern, those too that are put together from pieces."""
+    """Yield every pattern, also those that are put together from pieces."""
     import web.security.host_names as names  # noqa: PLC0415 - of this test alone
 
     for name, pattern in patterns():
@@ -63,7 +63,7 @@ def compiled() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
 
 
 def worst(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
-    """Long texts of the pattern's own letters, which nearly match it."""
+    """Yield long texts of the pattern's own letters, which nearly match it."""
     source = (
         pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     )
@@ -78,7 +78,7 @@ def worst(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
 
 
 def is_slow(pattern: re.Pattern[str] | re.Pattern[bytes]) -> bool:
-    """Does the pattern compute for more than `LIMIT_S` over one of its worst texts?"""
+    """Return whether the pattern computes for more than `LIMIT_S` over one of its worst texts."""
 
     def late(*_: object) -> None:
         raise TimeoutError

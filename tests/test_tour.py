@@ -38,7 +38,7 @@ NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
 
 
 def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
-    """The routes that are the path of no stop and answer the host's browser with a whole page."""
+    """Return the routes that no stop visits and that give the host's browser a whole page."""
     addresses = app.url_map.bind("127.0.0.1")
     visited = {
         addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
@@ -82,8 +82,8 @@ SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>"
 
 
 def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar, seen: list[Stop]) -> Iterator[str]:
-    """The addresses outside the path in the pages that lie under it, code inside of them, and keys
-    that never rest, with the name of their stop, which is noted.
+    """Yield addresses without the site's path, code inside pages, and keys that never rest, with
+    their stop.
     """
     browser = app.test_client(use_cookies=False)
     for stop in stops:

@@ -26,7 +26,7 @@ STREAM_PATHS = (
 
 
 def first_message(url: str, path: str, cookies: str) -> bytes:
-    """What a stream sends at once: its whole fragment."""
+    """Return what a stream sends at once: its whole fragment."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Cookie": cookies})
     answer = connection.getresponse()
@@ -55,7 +55,7 @@ class Viewer:
             self.north.post("/api/seat/north/take", name="Jonas")
 
     def everything(self) -> list[tuple[str, bytes]]:
-        """All pages, all JSON, all streams, all refusals."""
+        """Return all pages, all JSON, all streams and all refusals."""
         seen = []
         for client, paths in (
             (self.public, PUBLIC_PATHS),

@@ -20,16 +20,14 @@ Windows = tuple[WebDriver, WebDriver, WebDriver]
 
 @contextmanager
 def service_on_still_clock(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
-    """The service in this process and its address, on a clock that stands; nothing runs by
-    itself.
-    """
+    """Run the service in this process on a clock that stands. Yield it and its address."""
     pages = WebSettings(**{"host": "127.0.0.1", "port": 0, **web})
     with simulated(folder, camera=CameraSettings(source="none"), web=pages) as companion:
         yield companion, f"http://127.0.0.1:{companion.server.port}"
 
 
 def take_seat(window: WebDriver, url: str) -> None:
-    """The window's browser takes South's seat and opens its page."""
+    """Take South's seat with the window's browser, and open its page."""
     client = Client(url)
     client.post("/api/seat/south/take", name="Mara")
     cdp(window, "Network.clearBrowserCookies")
@@ -52,9 +50,7 @@ def hand_in(window: WebDriver, letters: str) -> None:
 
 
 def begin(service: Service, windows: Windows, way: str, **options: Any) -> Client:
-    """Both sit down, the host starts the game, everybody has a page open; the clock still
-    stands.
-    """
+    """Seat both, start the game as host, and open everybody's page. The clock still stands."""
     south, north, wall = windows
     client = Client(service.url)
     sit_down(south, service, "south", "Mara")
@@ -75,8 +71,8 @@ def wait_for_turns_left(client: Client, turns: int) -> None:
 
 
 def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
-    """The page has the turn, and the keys take presses again: right after a turn a bouncing finger
-    is not heard.
+    """Wait until the page has the turn and its keys take presses again, which they do not just
+    after a turn.
     """
     script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
     until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))

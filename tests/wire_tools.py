@@ -46,7 +46,7 @@ class WireTap:
                     ).start()
 
     def messages(self) -> list[tuple[bytes, bytes, bytes]]:
-        """Subject, headers and content of every message that was told so far, either way."""
+        """Return subject, headers and content of every message so far, in either direction."""
         return [each for stream in tuple(self.streams) for each in _messages(bytes(stream))]
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class WireTap:
 
 @contextmanager
 def wire_tap(port: int) -> Iterator[WireTap]:
-    """A line to this port that is listened to meanwhile."""
+    """Open a line to this port that records all bytes."""
     tap = WireTap(port)
     try:
         yield tap
@@ -75,7 +75,7 @@ def _pour(source: socket.socket, target: socket.socket, stream: bytearray) -> No
 
 
 def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """What a direction of a connection has told; a message that is not whole yet is left out."""
+    """Yield the messages in one direction of a connection, except an incomplete last one."""
     place = 0
     while (end := sent.find(b"\r\n", place)) >= 0:
         words = sent[place:end].split()
@@ -92,9 +92,7 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def mask_random_parts(text: str) -> str:
-    """The text without what is drawn anew in every run: names of tables and games, keys, salts,
-    marks, ports, times.
-    """
+    """Mask what differs in every run: names of tables and games, keys, salts, marks, ports, times."""
     text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # how far the hub is from its own NATS
     text = re.sub(
         r"(\"seq\":|Sequence: ?)\d+", r"\1N", text

@@ -75,7 +75,7 @@ def main(chosen: list[str]) -> int:
 
 
 def _fetch(folder: Path, python: str) -> None:
-    """The wheels of an installation and what the tests need beside them, for arm64."""
+    """Fetch the wheels of an installation, and what the tests need besides, for arm64."""
     common = [
         sys.executable,
         "-m",
@@ -103,9 +103,7 @@ def _fetch(folder: Path, python: str) -> None:
 
 
 def _lend(root: Path, python: str) -> None:
-    """Every Python there finds the program and the wheels, also one that a test starts; and there
-    is a localhost.
-    """
+    """Let every Python there find the program and the wheels, and make a localhost."""
     packages = root / f"usr/local/lib/python{python}/dist-packages"
     packages.mkdir(parents=True, exist_ok=True)
     (packages / "companion.pth").write_text(f"/src\n{_LENT}\n")

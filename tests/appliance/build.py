@@ -93,14 +93,14 @@ class Disk:
 
 
 def cache() -> Path:
-    """Where bases and disks are kept: `APPLIANCE_CACHE`, else the user's cache."""
+    """Return the folder with finished bases and disks: `APPLIANCE_CACHE`, else the user's cache."""
     return Path(
         os.environ.get("APPLIANCE_CACHE") or "~/.cache/tabletop-companion-appliance"
     ).expanduser()
 
 
 def disk() -> Disk:
-    """The disk of the tree as it is; raises `CannotBuild`."""
+    """Return the disk of the tree as it is. Raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
     if os.geteuid():
@@ -123,7 +123,7 @@ def disk() -> Disk:
 
 
 def base() -> Path:
-    """Distribution, kernel and camera module; raises `CannotBuild`."""
+    """Return a base: distribution, kernel and camera module. Raises `CannotBuild`."""
     folder = (
         cache() / f"base-{mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
     )
@@ -156,8 +156,8 @@ def _make_base(root: Path) -> None:
 
 
 def _finish_base(root: Path, mirror: str) -> None:
-    """What Debian's packages do not bring: the camera's module and lgpio; then what was needed for
-    them goes.
+    """Build what Debian's packages do not bring, the camera's module and lgpio, and remove the
+    tools for it.
     """
     with chroot(root) as inside:
         _camera_module(root, mirror, inside)
@@ -181,7 +181,7 @@ def _finish_base(root: Path, mirror: str) -> None:
 
 
 def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
-    """v4l2loopback for this kernel: the newest Debian has, older ones do not build against it."""
+    """Build v4l2loopback for this kernel. Take Debian's newest: older ones do not build against it."""
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
     newest.write_text(f"deb {mirror} sid main\n")
@@ -200,7 +200,7 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
 
 
 def mirror() -> str:
-    """The Debian archive that this machine's apt uses; raises `CannotBuild`."""
+    """Return the Debian archive that this machine's apt uses. Raises `CannotBuild`."""
     said = do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
     debian = [line for line in said if "debian" in line and "security" not in line]
     if not debian:
@@ -211,7 +211,7 @@ def mirror() -> str:
 
 
 def apt_settings() -> list[tuple[str, str]]:
-    """How this machine's apt reaches and checks archives."""
+    """Return how this machine's apt reaches and checks archives."""
     found = []
     for line in do("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
@@ -247,7 +247,7 @@ def _make_disk(base: Path, folder: Path) -> None:
 
 
 def _add_guest(root: Path) -> None:
-    """The simulated hardware and the machine's hands; what a Raspberry Pi has by itself."""
+    """Add the simulated hardware, the machine's hands, and what a Raspberry Pi has by itself."""
     for script in (*GUEST.glob("*.py"), *GUEST.glob("*.sh")):
         _copy(script, root / "opt/appliance" / script.name)
     for unit in GUEST.glob("*.service"):
@@ -300,7 +300,7 @@ class Inside:
 
 @contextmanager
 def chroot(root: Path) -> Iterator[Inside]:
-    """A chroot with `/proc` and this machine's way to packages for as long as it lasts."""
+    """Open a chroot with `/proc` and this machine's way to packages until the end of the block."""
     lent = [path for path in LENT if path.exists()]
     own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
     wheels = cache() / "pip"
@@ -330,7 +330,7 @@ def chroot(root: Path) -> Iterator[Inside]:
 
 
 def _pip_folders() -> list[Path]:
-    """Folders of packages on this machine that its pip looks into."""
+    """Return the folders of packages on this machine that its pip looks into."""
     said = do(sys.executable, "-m", "pip", "config", "list")
     words = said.replace("'", " ").replace("file://", " ").split()
     named = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
@@ -340,7 +340,7 @@ def _pip_folders() -> list[Path]:
 
 @contextmanager
 def work(target: Path) -> Iterator[Path]:
-    """A folder that gets its name only when all has gone well."""
+    """Open a folder that gets its name only if the block succeeds."""
     work = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -354,7 +354,7 @@ def work(target: Path) -> Iterator[Path]:
 
 
 def drop(prefix: str, keep: int) -> None:
-    """Old bases or disks make room, the oldest first."""
+    """Delete old bases or disks, the oldest first, to make room."""
     old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
     for folder in old[: len(old) - keep]:
         shutil.rmtree(folder)
@@ -365,7 +365,7 @@ def _sources() -> list[Path]:
 
 
 def mark(*parts: str | Path) -> str:
-    """A name made of the contents of files and folders, and of words."""
+    """Return a name made of the contents of files and folders, and of words."""
     found = hashlib.sha256()
     for part in parts:
         if isinstance(part, str):
@@ -390,7 +390,7 @@ def do(*command: str, env: dict[str, str] | None = None) -> str:
 
 
 def told(error: subprocess.CalledProcessError) -> str:
-    """What a command that failed has said."""
+    """Return the output of a command that failed."""
     return f"{' '.join(error.cmd)}: {error.output}"
 
 

@@ -68,8 +68,8 @@ class Found:
 
 
 def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Found:
-    """File system, journal, inputs and secrets of a disk as the cut has left it; the image is
-    mended on the way.
+    """Return the file system, journal, inputs and secrets of a disk after a cut. Mends the image on
+    the way.
     """
     found = Found(file_system=_check_file_system(image))
     state = _take_out(image, folder, kept_in)
@@ -103,7 +103,7 @@ def _is(record: HandIn, told: Told) -> bool:
 
 
 def _doubled(kept: list[HandIn], promises: Promises) -> list[str]:
-    """Inputs that count more often than somebody has made them, or that nobody has made."""
+    """Return inputs that count more often than somebody has made them, or that nobody has made."""
     counted: list[str] = []
     for told in promises.asked:
         times = sum(_is(record, told) for record in kept)
@@ -114,7 +114,7 @@ def _doubled(kept: list[HandIn], promises: Promises) -> list[str]:
 
 
 def _shown(journal: Journal) -> list[str]:
-    """Salts of sealed orders that anybody but their seat is shown after the cut."""
+    """Return the salts of sealed orders that anybody but their seat is shown after the cut."""
     session = journal.restore()
     with Table(journal, FakeClock(), TableSettings()) as table:
         texts = {seat: json.dumps(_plain(table.view(seat))) for seat in (None, *SEATS)}
@@ -139,8 +139,8 @@ def _plain(view: TableView) -> Any:
 
 
 def _check_file_system(image: Path) -> str:
-    """Replay the file system's own journal as the next start would, then check it; empty: it is
-    whole.
+    """Replay the file system's own journal as the next start would, then check it. Return what is
+    wrong.
     """
     first = subprocess.run(
         ["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False
@@ -154,7 +154,7 @@ def _check_file_system(image: Path) -> str:
 
 
 def _take_out(image: Path, folder: Path, kept_in: str) -> Path:
-    """The service's state, copied out of the image."""
+    """Copy the service's state out of the image, and return its folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(

@@ -36,11 +36,11 @@ class Browser:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
 
     def move(self, url: str) -> None:
-        """The same machine under another forwarded port; cookies stay."""
+        """Follow the machine to another forwarded port. Cookies stay."""
         self._url = url
 
     def ask(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
-        """GET, or POST of a body; raises `Refused`, and `OSError` when nobody answers."""
+        """Send a GET, or a POST of a body. Raises `Refused`, and `OSError` if nobody answers."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Origin": self._url} | headers
         try:
@@ -64,17 +64,17 @@ class Evening:
         self.promises = Promises()
 
     def sit_down(self) -> None:
-        """Both take their seats; the host's word stands for the code on the table's screen."""
+        """Take both seats. The host's key stands in for the code on the table's screen."""
         for seat, phone in self.phones.items():
             phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
 
     def move(self, url: str) -> None:
-        """Go on at the same machine after it has started anew."""
+        """Go on with the same machine after it has restarted."""
         for phone in self.phones.values():
             phone.move(url)
 
     def begin(self, clock: bool) -> None:
-        """A game on the clock, or one with sealed orders, in place of the one that is on."""
+        """Begin a game with a clock, or one with sealed orders, instead of the current one."""
         if self.view()["phase"] not in ("lobby", "over"):
             self._post("south", "/api/host/abandon", {})
         game, options = ("binmat", {"way": "referee"}) if clock else ("outbuffered", {})
@@ -91,7 +91,7 @@ class Evening:
         return bool(now["phase"] == "orders" and now["clock"] and not now["clock"]["paused"])
 
     def view(self) -> dict[str, Any]:
-        """What everybody may know."""
+        """Return the public view."""
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
@@ -111,7 +111,7 @@ class Evening:
             raise refused
 
     def step(self) -> None:
-        """One thing that somebody does next."""
+        """Do one thing that somebody may do next."""
         now = self.view()
         if now["phase"] in ("setup", "stages"):
             self._confirm(now)
@@ -129,7 +129,7 @@ class Evening:
         self._post("south", "/api/seat/south/confirm", body)
 
     def _seal(self, now: dict[str, Any]) -> None:
-        """One side hands in; now and then it takes that back and thinks again."""
+        """Hand in for one side. Now and then take it back and think again."""
         waiting = [seat for seat in SEATS if not now["sealed"][seat]]
         seat, moment = self.rng.choice(waiting or SEATS), now["moment"]
         salt = f"{self.rng.getrandbits(128):032x}"

@@ -120,7 +120,9 @@ class Machine:
         ]  # fmt: skip
 
     def _join_hands(self) -> None:
-        """By the machine's own ports; a machine that has none overrides this and `_command`."""
+        """Connect to the machine's hands by its own ports. A machine without ports overrides this
+        and `_command`.
+        """
         self._frames = self._join("frames", 10)
         self._agent = self._join("agent", 10)
         self._agent_file = self._agent.makefile("r")
@@ -148,7 +150,7 @@ class Machine:
     # ---- hands inside ----------------------------------------------------------------------------
 
     def ask(self, door: str, *given: Any, timeout_s: float = 90.0, **named: Any) -> Any:
-        """What the agent's door answers; raises `MachineError`."""
+        """Ask the agent in the machine. Raises `MachineError`."""
         self._asked += 1
         self._agent.settimeout(timeout_s)
         request = {"id": self._asked, "door": door, "with": given, "named": named}
@@ -169,8 +171,8 @@ class Machine:
         return answer["answer"]
 
     def run(self, *command: str, check: bool = True, timeout_s: float = 60.0) -> str:
-        """What a command inside has said; raises `MachineError` when it fails and `check` is
-        set.
+        """Run a command inside and return its output. Raises `MachineError` if it fails and `check`
+        is set.
         """
         done = self.ask("run", list(command), timeout_s, timeout_s=timeout_s + 30)
         if check and done["status"]:
@@ -180,7 +182,7 @@ class Machine:
         return str(done["out"])
 
     def property(self, name: str, unit: str = "companion.service") -> str:
-        """One property of a unit."""
+        """Return a property of a unit."""
         return self.run("systemctl", "show", "-P", name, unit).strip()
 
     def press(self, seat: str, *keys: str) -> None:
@@ -188,8 +190,8 @@ class Machine:
         self.ask("press", [PADS[seat][key] for key in keys])
 
     def lamp_levels(self, times: int = 80) -> dict[int, float]:
-        """How much of the time each lamp is lit, 0 to 1, over more than half a second, which is
-        longer than a blink.
+        """Return the share of time that each lamp is lit, over more than half a second, longer than
+        a blink.
         """
         pins = [pin for side in LAMPS.values() for pin in side]
         seen = self.ask("lamps", pins, times=times, pause_s=0.007)
@@ -207,7 +209,7 @@ class Machine:
     # ---- power -----------------------------------------------------------------------------------
 
     def console(self, lines: int = 25) -> str:
-        """The end of what the kernel has said."""
+        """Return the end of the kernel's messages."""
         path = self._folder / "console"
         return (
             "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
@@ -216,7 +218,7 @@ class Machine:
         )
 
     def monitor(self, command: str, **given: Any) -> Any:
-        """One command to QEMU itself."""
+        """Send a command to QEMU itself, and return its answer."""
         self._monitor.settimeout(60)
         self._monitor.sendall(json.dumps({"execute": command, "arguments": given}).encode() + b"\n")
         while True:
@@ -227,13 +229,13 @@ class Machine:
                 raise MachineError(f"{command}: {answer['error']['desc']}")
 
     def pull_the_plug(self) -> None:
-        """SIGKILL: what the guest has not flushed is gone with its memory."""
+        """Kill QEMU. What the guest has not flushed is lost with its memory."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(30)
         self.close()
 
     def is_off(self) -> bool:
-        """Has the machine switched itself off?"""
+        """Return whether the machine has switched itself off."""
         return self._process.poll() is not None
 
     def close(self) -> None:
@@ -253,7 +255,7 @@ class Machine:
 
 
 def copy_image(source: Path, target: Path) -> Path:
-    """A disk of its own, without its holes."""
+    """Copy a disk without filling its holes."""
     target.unlink(missing_ok=True)
     subprocess.run(
         ["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True

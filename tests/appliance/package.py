@@ -24,7 +24,7 @@ NEEDED = ("mmdebstrap", "unshare", "ip")
 
 
 def distribution(suite: str, architecture: str = "amd64") -> Path:
-    """A root with nothing of ours in it; raises `CannotBuild`."""
+    """Return a root without the program in it. Raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise build.CannotBuild(
             f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2"
@@ -52,7 +52,7 @@ def _make(root: Path, suite: str, architecture: str) -> None:
 
 @contextmanager
 def copy_of(root: Path, target: Path) -> Iterator[Inside]:
-    """A copy to install in, with `/proc` and `/dev` for as long as it lasts."""
+    """Copy a root to install in, with `/proc` and `/dev` until the end of the block."""
     build.do("cp", "-a", "--reflink=auto", str(root), str(target))
     with ExitStack() as stack:
         for kind, name in (("proc", "proc"), ("tmpfs", "dev"), ("tmpfs", "run")):
@@ -75,7 +75,7 @@ class Inside:
         }
 
     def __call__(self, script: str, status: int = 0, **environment: str) -> str:
-        """What a script says, both streams; it has to end with that status."""
+        """Run a script, require its exit status, and return both its output streams."""
         alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
         command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
         done = subprocess.run(

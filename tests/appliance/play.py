@@ -31,27 +31,25 @@ class Board:
         self._world = printed_table(game.kit(game.options({})))
 
     def lay(self, layout: Layout) -> None:
-        """Hands put everything where a layout says; what it does not name lies beside the board."""
+        """Put the pieces as a layout says. All others lie beside the board."""
         self._world.set_up(layout)
         luma = self._world.render_luma()
         self._machine.show(luma.shape[1], luma.shape[0], luma.tobytes())
 
 
 def view(machine: Machine) -> dict[str, Any]:
-    """What everybody may know; asked from inside, without a network. Empty while no page
-    answers.
-    """
+    """Return the public view, asked from inside without a network. Empty while no page answers."""
     status, text = machine.ask("fetch", f"{PAGES}/api/view")
     return dict(json.loads(text)) if status == 200 else {}
 
 
 def wait_for_pages(machine: Machine, timeout_s: float) -> dict[str, Any]:
-    """The first view that the service answers."""
+    """Wait for the service, and return its first view."""
     return until("a page", lambda: view(machine), timeout_s, 0.5)
 
 
 def host_key(machine: Machine) -> str:
-    """As its owner asks for it on the command line."""
+    """Return the host's key as the command line gives it to the owner."""
     said = machine.run("companion", "host-key", timeout_s=120)
     found = re.search(r"[a-z2-7]{5}-[a-z2-7]{5}", said)
     if not found:
@@ -90,7 +88,7 @@ class PadMatch:
         return self._state.outcome is not None
 
     def hand_in(self, seat: str) -> str:
-        """Three orders by the pad of a side; its lamps must count them."""
+        """Hand in three orders by a side's pad, and require that its lamps count them."""
         action = "".join(self._rng.choices("UDLRIS", weights=(4, 3, 2, 2, 1, 2), k=3))
         before = self.presses
         for letter in action:
@@ -102,14 +100,16 @@ class PadMatch:
         return action
 
     def turn(self) -> None:
-        """Both hand in, hands follow every stage, the table agrees with the rules."""
+        """Play a turn: both hand in, hands follow all stages, and the table must agree with the
+        rules.
+        """
         moment = view(self._machine)["moment"]
         south = self.hand_in("south")
         self.until("the sealed order", lambda now: now["sealed"]["south"])
         self.finish_turn(moment, south, self.hand_in("north"))
 
     def finish_turn(self, moment: str, south: str, north: str) -> None:
-        """Hands follow the stages of a turn that both have handed in."""
+        """Follow the stages of a turn that both sides have handed in."""
         actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
         step = self._game.apply(
             self._state, actions, turn_random(0, int(moment.rpartition(".")[2]))

@@ -25,7 +25,7 @@ NO_SYNC = "[Service]\nEnvironment=LD_PRELOAD=libeatmydata.so\n"
 
 
 def arrive(machine: Machine) -> Evening:
-    """Two phones sit down."""
+    """Sit down with two phones, and return them."""
     evening = Evening(machine.url, host_key(machine), Random(0))
     evening.sit_down()
     return evening
@@ -58,7 +58,7 @@ def test_nothing_promised_is_lost_by_pulled_plugs(
 
 
 def is_found(evening: Evening, is_clock: bool) -> None:
-    """The game is the one of before, its clock stands, nothing sealed is shown, and it goes on."""
+    """Require the same game with a standing clock and no sealed action shown, and go on with it."""
     now = evening.view()
     assert now["seats"]["south"]["name"] == "South", "the phones find their seats"
     assert now["game"] == ("binmat" if is_clock else "outbuffered")

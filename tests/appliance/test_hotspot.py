@@ -48,7 +48,7 @@ def machine(house: House, short: bool) -> Iterator[Machine]:
 
 
 def pages_come(machine: Machine) -> float:
-    """Seconds until the phone gets a page over the air, by address and by name."""
+    """Return the seconds until the phone gets a page over the air, by address and by name."""
     began_s = time.monotonic()
 
     def look() -> bool:

@@ -30,7 +30,7 @@ def match(house: House) -> PadMatch:
 
 
 def says_ready(machine: Machine) -> bool:
-    """Is the system lamp lit for a while?"""
+    """Return whether the system lamp is lit for a while."""
     return bool(machine.ask("lamps", [SYSTEM_LAMP], times=3, pause_s=0.4) == [[LIT]] * 3)
 
 

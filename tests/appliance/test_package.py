@@ -69,7 +69,7 @@ def newer(inside: Inside, folder: Path) -> None:
 
 
 def play_games(inside: Inside, folder: Path) -> None:
-    """Three games that are over, as the service would have left them."""
+    """Write three finished games as the service would."""
     fill(folder / "games", games=3)
     for path in (folder / "games").iterdir():
         if path.name != "settings.toml":

@@ -42,7 +42,7 @@ def card(deb: Callable[[str], Path], figures: list[str]) -> build.Disk:
 
 
 def fetched(machine: pi.Pi, path: str) -> str:
-    """A page over the machine's network, once it comes."""
+    """Wait for a page over the machine's network, and return it."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def look() -> str:
@@ -86,9 +86,7 @@ def test_it_boots_finds_its_board_and_survives_pulled_plugs(
 
 
 def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
-    """Its pages answer, and the phones find their seats; at the first start they sit down and begin
-    a game.
-    """
+    """Wait for the pages and find the seats again. At the first start, sit down and begin a game."""
     page = fetched(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page
@@ -106,7 +104,9 @@ def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Eve
 
 
 def is_ready_without_a_shell(machine: pi.Pi) -> None:
-    """It has the name from the card's text file, asks nobody for a user, and nobody can log in."""
+    """Check that it has the name from the card's text file, asks for no user, and lets nobody log
+    in.
+    """
     assert machine.run("uname", "-n") == "club\n"
     assert "127.0.1.1\tclub" in machine.run("cat", "/etc/hosts")
     assert machine.property("ConditionResult", "userconfig.service") == "no"
@@ -115,7 +115,9 @@ def is_ready_without_a_shell(machine: pi.Pi) -> None:
 
 
 def finds_its_board(machine: pi.Pi, figures: list[str]) -> None:
-    """Model, pins and their driver as the kernel has them; the service has opened them."""
+    """Check model, pins and driver as the kernel has them, and that the service has opened the
+    pins.
+    """
     told = json.loads(machine.run("companion", "doctor", "--json", check=False, timeout_s=600))
     texts = {each["topic"]: each["text"] for each in told["findings"]}
     figures.append(f"  {texts['machine']}")

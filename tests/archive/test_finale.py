@@ -38,7 +38,7 @@ def seat_both(room: Room, south: str = "Mara", north: str = "Jonas") -> None:
 
 
 def win(room: Room) -> Finale:
-    """South wins a short game by its rules."""
+    """Return a short game that South wins by its rules."""
     options, orders = WIN
     room.table.new_game("outbuffered", options, 1)
     for buffer in orders:

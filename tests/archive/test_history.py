@@ -37,7 +37,7 @@ class Room:
         self.past = self.fresh()
 
     def fresh(self) -> History:
-        """As after a restart: nothing is in memory."""
+        """Reopen the history as after a restart."""
         return History(
             self.journal,
             self.folder / "history",

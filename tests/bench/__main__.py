@@ -1,5 +1,5 @@
-"""Measure this machine: `PYTHONPATH=tests python -m bench`, one part of it by name. Exit status 1:
-a bar is missed.
+"""Measure this machine: `PYTHONPATH=tests python -m bench`, or one part by name. The exit status is
+1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bench.pi.measure import bench_latencies, bench_pi
 from bench.reading import bench_reading
 from bench.streams import bench_streams
 
+# Measures a part, and returns whether every bar is kept.
 Bench = Callable[[argparse.Namespace], bool]
 
 

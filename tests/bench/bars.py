@@ -1,30 +1,34 @@
-"""What is measured is held to these bars: each once, with where its value comes from."""
+"""The bars: the largest values that may be measured, each with where it comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Sources of values.
 FEEL = "what people at a table feel"
 PI = "a Raspberry Pi with 1 GB must keep up"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A value that may not be exceeded, and where it comes from."""
+    """A value that may not be exceeded."""
 
     name: str
+    """What is measured, and its unit."""
     most: float
+    """The largest value of the 99th percentile."""
     source: str
+    """Where the value comes from."""
 
     def judge(self, samples: Sequence[float]) -> bool:
         """Print the median and the 99th percentile, and return whether that keeps the bar."""
         ordered = sorted(samples)
-        half, late = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
-        is_kept = late <= self.most
+        p50, p99 = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
+        is_kept = p99 <= self.most
         verdict = "ok" if is_kept else "NOT GOOD ENOUGH"
         print(
-            f"{self.name:<50} p50 {half:8.4g}  p99 {late:8.4g}  of {len(ordered)} "
+            f"{self.name:<50} p50 {p50:8.4g}  p99 {p99:8.4g}  of {len(ordered)} "
             f"(at most {self.most:g})  {verdict}",
             flush=True,
         )

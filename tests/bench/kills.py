@@ -1,13 +1,13 @@
-"""The service killed at random moments, a thousand times: is every acknowledged input there
-afterwards, and once?
+"""Kill the service a thousand times at random moments: is every acknowledged input in the journal
+afterwards, and only once?
 
-Real services as processes of their own, two at once, with two phones each over HTTP: sealed orders
-in one game, a running clock in the next. Each is killed by SIGKILL while both phones tap, and begun
-anew on the same files. Held against each other are what the phones were answered, what the journal
-holds, and what the pages tell.
+Two real services run at once, each with two phones over HTTP. One game has sealed orders (handed in,
+on disk, shown to nobody), the next a running clock. Each service is killed by SIGKILL while both
+phones tap, and restarted on the same files. Then the answers that the phones got, the journal and
+the pages are compared.
 
-A kill of the process proves the order of writing and showing, not that the disk keeps what it was
-told to sync: for that a whole machine has to lose its power (`make appliance`).
+Killing a process tests the order of writing and showing. It does not test that the disk keeps what
+it was asked to sync: for that a whole machine has to lose its power (`make appliance`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 from ports import free_port
 
 from bench.bars import RESUMED_S
-from bench.processes import LOCAL, Process, play_command
+from bench.processes import LOCAL_ONLY, Process, play_command
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S
@@ -43,17 +43,19 @@ from companion.table.records import (
 from companion.table.session import Phase, Session, receipt_of
 from companion.tools.selfplay.people import Phone, Stuck
 
+# Number of services at once.
 TABLES = 2
 KILLS = 1000
+# Longest time between a restart and the next kill.
 LONGEST_PLAY_S = 0.8
 # Probability that somebody resigns instead of tapping on, so that games end in both ways.
-RESIGNS = 0.03
+RESIGN_PROBABILITY = 0.03
 # Probability that a person waits before an order, so that one order lies sealed alone for a
 # while.
-HESITATES = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
+WAIT_PROBABILITY = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
 # Exceptions that a phone meets when its service goes away.
-LOST = (OSError, http.client.HTTPException, ValueError)
-SETTINGS = f"""{LOCAL}[table]
+LOST_SERVICE = (OSError, http.client.HTTPException, ValueError)
+SETTINGS = f"""{LOCAL_ONLY}[table]
 reading_time_s = 0.1
 [camera]
 source = "none"
@@ -69,23 +71,29 @@ Key = tuple[str, ...]
 
 @dataclass
 class KillReport:
-    """What was found; `given_back_s` is how much time a kill gave back to the turn that it hit, at
-    most.
-    """
+    """What came of the kills of one service."""
 
     kills: int = 0
     acknowledged: int = 0
+    """Number of inputs that phones were told are accepted."""
     lost: int = 0
+    """Number of acknowledged inputs that are not in the journal."""
     twice: int = 0
+    """Number of inputs that are in the journal once too often."""
     sealed: int = 0
+    """Number of kills while an order lay sealed."""
     running: int = 0
+    """Number of kills while a clock ran."""
     wrong: list[str] = field(default_factory=list)
+    """Sentences on everything else that was wrong."""
     given_back_s: float = 0.0
+    """Most time that a kill gave back to the turn that it hit."""
     resumed_s: list[float] = field(default_factory=list)
+    """Time from each restart to the first page."""
 
     @property
     def is_good(self) -> bool:
-        """Was nothing lost, doubled, revealed or otherwise wrong?"""
+        """Whether nothing was lost, doubled, revealed or otherwise wrong."""
         return not (self.lost or self.twice or self.wrong) and self.kills > 0
 
     def sentence(self) -> str:
@@ -101,7 +109,7 @@ class KillReport:
 
 
 def bench_kills(kills: int = KILLS) -> bool:
-    """Kill and resume so often, print what was found, and return whether every bar is kept."""
+    """Kill and restart so often, print the figures, and return whether every bar is kept."""
     with ThreadPoolExecutor(TABLES) as pool:
         reports = list(
             pool.map(lambda table: _one_table(-(-kills // TABLES), table), range(TABLES))
@@ -122,63 +130,62 @@ def _one_table(kills: int, seed: int) -> KillReport:
 
 
 @dataclass
-class Tapped:
-    """What one phone has sent: how often each input was acknowledged, and how often nobody knows.
-
-    `last` is the request that was cut off, to be sent once more.
-    """
+class PhoneRecord:
+    """What one phone has sent, and what it knows of it."""
 
     acknowledged: Counter[Key] = field(default_factory=Counter)
+    """How often each input was acknowledged."""
     unknown: Counter[Key] = field(default_factory=Counter)
-    last: tuple[str, dict[str, Any], Key] | None = None
+    """How often each input was sent without an answer that says what became of it."""
+    unanswered: tuple[str, dict[str, Any], Key] | None = None
+    """Address, body and key of the request that was cut off, to be sent again."""
 
 
 class Tapper:
-    """A person at a phone who taps whatever is possible, as fast as the table answers."""
+    """A person who taps whatever is possible on a phone, as fast as the table answers."""
 
     def __init__(self, url: str, seat: Seat, rng: Random) -> None:
         self.seat = seat
         self.phone = Phone(url, seat)
-        self.tapped = Tapped()
+        self.record = PhoneRecord()
         self._rng = rng
 
     def play(self, stop: threading.Event) -> None:
-        """Tap until the service is gone, or until told to stop."""
+        """Tap until the service is gone, or until `stop` is set."""
         while not stop.is_set():
             try:
                 view = self.phone.get("view")
-            except (*LOST, Stuck):
+            except (*LOST_SERVICE, Stuck):
                 return
             if not self._tap(view):
                 return
             stop.wait(self._rng.uniform(0.0, 0.02))
 
-    def again(self) -> None:
-        """Send what was not answered once more, as a phone does."""
-        if self.tapped.last:
-            what, body, key = self.tapped.last
-            self.tapped.last = None
+    def send_again(self) -> None:
+        """Send the request that was not answered again, as a phone does."""
+        if self.record.unanswered:
+            what, body, key = self.record.unanswered
+            self.record.unanswered = None
             self.send(what, body, key)
 
     def send(self, what: str, body: dict[str, Any], key: Key) -> bool:
-        """Send an input and note what became of it; False: nobody knows."""
+        """Send an input and note what became of it. Return False if the phone cannot know."""
         try:
             answer = self.phone.post(what, body)
         except Stuck as refused:
             if '"late"' not in refused.message:
                 return True
-        except LOST:
+        except LOST_SERVICE:
             pass  # the service went away: perhaps after it had written
         else:
-            if (
-                answer.get("receipt") == ""
-            ):  # a press that waits for the camera: nothing is promised yet
-                self.tapped.unknown[key] += 1
+            # a press that waits for the camera has no receipt: nothing is promised yet
+            if answer.get("receipt") == "":
+                self.record.unknown[key] += 1
                 return True
-            self.tapped.acknowledged[key] += 1
+            self.record.acknowledged[key] += 1
             return True
-        self.tapped.unknown[key] += 1
-        self.tapped.last = (what, body, key)
+        self.record.unknown[key] += 1
+        self.record.unanswered = (what, body, key)
         return False
 
     def _tap(self, view: dict[str, Any]) -> bool:
@@ -192,7 +199,7 @@ class Tapper:
                 return self.send("confirm", place, ("begin", view["moment"].partition(".")[0]))
             case "stages":
                 return self.send("confirm", place, ("stage", view["moment"], str(view["stage"])))
-        if self._rng.random() < RESIGNS:
+        if self._rng.random() < RESIGN_PROBABILITY:
             return self.send("resign", {}, ("resign", me, view["moment"].partition(".")[0]))
         return self._press_clock(view) if view["clock"] else self._order(view)
 
@@ -208,7 +215,7 @@ class Tapper:
             return self._rng.random() < 0.7 or self.send(
                 "take-back", {"moment": moment}, ("take-back", me, moment)
             )
-        if self._rng.random() < HESITATES[self.seat]:
+        if self._rng.random() < WAIT_PROBABILITY[self.seat]:
             return True
         return self._hand_in(moment, "".join(self._rng.choices("UDLRIS", k=3)))
 
@@ -226,35 +233,33 @@ _ONCE = ("hand-in", "begin", "stage", "resign", "new game")
 
 
 def keys_of(journal: Journal) -> Counter[Key]:
-    """How often each input that a `Tapper` sends is in the journal."""
-    found: Counter[Key] = Counter()
+    """Count how often each input that a `Tapper` sends is in the journal."""
+    counts: Counter[Key] = Counter()
     for entry in journal.entries():
         record, game = entry.record, str(entry.game)
         match record:
             case HandIn() if record.salt:
-                found["hand-in", record.salt] += 1
+                counts["hand-in", record.salt] += 1
             case TakeBack():
-                found["take-back", str(record.seat), record.moment] += 1
+                counts["take-back", str(record.seat), record.moment] += 1
             case StageDone():
-                found["stage", record.moment, str(record.stage)] += 1
+                counts["stage", record.moment, str(record.stage)] += 1
             case Resume() if record.by in SEATS:
-                found["resume", record.by, game] += 1
+                counts["resume", record.by, game] += 1
             case Resign():
-                found["resign", str(record.seat), game] += 1
+                counts["resign", str(record.seat), game] += 1
             case Begin():
-                found["begin", game] += 1
+                counts["begin", game] += 1
             case NewGame():
-                found["new game", game] += 1
-                found["start",] += 1
+                counts["new game", game] += 1
+                counts["start",] += 1
             case _:
                 pass
-    return found
+    return counts
 
 
 class KilledTable:
-    """One installation: a service that is killed and begun anew, and the two people who play
-    there.
-    """
+    """A service that is killed and restarted on the same files, and the two people who play."""
 
     def __init__(self, folder: Path, rng: Random) -> None:
         self._folder = folder
@@ -262,10 +267,10 @@ class KilledTable:
         self._port = free_port()
         url = f"http://127.0.0.1:{self._port}"
         self.people = [Tapper(url, seat, Random(rng.random())) for seat in SEATS]
-        self.tally = KillReport()
+        self.report = KillReport()
 
     def run(self, kills: int) -> KillReport:
-        """Play and kill so often. Return what was found."""
+        """Play and kill so often. Return what came of it."""
         process = Process(play_command(self._folder, SETTINGS), self._folder, self._port)
         try:
             process.until()  # no resume: there is nothing yet, and it compiles everything
@@ -274,18 +279,19 @@ class KilledTable:
             for _ in range(kills):
                 session, killed_s = self._play_and_kill(process)
                 process.start()
-                self.tally.resumed_s.append(process.until())
-                self._look_after(process, session, killed_s)
+                self.report.resumed_s.append(process.until())
+                self._compare_with_pages(process, session, killed_s)
                 for person in self.people:
-                    person.again()
+                    person.send_again()
         finally:
             process.kill()
-        self.tally.acknowledged = sum(person.tapped.acknowledged.total() for person in self.people)
-        return self.tally
+        self.report.acknowledged = sum(person.record.acknowledged.total() for person in self.people)
+        return self.report
 
     def _play_and_kill(self, process: Process) -> tuple[Session, float]:
-        """Let both tap for a random while, kill, and hold the journal against them. Return the
-        table at the kill.
+        """Let both tap for a random time, kill the service, and check the journal.
+
+        Return the table's session as the journal restores it, and when the kill was.
         """
         stop = threading.Event()
         threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
@@ -297,66 +303,70 @@ class KilledTable:
         stop.set()
         for thread in threads:
             thread.join()
-        self.tally.kills += 1
+        self.report.kills += 1
         with Journal(self._folder / "journal.sqlite", read_only=True) as journal:
-            self.hold_against(keys_of(journal))
+            self.compare_with_journal(keys_of(journal))
             session = journal.restore()
             if journal.notice:
-                self.tally.wrong.append(journal.notice)
+                self.report.wrong.append(journal.notice)
         return session, killed_s
 
-    def hold_against(self, kept: Counter[Key]) -> None:
-        """Count what of the journal the phones know otherwise."""
-        acknowledged = sum((person.tapped.acknowledged for person in self.people), Counter[Key]())
-        unknown = sum((person.tapped.unknown for person in self.people), Counter[Key]())
-        self.tally.lost = (acknowledged - kept).total()
-        most = acknowledged + unknown
-        for key in kept:
+    def compare_with_journal(self, in_journal: Counter[Key]) -> None:
+        """Count the inputs that are missing in the journal, or there too often, by what phones
+        know.
+        """
+        acknowledged = sum((person.record.acknowledged for person in self.people), Counter[Key]())
+        unknown = sum((person.record.unknown for person in self.people), Counter[Key]())
+        self.report.lost = (acknowledged - in_journal).total()
+        allowed = acknowledged + unknown
+        for key in in_journal:
             if key[0] in _ONCE:
-                most[key] = 1
-        twice = kept - most
+                allowed[key] = 1
+        twice = in_journal - allowed
         twice.pop(("start",), None)
-        self.tally.twice = twice.total()
+        self.report.twice = twice.total()
 
-    def _look_after(self, process: Process, before: Session, killed_s: float) -> None:
-        """Hold what the pages tell after a restart against the table at the kill."""
+    def _compare_with_pages(self, process: Process, before: Session, killed_s: float) -> None:
+        """Compare what the pages say after a restart with the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
-        view, wrong = views[Seat.SOUTH], self.tally.wrong
+        view, wrong = views[Seat.SOUTH], self.report.wrong
         is_on = before.phase is not Phase.OVER  # after a finished game a start leads home
         if before.number and is_on and (view["moment"].partition(".")[0]) != str(before.number):
             wrong.append(f"game {before.number} came back as {view['moment']}")
         if any(seat["name"] is None for seat in view["seats"].values()):
             wrong.append("a seat was lost")
         if view["moment"] == before.moment:
-            self._look_at_clock(before, view["clock"], killed_s)
+            self._check_clock(before, view["clock"], killed_s)
             if before.sealed and before.phase is Phase.ORDERS:
-                self._look_at_sealed(process, before, views)
+                self._check_sealed(process, before, views)
 
-    def _look_at_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
+    def _check_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
         countdown = before.countdown
         if not clock or countdown is None or countdown.started_s is None or countdown.due_s is None:
             return
-        self.tally.running += 1
+        self.report.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
-        self.tally.given_back_s = max(self.tally.given_back_s, given_back_s)
+        self.report.given_back_s = max(self.report.given_back_s, given_back_s)
         is_right = -_CLOCK_SLACK_S <= given_back_s <= CLOCK_NOTE_INTERVAL_S + _CLOCK_SLACK_S
         if clock["paused"] != "restart" or not is_right:
-            told = f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
-            self.tally.wrong.append(told)
+            fault = f"the clock came back as {clock}, {given_back_s:.2f} s more than at the kill"
+            self.report.wrong.append(fault)
 
-    def _look_at_sealed(
+    def _check_sealed(
         self, process: Process, before: Session, views: dict[Seat, dict[str, Any]]
     ) -> None:
-        """Sealed orders are there, and in nobody's page, answer or log."""
-        self.tally.sealed += 1
+        """Check that sealed orders came back, and are in no page, answer or log."""
+        self.report.sealed += 1
         pages = [process.get(path) or b"" for path in ("/api/view", "/", "/watch", "/health")]
         texts = [json.dumps(views).encode(), *pages, process.log.read_bytes()]
         for seat, sealed in before.sealed.items():
             own = views[seat]
             mark = receipt_of(before.moment, seat, sealed.action, sealed.salt)
             if own["sealed"][seat] != mark:
-                self.tally.wrong.append(f"the order of {seat} at {before.moment} did not come back")
+                self.report.wrong.append(
+                    f"the order of {seat} at {before.moment} did not come back"
+                )
             if any(sealed.salt.encode() in text for text in texts) or any(
                 opened["moment"] == before.moment for opened in own["opened"]
             ):
-                self.tally.wrong.append(f"the order of {seat} at {before.moment} was revealed")
+                self.report.wrong.append(f"the order of {seat} at {before.moment} was revealed")

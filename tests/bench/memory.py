@@ -1,4 +1,4 @@
-"""An evening's memory: forty games are played while pages, pictures and streams are asked for
+"""Memory of an evening: forty games are played while clients request pages, pictures and streams
 without a break.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from bench.bars import EVENING_MB, GROWTH_MB
-from bench.processes import LOCAL, Process, memory_mb, running_service
+from bench.processes import LOCAL_ONLY, Process, memory_mb, running_service
 from bench.visitors import Viewers
 from companion.core.config import Settings
 from companion.core.kit import SEATS
@@ -28,7 +28,8 @@ from companion.tools.selfplay.people import Phone, Stuck
 
 REQUESTS, GAMES_PLAYED = 20_000, 40
 # As many clients as one address may have waiting for pictures: more would be asked to come back.
-CLIENTS, VIEWERS = 3, 8
+CLIENTS = 3
+VIEWERS = 8
 # Time between two acts of the people who play.
 TURN_S = 0.1
 # Number of bytes that a client reads of a stream before it hangs up.
@@ -41,16 +42,16 @@ PAGES = (
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
 # Number of requests of which one is for a game's sheets, which take a second each.
-PDFS_EACH = 250
+PDF_INTERVAL = 250
 # Number of groups of samples. The lowest sample of each group shows the growth.
 GROUPS = 10
 
 
 def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
-    """Spend an evening, and return whether memory keeps its bar at the end."""
+    """Simulate an evening, and return whether memory keeps its bars."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        running_service(Path(folder), LOCAL, "--simulate") as service,
+        running_service(Path(folder), LOCAL_ONLY, "--simulate") as service,
     ):
         with Journal(Settings(state_dir=folder).journal_path, read_only=True) as journal:
             host_key = host_key_text(journal.key("host"))
@@ -85,12 +86,12 @@ def growth_mb(samples_mb: Sequence[float]) -> float:
 
 
 class Evening:
-    """Clients that ask without a break, and two people who play meanwhile."""
+    """Clients that send requests without a break, and two people who play meanwhile."""
 
     def __init__(self, service: Process, host_key: str, requests: int) -> None:
         self._service, self._requests = service, requests
         self._headers = {"X-Host-Key": host_key}
-        self._paths = _paths()
+        self._paths = _request_paths()
         self._lock = threading.Lock()
         self._asked = 0
         self.refused = 0
@@ -98,7 +99,7 @@ class Evening:
         """Memory after each request."""
 
     def spend(self, games: int) -> None:
-        """Ask all requests and play all games."""
+        """Send all requests and play all games."""
         port = self._service.port
         clients = [threading.Thread(target=self._ask, daemon=True) for _ in range(CLIENTS)]
         with Viewers(port, ["/live/watch"] * VIEWERS):
@@ -117,7 +118,7 @@ class Evening:
         return self._asked >= share * self._requests
 
     def _next(self) -> str | None:
-        """Return what is asked next. None: all is asked."""
+        """Return the path of the next request, or None after the last one."""
         with self._lock:
             if self._asked >= self._requests:
                 return None
@@ -125,7 +126,7 @@ class Evening:
             return next(self._paths)
 
     def _ask(self) -> None:
-        """One client: asks on one connection, anew where a stream or an error has ended it."""
+        """Send requests as one client. It keeps its connection until a stream or an error ends it."""
         line = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=60)
         while path := self._next():
             try:
@@ -143,13 +144,13 @@ class Evening:
         line.close()
 
 
-def _paths() -> Iterator[str]:
-    """Yield pages in turn, every second one a picture, now and then a stream or a game's sheets."""
+def _request_paths() -> Iterator[str]:
+    """Yield paths: every second one a picture, every tenth a stream, and some a game's sheets."""
     pages = itertools.cycle([*PAGES, *(f"/rules/{name}" for name in GAMES)])
     pictures, streams = itertools.cycle(PICTURES), itertools.cycle(STREAMS)
     sheets = itertools.cycle([f"/kit/{name}.pdf" for name in GAMES])
     for number in itertools.count(1):
-        if number % PDFS_EACH == 0:
+        if number % PDF_INTERVAL == 0:
             yield next(sheets)
         elif number % 10 == 0:
             yield next(streams)
@@ -160,9 +161,7 @@ def _paths() -> Iterator[str]:
 def play_a_while(
     phones: Sequence[Phone], name: str, rng: Random, is_enough: Callable[[], bool]
 ) -> None:
-    """Play one game after the other of a kind by taps, however it goes, until it is enough; then
-    somebody resigns.
-    """
+    """Play one game after another by random taps until `is_enough`, then resign."""
     phones[0].post("start", {"game": name})
     while not is_enough():
         with contextlib.suppress(Stuck):  # the camera, or the game's clock, was quicker
@@ -180,17 +179,17 @@ def play_a_while(
 
 
 def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> None:
-    """Tap at random what the seat on turn may tap; or both seats' orders, as one would write them
-    in the first turn.
+    """Hand in a random action. Where the pages list none, hand in orders of both seats that are
+    legal in the first turn.
     """
     game = GAMES[name]
-    offered = [phone.get("plays")["plays"] for phone in phones]
-    first = game.setup(game.options({}), Random(0))
-    for seat, phone, plays in zip(SEATS, phones, offered, strict=True):
+    plays_by_seat = [phone.get("plays")["plays"] for phone in phones]
+    first_state = game.setup(game.options({}), Random(0))
+    for seat, phone, plays in zip(SEATS, phones, plays_by_seat, strict=True):
         if plays:
             action = rng.choice(plays)[0]
-        elif not any(offered):
-            action = game.format(game.random_action(first, seat, rng))
+        elif not any(plays_by_seat):
+            action = game.format(game.random_action(first_state, seat, rng))
         else:
             continue
         salt = f"{rng.getrandbits(128):032x}"

@@ -1,6 +1,4 @@
-"""Servers as processes of their own: their pages, their processor time, their memory, and their
-end.
-"""
+"""Servers as processes of their own: start, pages, processor time, memory, and end."""
 
 from __future__ import annotations
 
@@ -21,17 +19,18 @@ from ports import free_port
 PATIENCE_S = 60.0
 # Settings of the memory allocator, as in the service's units. Without them each of a hundred
 # threads keeps freed memory for itself, 20 MB in a night.
-MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
+MALLOC_SETTINGS = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
 # Settings by which nobody else reaches the service.
-LOCAL = '[web]\nhost = "127.0.0.1"\n'
+LOCAL_ONLY = '[web]\nhost = "127.0.0.1"\n'
 _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
-def compiled(folder: Path) -> dict[str, str]:
-    """Return the environment of an installation: Python keeps what it compiles, here in a folder of
-    its own.
+def environment_of(folder: Path) -> dict[str, str]:
+    """Return the environment variables of an installation, where Python keeps its bytecode.
+
+    Here the bytecode lies in a folder of its own.
     """
-    environment = {**os.environ, **MALLOC, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    environment = {**os.environ, **MALLOC_SETTINGS, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
@@ -49,18 +48,17 @@ def children_of(pid: int) -> list[int]:
 
 
 def memory_mb(pid: int) -> float:
-    """Return the memory of a process and its children: what is shared counts for each by its part
-    (`Pss`).
+    """Return the memory of a process and its children. Each shared page counts by its share (`Pss`
+    of the kernel).
     """
-    texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for each in (pid, *children_of(pid))]
+    pids = (pid, *children_of(pid))
+    texts = [Path(f"/proc/{number}/smaps_rollup").read_text() for number in pids]
     sizes_kb = [int(size) for text in texts for size in re.findall(r"^Pss:\s+(\d+)", text, re.M)]
     return sum(sizes_kb) * 1024 / 1e6
 
 
 class Process:
-    """A server on a port of this machine that stays the same when it is killed and started
-    again.
-    """
+    """A server that keeps its port when it is killed and started again."""
 
     def __init__(self, command: Sequence[str], folder: Path, port: int = 0) -> None:
         self.port = port or free_port()
@@ -70,16 +68,16 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """Start it; `until` says when it answers."""
+        """Start it without waiting for it. `until` waits for a page."""
         self.began_s = time.monotonic()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command, env=compiled(self._folder), stdout=log, stderr=log
+                self._command, env=environment_of(self._folder), stdout=log, stderr=log
             )
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Its process id."""
         return self._process.pid
 
     def get(self, path: str) -> bytes | None:
@@ -92,7 +90,7 @@ class Process:
         return None
 
     def until(self, path: str = "/", pattern: bytes = b"</html>") -> float:
-        """Return the seconds since the start when a page first matches. Raises RuntimeError."""
+        """Wait until a page matches, and return the seconds since the start. Raises RuntimeError."""
         while time.monotonic() < self.began_s + PATIENCE_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):
@@ -102,19 +100,19 @@ class Process:
         raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-2000:])
 
     def kill(self) -> None:
-        """SIGKILL. May be called twice."""
+        """End it by SIGKILL. May be called twice."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Stop it."""
+        """End it by SIGTERM."""
         self._process.terminate()
         self._process.wait(timeout=PATIENCE_S)
 
 
 def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
-    """Return the command that runs a silent table with its state in a folder, and these settings in
-    its file.
+    """Write a settings file, and return the command that runs a silent table with its state in the
+    same folder.
     """
     file = folder / "settings.toml"
     state = f"state_dir = {json.dumps(str(folder))}\n"
@@ -124,7 +122,7 @@ def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
 
 @contextmanager
 def running_service(folder: Path, settings: str, *arguments: str) -> Iterator[Process]:
-    """Run a table until the block ends, from its first page on."""
+    """Run a table until the end of the block. It answers pages when the block begins."""
     process = Process(play_command(folder, settings, *arguments), folder)
     with contextlib.closing(process):
         process.until()

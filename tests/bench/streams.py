@@ -1,9 +1,9 @@
-"""Pages that follow a table or a hub, beside the smallest Flask application behind the same
-waitress.
+"""How fast live pages of a table or a hub follow, compared with the smallest Flask application
+behind the same server, waitress.
 
-The peer keeps an order in SQLite as safely as the table does and sends 8 kB to a queue of each
-viewer. It draws nothing, knows no secrets and checks nothing. Both run as processes of their own,
-at the same time.
+That application, the peer, stores an order in SQLite as safely as the table does, and sends 8 kB to
+a queue of each viewer. It draws nothing, knows no secrets and checks nothing. Both run as processes
+of their own, at the same time.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.bars import PHONE_TO_SCREENS_MS
-from bench.processes import LOCAL, memory_mb, running_service
+from bench.processes import LOCAL_ONLY, memory_mb, running_service
 from bench.visitors import Viewers, first_orders, order
 from companion.core.kit import SEATS
 from companion.tools.selfplay.people import Phone
 
 TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
 EVENTS = 30
+# Pauses between two events.
 SPACING_S = 0.25
 HUB_SPACING_S = 1.5
 # Largest ratio of the median times until the last viewer has an event. The peer draws nothing.
 MAX_RATIO = 5.0
-
+# Program of the peer. Its arguments are its database and the number of viewers.
 PEER = r"""
 import queue, sqlite3, sys, threading
 from flask import Flask, Response, request
@@ -70,6 +71,7 @@ server = create_server(app, host="127.0.0.1", port=0, threads=int(sys.argv[2]) +
 print(server.effective_port, flush=True)
 server.run()
 """
+# Program of the hub. Its argument is the number of viewers.
 HUB = """
 import sys
 from bench.streams import serve_hub
@@ -78,9 +80,7 @@ serve_hub(int(sys.argv[1]))
 
 
 def serve_hub(viewers: int) -> None:
-    """Serve a hub with one table, which tells its next record for every line on the standard
-    input.
-    """
+    """Serve a hub with one table. For each line on the standard input it shows the next record."""
     from hub_room import RecordingHost, league_of, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
@@ -106,8 +106,10 @@ def serve_hub(viewers: int) -> None:
                 room.receive_record("id1", record)
 
 
-def _child(stack: ExitStack, program: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:
-    """Run a program that prints its port first, until the stack ends."""
+def _start_program(
+    stack: ExitStack, program: str, *arguments: str
+) -> tuple[subprocess.Popen[str], int]:
+    """Run a program that prints its port first, until the stack closes. Return it and the port."""
     command = [sys.executable, "-c", program, *arguments]
     process = stack.enter_context(
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -118,7 +120,7 @@ def _child(stack: ExitStack, program: str, *arguments: str) -> tuple[subprocess.
 
 
 def bench_streams() -> bool:
-    """Measure and print it all, and return whether every bar is kept."""
+    """Measure tables and a hub, print the figures, and return whether every bar is kept."""
     good = True
     for viewers in TABLE_VIEWERS:
         good &= _bench_table(viewers)
@@ -128,12 +130,12 @@ def bench_streams() -> bool:
 def _bench_table(viewers: int) -> bool:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = f'{LOCAL}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
+        settings = f'{LOCAL_ONLY}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
         service = stack.enter_context(running_service(folder, settings))
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in SEATS]
         moment = first_orders(phones)
         ours = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
-        own_ms = _beside_peer(
+        own_ms = _time_beside_peer(
             stack, ours, lambda number: order(phones[1], moment, number), viewers, SPACING_S
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
@@ -142,7 +144,7 @@ def _bench_table(viewers: int) -> bool:
 
 def _bench_hub(viewers: int) -> bool:
     with ExitStack() as stack:
-        hub, port = _child(stack, HUB, str(viewers))
+        hub, port = _start_program(stack, HUB, str(viewers))
 
         def tell(_: int) -> None:
             assert hub.stdin
@@ -150,21 +152,21 @@ def _bench_hub(viewers: int) -> bool:
             hub.stdin.flush()
 
         ours = stack.enter_context(Viewers(port, ["/live/watch/1"] * viewers))
-        _, is_good = _beside_peer(stack, ours, tell, viewers, HUB_SPACING_S)
+        _, is_good = _time_beside_peer(stack, ours, tell, viewers, HUB_SPACING_S)
         print(f"    hub, {viewers} viewers, {memory_mb(hub.pid):.0f} MB", flush=True)
     return is_good
 
 
-def _beside_peer(
+def _time_beside_peer(
     stack: ExitStack, ours: Viewers, act: Callable[[int], None], viewers: int, spacing_s: float
 ) -> tuple[list[float], bool]:
-    """Act beside the peer, in turn.
+    """Cause events on our server and on the peer in turn.
 
-    Return the milliseconds until the last own viewer had it, and whether that is few times the
-    peer's.
+    Return the milliseconds until our last viewer had each event, and whether their median is at
+    most `MAX_RATIO` times that of the peer.
     """
     folder = stack.enter_context(tempfile.TemporaryDirectory())
-    _, port = _child(stack, PEER, f"{folder}/peer.sqlite", str(viewers))
+    _, port = _start_program(stack, PEER, f"{folder}/peer.sqlite", str(viewers))
     theirs = stack.enter_context(Viewers(port, ["/live"] * viewers))
 
     def post(_: int) -> None:

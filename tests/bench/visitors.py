@@ -1,6 +1,4 @@
-"""Who is around a service that is measured: the painter of its camera's pictures, and viewers of
-its pages.
-"""
+"""A camera's pictures and viewers of pages, for a service that is measured."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ from companion.games import GAMES
 from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
 
-# Pictures a second.
-RATE = 10.0
+# Rate of the camera.
+PICTURES_PER_S = 10.0
 
 
 class Painter:
@@ -35,7 +33,7 @@ class Painter:
     def _run(self) -> None:
         next_s = time.monotonic()
         while not self._stop.wait(max(0.0, next_s - time.monotonic())):
-            next_s += 1 / RATE
+            next_s += 1 / PICTURES_PER_S
             self._paint()
 
     def _paint(self) -> None:
@@ -53,7 +51,7 @@ class Painter:
 
 
 def is_whole(text: bytes) -> bool:
-    """Does it end with the end of an event?"""
+    """Return whether a part of a stream ends with the end of an event."""
     return text.endswith((b"\n\n", b"\n\n\r\n"))
 
 
@@ -88,8 +86,9 @@ class Viewers:
     def last_since(
         self, since_s: float, shows: Callable[[bytes], bool] = is_whole, patience_s: float = 5.0
     ) -> float:
-        """Return when the last of all viewers had what `shows` looks for; infinite where one never
-        had.
+        """Wait until every viewer's newest event is later than `since_s` and satisfies `shows`.
+
+        Return when the last viewer had it, or infinity after `patience_s`.
         """
         while time.monotonic() < since_s + patience_s:
             last = list(self._last)
@@ -99,7 +98,7 @@ class Viewers:
         return float("inf")
 
     def _settle(self) -> None:
-        """Wait until everybody has a page and nothing comes for a second."""
+        """Wait until every viewer has had an event, and then nothing comes for a second."""
         while True:
             times_s = [at_s for at_s, _ in self._last]
             if min(times_s) > 0 and time.monotonic() - max(times_s) > 1:
@@ -117,14 +116,14 @@ class Viewers:
 
 
 def follow(port: int, page: str) -> socket.socket:
-    """Ask for the stream of a live page; its first event comes at once."""
+    """Request the stream of a live page, and return the socket. The first event comes at once."""
     viewer = socket.create_connection(("127.0.0.1", port))
     viewer.sendall(f"GET {page} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer
 
 
 def first_orders(phones: Sequence[Phone]) -> str:
-    """Take both seats and begin a game of sealed orders. Return its moment."""
+    """Take both seats and begin a game of sealed orders. Return its moment, such as `1.1`."""
     for phone in phones:
         phone.post("take", {"name": "Bench"})
     phones[0].post("start", {"game": next(iter(GAMES))})

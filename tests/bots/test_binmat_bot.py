@@ -23,7 +23,7 @@ EDITIONS = ("rulebook", "hackmud")
 
 
 def content(playout: Playout) -> tuple[object, ...]:
-    """All that two tables must have alike; piles are compared as sets."""
+    """Return all that two tables must have alike. Piles are compared as sets."""
     piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
     lanes = (playout.decks, playout.defence, playout.defence_open, playout.attack)
     return (*lanes, playout.attacker_deck, piles, playout.hands, playout.turns_left)
@@ -60,7 +60,7 @@ def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
 
 
 def short_lanes(state: State, left: int) -> State:
-    """The same with so many cards left in every lane."""
+    """Return the state with so many cards left in every lane."""
     gone = [
         card
         for deck, pile in zip(state.decks, state.discards, strict=True)
@@ -73,7 +73,7 @@ def short_lanes(state: State, left: int) -> State:
 
 
 def wins_at_once(state: State, text: str) -> bool:
-    """Does this win however the hidden cards lie?"""
+    """Return whether this wins however the hidden cards lie."""
     seat = state.seat
     for number in range(8):
         step = GAME.apply(redealt(state, Random(number)), {seat: text}, Random(number))
@@ -115,7 +115,7 @@ def test_hidden_cards_do_not_change_what_it_does(edition: str) -> None:
 
 
 def redealt(state: State, rng: Random) -> State:
-    """Another state of the same view for the seat on turn."""
+    """Return another state that has the same view for the seat on turn."""
     view = state_of(GAME.view(state, state.seat))
     return next(random_deals(view, SEATS.index(state.seat), set(), rng))
 

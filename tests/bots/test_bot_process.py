@@ -45,7 +45,7 @@ def begin_and_choose(bot: BotProcess, timeout_s: float) -> None:
 
 
 def failure_of(command: Sequence[str], timeout_s: float = LONG_S) -> str:
-    """The message when such a program is asked for a move; its process is gone afterwards."""
+    """Ask such a program for a move, and return the error's message. Its process must be gone."""
     with BotProcess(command) as bot:
         pid = bot.child.pid
         with pytest.raises(BotFailure) as caught:
@@ -67,7 +67,7 @@ def test_our_own_program_plays_in_its_process() -> None:
 
 
 def chosen(answer: object) -> Choice:
-    """What is read of an answer."""
+    """Return what is read from an answer."""
     line = json.dumps(answer)
     with BotProcess(program(f"{READY} input(); print({line!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_S)

@@ -50,7 +50,7 @@ CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
 
 @cache
 def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]:
-    """The same for each level; states are frozen."""
+    """Return the positions of a case, the same for each level. States are frozen."""
     return tuple(random_states(name, count, most, **json.loads(options)))
 
 

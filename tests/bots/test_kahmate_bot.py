@@ -34,7 +34,7 @@ def is_same(mine: State, state: State) -> bool:
 
 
 def after_cards(waiting: State, course: Course, lead: int) -> State | None:
-    """The game's own state after one face-off that ends so, by two cards that make it."""
+    """Return the game's own state after one face-off that ends so, by two cards that lead to it."""
     strength = sum(ROLE_OF[piece].attack for piece in course.movers)
     strength -= ROLE_OF[course.face_offs[0].defender].defence
     seats = SEATS[waiting.seat], SEATS[1 - waiting.seat]
@@ -79,7 +79,7 @@ PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
 def played(*actions: str) -> State:
-    """A game played so far; `SOUTH | NORTH` for both."""
+    """Play these actions, with `SOUTH | NORTH` for both."""
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "south"}), Random(0))
     for text in actions:
         seats = sorted(GAME.to_act(state), reverse=True)

@@ -166,7 +166,7 @@ def test_nonsense_is_refused_and_chance_decides(against: Set) -> None:
 
 
 def explained(played: Played) -> tuple[str, ...]:
-    """What the machine at North says of its last action; nothing: nobody can ask it."""
+    """Return the reasons of North's machine for its last action. Empty: nobody can ask it."""
     view, coaching = played.table.view(), played.table.coaching
     if "theirs" not in coaching.subjects(Seat.SOUTH):
         with pytest.raises(Illegal, match="The machine has nothing to explain right now"):

@@ -51,7 +51,7 @@ def test_its_rules_are_those_of_the_game() -> None:
 
 
 def carrying(seat: Seat) -> dict[str, Any]:
-    """A view in which a seat is one step from home with the flag, and cannot be stopped."""
+    """Return a view in which a seat is one step from home with the flag, and cannot be stopped."""
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
     robots = (
         {"south": "b2", "north": "c4"} if seat is Seat.SOUTH else {"south": "a1", "north": "b3"}

@@ -75,7 +75,7 @@ _PARTS = re.compile("|".join(("south", "north", r"\d+", *GAMES)))
 
 
 def alike(text: str) -> str:
-    """What a page or a key is, whatever the game and the seat."""
+    """Return what a page or a key is, without the words that differ by game and seat."""
     return _PARTS.sub("", text)
 
 
@@ -149,7 +149,9 @@ class Finger:
                 self._wait(version, RESTED_MS)
 
     def _facts(self) -> set[str]:
-        """What must not get lost: who sits, a game, and what pages ask first or the camera says."""
+        """Return what must not get lost: who sits, a game, and what pages ask first or the camera
+        says.
+        """
         view = self.tour.table.view()
         facts = {f"{sits.name} sits" for sits in view.seats.values() if sits.name is not None}
         if view.phase not in (Phase.LOBBY, Phase.OVER):
@@ -161,7 +163,7 @@ class Finger:
         return facts
 
     def _orders(self) -> set[str]:
-        """Whose orders are sealed, or ready to be handed in."""
+        """Return whose orders are sealed, or ready to be handed in."""
         seats = self.tour.table.view().seats
         ready = self.window.execute_script(_READY)
         return {f"the order of {seat}" for seat in SEATS if seats[seat].receipt or seat == ready}
@@ -183,7 +185,7 @@ class Finger:
         return keys
 
     def _keys(self, is_open: bool) -> list[str]:
-        """What the open page has to be tapped."""
+        """Return what can be tapped on the open page."""
         return list(self.window.execute_script(_FIND, is_open))
 
     def tap(self, at: tuple[float, float, str], pause_ms: int) -> None:

@@ -24,7 +24,7 @@ OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 
 def begin(companion: Companion) -> str:
-    """A new game of sealed orders, set up; answers its moment."""
+    """Begin a new game of sealed orders and set it up. Return its moment."""
     table = companion.table
     table.new_game("outbuffered", {}, 1)
     table.confirm("host", table.view().moment, 0, force=True)
@@ -32,7 +32,7 @@ def begin(companion: Companion) -> str:
 
 
 def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
-    """South's page at its orders in a new game; answers its moment."""
+    """Open South's page at its orders in a new game. Return the moment."""
     moment = begin(companion)
     take_seat(window, url)
     wait_for_sign(window, "orders to go")
@@ -41,9 +41,7 @@ def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
 
 @contextmanager
 def asleep(window: WebDriver) -> Iterator[None]:
-    """The page is hidden behind another one and frozen, as in a pocket; afterwards it is looked at
-    again.
-    """
+    """Hide the page behind another one and freeze it, as in a pocket, then show it again."""
     page = window.current_window_handle
     window.switch_to.new_window("tab")
     other = window.current_window_handle

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 
 
 def deal(**tops: str) -> list[str]:
-    """A deck whose lanes begin with these cards: `lane1="5& >%"`."""
+    """Make a deck whose lanes begin with these cards: `lane1="5& >%"`."""
     wanted = {int(lane[-1]): cards.split() for lane, cards in tops.items()}
     chosen = {card for cards in wanted.values() for card in cards}
     rest = [card for card in DECK if card not in chosen]
@@ -43,7 +43,7 @@ def deal(**tops: str) -> list[str]:
 
 
 def pick(window: WebDriver, *taps: str) -> None:
-    """`key:draw`, `lane:3` or `card:5&`, one after the other, once it is the phone's turn."""
+    """Tap `key:draw`, `lane:3` or `card:5&` in turn, once it is the phone's turn."""
     script = "return document.getElementById('picks')?.dataset.choices.length > 2"
     until("the own turn", lambda: window.execute_script(script))
     for each in taps:

@@ -42,7 +42,7 @@ def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
 
 
 def verdicts(window: WebDriver) -> dict[str, str]:
-    """What the page's script says of each part, once it has said something of the whole."""
+    """Wait until the page's script has judged the whole, and return what it says of each part."""
     script = """return Object.fromEntries([...document.querySelectorAll('[data-part]')]
         .map(each => [each.dataset.part, each.textContent]))"""
     return dict(

@@ -97,7 +97,7 @@ Date = class extends real {
 
 
 def ring_error_s(window: WebDriver) -> float:
-    """How far the ring is from the service's clock, which is this machine's monotonic one."""
+    """Return how far the ring is from the service's clock, which is this machine's monotonic one."""
     script = (
         "const ring = document.querySelector('[data-limit]'); const { due, limit } = ring.dataset;"
         "return [due, limit, ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' "

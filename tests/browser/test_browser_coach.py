@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 
 
 def advice(window: WebDriver, about: str) -> str:
-    """What the coach answers to a key of the sheet."""
+    """Return the coach's answer to a key of the sheet."""
     tap(window, "[data-help]")
     until(
         "the sheet",
@@ -74,7 +74,7 @@ def test_the_coach_is_asked_before_and_after(
 
 
 def _moved_on(client: Client) -> bool:
-    """Does the next turn wait for orders? Pieces are moved as they come."""
+    """Return whether the next turn waits for orders. Moves pieces as stages ask."""
     view = client.get("/api/view")
     if view["phase"] == "stages":
         client.post("/workbench/tidy")

@@ -43,7 +43,7 @@ def test_no_key_takes_anything_away_when_tapped_twice(own_clock: WebDriver) -> N
 
 @contextmanager
 def at_table(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
-    """Both sit, and a game has begun."""
+    """Seat both people and begin a game."""
     with open_tour() as tour:
         finger = Finger(window, tour)
         for seat in SEATS:
@@ -73,7 +73,7 @@ def test_a_turn_is_ended_once_where_the_other_answers_at_once(own_clock: WebDriv
 
 
 def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
-    """Where to tap a key."""
+    """Return where to tap a key."""
     script = """
         const { left, top, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
         return [left + width / 2, top + height / 2, arguments[0]];

@@ -48,12 +48,12 @@ def to_orders(service: Service) -> None:
 
 
 def is_home(window: WebDriver) -> bool:
-    """Does the table screen offer all games?"""
+    """Return whether the table screen offers all games."""
     return len(texts_of(window, ".rows .row > span > b")) >= 5
 
 
 def by_menu(window: WebDriver, door: str) -> None:
-    """A key of the seat's menu that asks first; the second key is on the other side."""
+    """Tap a key of the seat's menu that asks first. The second key is on the other side."""
     tap(window, "#menu summary")
     tap(window, f"[data-sure][data-post$='/{door}']")
     tap(window, "dialog [data-yes]")

@@ -20,9 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def follow(service: Client, wrong: str | None = None) -> list[str]:
-    """Hands on the rendered table do one stage as they are told; answers the signs of wrong
-    placements.
-    """
+    """Let hands carry out one stage as they are told. Return the signs of wrong placements."""
     told = []
     view = service.get("/api/view")
     place = (view["moment"], view["stage"])
@@ -57,7 +55,7 @@ def moved_on(service: Client, place: tuple[str, int]) -> bool:
 
 
 def play_out(service: Client) -> None:
-    """All stages of a turn."""
+    """Play all stages of a turn."""
     while service.get("/api/view")["phase"] == "stages":
         follow(service)
 
@@ -104,7 +102,7 @@ def test_a_whole_game_with_two_phones_and_the_table_screen(
 
 
 def check_receipts(window: WebDriver) -> None:
-    """The phone verifies both receipts of the last turn by its own arithmetic."""
+    """Let the phone verify both receipts of the last turn by its own arithmetic."""
     window.execute_script("document.getElementById('menu').open = true")
     tap(window, "[data-check]")
     until(

@@ -89,15 +89,15 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, We
 
 
 def ask(window: WebDriver, path: str, body: str) -> None:
-    """A request of this browser."""
+    """Send a request from this browser."""
     script = """const [path, body, done] = arguments;
         fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).then(a => done(a.status))"""
     assert window.execute_async_script(script, path, body) == 200
 
 
 def touch(window: WebDriver, target: str) -> None:
-    """What the small sign points at: a square as `@c4`, else a key; whoever has pressed it already
-    presses nothing.
+    """Tap what the small sign points at: a square as `@c4`, else a key. Do nothing if it is pressed
+    already.
     """
     if target.startswith("@"):
         try_to_tap_square(window, target[1:])
@@ -106,7 +106,7 @@ def touch(window: WebDriver, target: str) -> None:
 
 
 def too_tall(window: WebDriver) -> list[str]:
-    """How high the page is at each size at which it scrolls; a small phone stays."""
+    """Return the height of the page at each size at which it scrolls. A small phone stays."""
     tall = []
     for width, height in (BESIDE, SMALL):
         resize(window, (width, height))

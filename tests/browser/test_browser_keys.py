@@ -56,7 +56,7 @@ class Node:
 
 
 def _state(value: Mapping[str, Any]) -> Any:
-    """The value of a state; of one that points at something: that element."""
+    """Return the value of an accessibility state, or the element that it points at."""
     related = value.get("relatedNodes", [])
     return related[0]["backendDOMNodeId"] if related else value.get("value")
 
@@ -72,7 +72,7 @@ class Reader:
     # ---- what is read ----
 
     def nodes(self) -> list[Node]:
-        """Everything on the page, in the order in which it is read."""
+        """Return everything on the page, in the order in which it is read."""
         told = {
             node["nodeId"]: node
             for node in cdp(self._window, "Accessibility.getFullAXTree")["nodes"]
@@ -100,7 +100,7 @@ class Reader:
         return [node for node in found if node.role]
 
     def names(self) -> list[str]:
-        """All that is named or written on the page."""
+        """Return all that is named or written on the page."""
         return [node.name for node in self.nodes() if node.name and node.role != "InlineTextBox"]
 
     def hears(self, *words: str) -> None:
@@ -126,7 +126,7 @@ class Reader:
         )
 
     def is_well(self) -> None:
-        """No stop of Tab without a name and a role."""
+        """Check that no stop of Tab is without a name and a role."""
         bare = [
             str(node)
             for node in self.nodes()
@@ -135,7 +135,7 @@ class Reader:
         assert not bare, bare
 
     def twin(self) -> str:
-        """The board in words."""
+        """Return the board in words."""
         return next(
             node.name
             for node in self.nodes()
@@ -143,7 +143,7 @@ class Reader:
         )
 
     def focus(self) -> Node:
-        """What has the focus, and is seen to have it; of a board: the square."""
+        """Return what has the focus visibly. On a board that is the square."""
         here, style, width, is_seen = self._window.execute_script(FOCUS)
         assert here, "the focus is lost"
         assert style != "none", "nobody sees where the focus is"
@@ -153,7 +153,9 @@ class Reader:
         return next(node for node in self.nodes() if node.element == held)
 
     def _held(self) -> int:
-        """The element that keys go to; the tree’s own word for it comes later than the page’s."""
+        """Return the element that receives keys. The tree's own word for it comes later than the
+        page's.
+        """
         held = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")["result"][
             "objectId"
         ]
@@ -162,11 +164,11 @@ class Reader:
     # ---- what is pressed ----
 
     def press(self, *keys: str) -> None:
-        """Keys to what has the focus."""
+        """Send keys to what has the focus."""
         ActionChains(self._window, duration=0).send_keys(*keys).perform()
 
     def go(self, name: str, role: str = "button") -> Node:
-        """Tab, or Shift and Tab, to something of this name; the order of Tab is the order of
+        """Press Tab, or Shift and Tab, until something has this name. The order of Tab is that of
         reading.
         """
         self.waits_for(name, role)
@@ -185,7 +187,7 @@ class Reader:
         return found
 
     def tab(self, steps: int) -> None:
-        """Tab onwards, or back with Shift."""
+        """Press Tab, or Shift and Tab."""
         chain = ActionChains(self._window, duration=0)
         if steps < 0:
             chain.key_down(Keys.SHIFT).send_keys(Keys.TAB * -steps).key_up(Keys.SHIFT).perform()
@@ -193,7 +195,7 @@ class Reader:
             chain.send_keys(Keys.TAB * steps).perform()
 
     def _tab_on(self, most: int, name: str, role: str) -> None:
-        """From the sign, which is no stop itself, stop by stop."""
+        """Press Tab from the sign on, which is no stop itself, stop by stop."""
         for _ in range(most):
             self.press(Keys.TAB)
             if self._is(self.focus(), name, role):
@@ -204,7 +206,7 @@ class Reader:
         return node.role == role and node.name.startswith(name)
 
     def waits_for(self, name: str, role: str = "button") -> None:
-        """Until there is such a thing."""
+        """Wait until there is something of this name."""
         until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()))
 
     def does(self, name: str, key: str = Keys.ENTER) -> None:
@@ -219,9 +221,7 @@ class Reader:
         self.press(key)
 
     def cursor(self) -> str:
-        """The square of the board on which the keyboard is, and what stands there; empty before the
-        first arrow.
-        """
+        """Return the square of the keyboard and what is there, or nothing before the first arrow."""
         nodes = self.nodes()
         here = next(
             node.states.get("activedescendant") for node in nodes if node.role == "application"
@@ -232,7 +232,7 @@ class Reader:
         return self.cursor().split(",")[0] == square
 
     def square(self, *squares: str) -> None:
-        """On the board: by arrows to each square, Enter on it."""
+        """Go to each square of the board by arrows, and press Enter on it."""
         held = self._held()
         if not any(node.role == "application" and node.element == held for node in self.nodes()):
             self.go("", "application")
@@ -256,7 +256,7 @@ class Reader:
 
 
 def plays(reader: Reader, seat: Seat, action: str) -> None:
-    """A seat hands an action in; hands follow."""
+    """Hand in a seat's action, and let hands follow."""
     reader.table.hand_in(seat, reader.table.view().moment, action)
     follow_instructions(reader.table)
 
@@ -271,7 +271,7 @@ def window() -> Iterator[WebDriver]:
 
 @contextmanager
 def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
-    """A game that has been set up, and South's page of it."""
+    """Open South's page of a game that has been set up."""
     with service_on_still_clock(folder) as (companion, url):
         reader = Reader(window, companion.table, url)
         companion.table.new_game(game, options, 1)

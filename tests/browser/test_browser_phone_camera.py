@@ -42,7 +42,7 @@ class Place:
         self.film.show()
 
     def open(self, phone: WebDriver, code: str = "") -> None:
-        """The phone scans the code that the owner's page shows."""
+        """Scan the code on the owner's page with the phone."""
         camera_server = self.companion.phone_server
         phone.get(
             f"{camera_server.address()}eye/{code or camera_server.phone_camera.pairing.code()}"

@@ -25,7 +25,7 @@ SEAT = Stop("south", "/seat/south")
 
 
 def page_of_a_stranger(tour: Tour) -> str:
-    """What spectators see."""
+    """Return what spectators see."""
     return Client(tour.client.url).send("/watch")[1].decode()
 
 
@@ -81,7 +81,7 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
 
 
 def run_into_somebody(tour: Tour) -> None:
-    """Both run ahead until there is a face-off."""
+    """Run ahead with both sides until there is a face-off."""
     table = tour.table
     while not ((view := table.view()).board.board_ui and view.board.board_ui.duel):
         (seat,) = (seat for seat in SEATS if view.seats[seat].is_awaited)
@@ -139,14 +139,14 @@ def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> 
 
 
 def square_px(window: WebDriver) -> float:
-    """How wide a square of the board is on the open page."""
+    """Return the width of a square of the board on the open page."""
     scale = "return document.querySelector('.view .board').getScreenCTM().a"
     pitch = "return Number(document.querySelector('.view .board').dataset.grid.split(' ')[2])"
     return window.execute_script(scale) * window.execute_script(pitch)
 
 
 def place_all(tour: Tour) -> None:
-    """Both sides of Kahmate hand in where their pieces begin, and hands follow."""
+    """Place the pieces of both sides of Kahmate, and let hands follow."""
     for seat, text in FORMATIONS.items():
         tour.table.hand_in(seat, tour.table.view().moment, text)
     follow_instructions(tour.table)

@@ -45,7 +45,7 @@ def slots(window: WebDriver) -> list[WebElement]:
 
 
 def entered(window: WebDriver) -> str:
-    """The letters in the slots, `.` for one that is free."""
+    """Return the letters in the slots, with `.` for a free one."""
     script = "return [...document.querySelectorAll('.slot')].map(slot => slot.querySelector('b')?.textContent ?? '.')"
     return "".join(window.execute_script(script))
 
@@ -101,7 +101,7 @@ def test_orders_are_read_and_typed_in_the_own_language(seat: WebDriver) -> None:
 
 
 def finger(window: WebDriver, letter: str, up: int = 0) -> None:
-    """A finger on an order's key, lifted so many pixels above where it was put down."""
+    """Put a finger on an order's key, and lift it so many pixels above."""
     script = """const box = document.querySelector(arguments[0]).getBoundingClientRect();
         return {x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2)}"""
     point = window.execute_script(script, f".order[data-letter='{letter}']")

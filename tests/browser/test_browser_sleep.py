@@ -40,7 +40,7 @@ def held(window: WebDriver) -> int:
 
 
 def nap(window: WebDriver) -> bool:
-    """Nobody has played for long: is the screen dark, without a lock?"""
+    """Let nobody play for long. Return whether the screen is dark, without a lock."""
     window.execute_script("window.nap()")
     return is_dark(window) and held(window) == 0
 

@@ -65,7 +65,7 @@ def is_sealed(place: Place) -> bool:
 
 
 def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool) -> None:
-    """A finger, or a mouse, comes down or goes up."""
+    """Put down or lift a finger or a mouse button."""
     x, y = at
     if kind == "finger":
         points = [{"x": x, "y": y}] if is_down else []
@@ -125,9 +125,7 @@ def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriv
 
 
 def losing(name: str, pages: int) -> Callable[[], Response | None]:
-    """What loses a file of so many pages, as poor Wi-Fi does; a browser may ask twice for one
-    page.
-    """
+    """Lose a file so many times, as poor Wi-Fi does. A browser may ask twice for one page."""
     seen = [0]
 
     def lose() -> Response | None:

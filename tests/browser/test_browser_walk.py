@@ -283,8 +283,8 @@ def window() -> Iterator[WebDriver]:
 
 @contextmanager
 def touring_with_axe(axe: str) -> Iterator[Tour]:
-    """A walk whose service has axe too: a page that calls for it takes it from the browser's cache,
-    already compiled.
+    """Open a tour whose service has axe too, which pages then take compiled from the browser's
+    cache.
     """
     with open_tour() as tour:
         offer(axe, tour.companion.server)
@@ -350,8 +350,8 @@ def looked_at(
 
 
 def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
-    """An open page of a seat or a spectator on a low phone: its keys and what it is about are in
-    sight, and squares are large where one chooses.
+    """Check a seat's or spectator's page on a low phone: keys and subject in sight, squares large
+    enough.
     """
     resize(window, LOW)
     if (height := window.execute_async_script(_HEIGHT)) > LOW[1]:
@@ -365,7 +365,7 @@ def below_the_edge(window: WebDriver, stop: Stop, game: str) -> Found:
 
 
 def at_other_sizes(window: WebDriver, game: str) -> Found:
-    """An open page of a seat on a laptop, and with letters of twice their size."""
+    """Check an open page of a seat on a laptop, and with letters of twice their size."""
     if game in SEATS_ON_LAPTOPS:
         resize(window, LAPTOP)
         window.execute_async_script(_HEIGHT)
@@ -378,9 +378,7 @@ def at_other_sizes(window: WebDriver, game: str) -> Found:
 
 
 def on_table_screens(window: WebDriver, stop: Stop) -> Found:
-    """An open table screen at other sizes; all that is to be set up is also seen on a laptop and an
-    upright screen.
-    """
+    """Check an open table screen at other sizes. All that is to be set up is in sight there, too."""
     sizes = {*TABLE_SCREENS.get(stop.name.partition("-")[0], ())}
     if "-setup-" in stop.name:
         sizes |= {LAPTOP, UPRIGHT}
@@ -397,9 +395,7 @@ def on_table_screens(window: WebDriver, stop: Stop) -> Found:
 
 
 def board_place(window: WebDriver, stop: Stop, game: str, places: set[tuple[int, ...]]) -> Found:
-    """The board of an open table screen: large, above the sign, and where it lay in the states
-    before. On a narrow screen it stands.
-    """
+    """Check the board of a table screen: large, above the sign, and at the same place as before."""
     place = window.execute_script(_PLACE)
     if not place or not stop.name.startswith(tuple(f"{game}-{state}" for state in IN_PLAY)):
         return
@@ -417,9 +413,7 @@ def board_place(window: WebDriver, stop: Stop, game: str, places: set[tuple[int,
 
 
 def wide(window: WebDriver) -> Found:
-    """The open page on a tablet: it never scrolls sideways. It is laid out, and nobody waits until
-    it is drawn.
-    """
+    """Check that the open page never scrolls sideways on a tablet. It is laid out but not drawn."""
     window.execute_script(_DRAWN, "hidden")
     resize(window, (TABLET[0], 900))
     yield from ((what, "") for what in window.execute_script(_WIDE))
@@ -427,7 +421,7 @@ def wide(window: WebDriver) -> Found:
 
 
 def new_kinds(window: WebDriver, stop: Stop, known: set[str]) -> list[str]:
-    """The kinds of parts of the open page that no page before had, and its own path if it is new."""
+    """Return the kinds of parts on the open page that are new, and its own path if that is new."""
     fresh = sorted({*window.execute_script(_KINDS), alike(stop.path)} - known)
     known |= set(fresh)
     # it lets no script in, and both pages that it shows are stops themselves
@@ -494,7 +488,7 @@ def test_every_page_in_every_state(game: str, window: WebDriver, axe: str, known
 
 
 def at_table(tour: Tour, game: str = "") -> None:
-    """Mara and Jonas sit down; where wanted a game begins."""
+    """Seat Mara and Jonas, and begin a game where one is wanted."""
     for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
         tour.client.post(f"/api/seat/{seat}/take", name=name)
     if game:

@@ -27,7 +27,7 @@ WORDS = {"phase", "game", "call", "camera"}
 
 
 def hostile(value: Any, name: str = "") -> Any:
-    """The same message with markup in the place of every text that may be any."""
+    """Return the same message with markup in every field that may hold any text."""
     if isinstance(value, dict) and "say" not in value:
         return {key: hostile(part, key) for key, part in value.items()}
     if isinstance(value, list):
@@ -36,7 +36,7 @@ def hostile(value: Any, name: str = "") -> Any:
 
 
 def hostile_message(message: dict[str, Any]) -> bytes:
-    """A record that every hub takes, with markup wherever it may be."""
+    """Return a record that every hub accepts, with markup wherever it may be."""
     plain = message["view"] | dict.fromkeys(("title", "step", "sign", "why", "result"), "")
     view = hostile(plain)
     view |= {name: plain[name] for name in ("winners", "options", "layout") if name in plain}

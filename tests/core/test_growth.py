@@ -33,7 +33,7 @@ BASE_BYTES = 300_000
 
 
 def cost(read: Callable[[Any], object], content: Any) -> int:
-    """Bytes at the peak of reading, with what is said of it, kept or refused."""
+    """Return the bytes at the peak of reading, kept or refused, with what is said of it."""
     for language in set(LANGUAGES) - {"en"}:
         catalogue_of(language)
     with suppress(CompanionError):
@@ -55,7 +55,7 @@ def cost(read: Callable[[Any], object], content: Any) -> int:
 
 
 def fillings(most: int) -> dict[str, Any]:
-    """Values that cost much, of some size."""
+    """Return costly values of some size."""
     return {
         "lists": [[]] * (most // 3),
         "texts": [f"{number:02x}" for number in range(most // 5)],

@@ -181,8 +181,8 @@ def test_the_extraction_finds_every_sentence_of_the_scripts(sentences: Catalog) 
 
 
 def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
-    """What is wrong with a catalogue: nothing is missing, doubtful or out of date, and every part
-    has its place.
+    """Return what is wrong with a catalogue. Nothing may be missing, doubtful, out of date or
+    misplaced.
     """
     wanted, here = (
         {_id(message) for message in each if message.id} for each in (sentences, catalogue)

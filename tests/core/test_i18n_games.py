@@ -113,7 +113,7 @@ def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pieces_in_brackets(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """A known pattern with each of its pieces in brackets, so that its parts have to bring their
+    """Return a known pattern with each piece in brackets, so that its parts have to bring their
     own.
     """
     pattern = many if many and n != 1 else one
@@ -186,7 +186,7 @@ class Told:
 
 
 def typed(text: object) -> Iterator[str]:
-    """What in a sentence was typed by somebody: the same in every language."""
+    """Yield the parts of a sentence that somebody typed, which are the same in every language."""
     if isinstance(text, Verbatim) and text:
         yield text
     if isinstance(text, Sentence):
@@ -204,9 +204,7 @@ def nothing_left(told: Told) -> None:
 
 
 def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
-    """The options that a game is played with: none, each other choice that is a word, one that is a
-    number, presets.
-    """
+    """Return options to play a game with: none, other words, a number, presets."""
     others = []
     for row in game.option_rows:
         values = [value for _, value in row.choices[1:]]
@@ -218,7 +216,7 @@ def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
 
 
 def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
-    """What a position says to everybody."""
+    """Collect what a position says to everybody."""
     for viewer in (None, *SEATS):
         told.hear_all("standing", game.board_ui(state, viewer))
         told.hear_all("tableau", game.card_ui(state, viewer))
@@ -231,7 +229,7 @@ def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
 
 
 def hear_step(told: Told, step: Step[Any]) -> None:
-    """What happened, and what hands do for it."""
+    """Collect what happened in a step, and what hands do for it."""
     told.hear_all("step", (*step.events, *step.stages))
     for stage in step.stages:
         for _, sentence in stage.todo:
@@ -268,7 +266,7 @@ def hear_refusals(
 
 
 def bent(notation: str, rng: Random) -> str:
-    """An action with one of its squares elsewhere, or with another sign."""
+    """Return an action with one of its squares elsewhere, or with another sign."""
     square = f"{rng.choice('abcdefgh')}{rng.randint(1, 11)}"
     places = list(SQUARE.finditer(notation))
     if places and rng.random() < 0.8:
@@ -282,7 +280,7 @@ def bent(notation: str, rng: Random) -> str:
 
 
 def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], seed: int) -> None:
-    """One random game."""
+    """Play one random game, and collect what it says."""
     rng = Random(f"{game.name}/{seed}")
     state = game.setup(game.options(options), rng)
     actions: list[Any] = []

@@ -89,7 +89,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
 
 
 def sealed_at_south(place: Place) -> tuple[str, str]:
-    """South's order is sealed by phone; answers the moment and the receipt."""
+    """Seal South's order by phone. Return the moment and the receipt."""
     moment = place.to_orders()
     receipt = place.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
     return moment, receipt

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def every_target() -> tuple[Target, ...]:
-    """All targets; asked for late, because they bring the whole program."""
+    """Return all targets. They are imported late, because they bring the whole program."""
     from fuzz import doors, files, hub, tables, texts  # noqa: PLC0415
 
     return (*doors.TARGETS, *hub.TARGETS, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)

@@ -45,7 +45,7 @@ class Room:
         self.sit()
 
     def sit(self) -> None:
-        """Both seats are taken by those who should have them."""
+        """Seat those who should have the seats."""
         for seat in SEATS:
             if (
                 self.table.nonce_of(seat) is not None
@@ -56,12 +56,12 @@ class Room:
                 self.person(seat).post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def person(self, seat: Seat) -> FlaskClient:
-        """The browser of a seat."""
+        """Return the browser of a seat."""
         return self.people[str(seat)]
 
     def begin(self, game: str) -> None:
-        """A game that has come to its first orders; the one before, whatever was sent to it,
-        replays.
+        """Begin a game up to its first orders. The game before must replay, whatever was sent to
+        it.
         """
         replays(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
@@ -72,11 +72,11 @@ class Room:
         self.settle()
 
     def settle(self) -> None:
-        """Hands have done whatever there was to do, and clocks run."""
+        """Do all that hands have to do, and let clocks run."""
         hands_follow(self.table)
 
     def play(self) -> None:
-        """Somebody who is awaited hands something legal in."""
+        """Hand in something legal for somebody who is awaited."""
         session = session_of(self.table)
         if session.phase is Phase.ORDERS:
             seat = self.rng.choice(sorted(session.awaited))
@@ -85,9 +85,7 @@ class Room:
                 self.table.hand_in(seat, session.moment, session.require_game().format(action))
 
     def pass_time(self) -> None:
-        """Between two requests; now and then the camera looks, somebody sits down again, or a game
-        begins.
-        """
+        """Let time pass. Now and then the camera looks, somebody sits down again, or a game begins."""
         self.asked += 1
         self.clock.advance(self.rng.choice((0.05, 0.2, 0.7)))
         if self.asked % 50 == 0:
@@ -105,7 +103,7 @@ class Room:
             self.play()
 
     def look(self, status: int, headers: Any, content: bytes, role: str) -> None:
-        """What holds for every answer."""
+        """Check what holds for every answer."""
         assert status < 500 or status == 503, f"{status}: {content[:300]!r}"
         assert b"Traceback" not in content
         assert status < 400 or content, "a refusal says something"
@@ -115,7 +113,7 @@ class Room:
                 assert secret not in everything, f"tells {secret!r}"
 
     def finish(self) -> None:
-        """After all that the game goes on, and its journal leads to the same table."""
+        """Check that the game goes on, and that its journal leads to the same table."""
         replays(self.table, self.companion.journal)
         with contextlib.suppress(CompanionError):
             self.table.abandon()
@@ -127,7 +125,7 @@ class Room:
 
 @contextmanager
 def open_room(folder: Path) -> Iterator[Room]:
-    """A simulated installation in a folder."""
+    """Open a simulated installation in a folder."""
     clock = FakeClock()
     wifi = WifiSettings(name="Table", password=WIFI_PASSWORD)
     with simulated(folder, clock, wifi=wifi) as companion:
@@ -136,9 +134,7 @@ def open_room(folder: Path) -> Iterator[Room]:
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Requests that schemathesis makes of the description, right and wrong ones, in the course of
-    all games.
-    """
+    """Send requests that schemathesis makes of the description, right and wrong, during all games."""
     import schemathesis  # noqa: PLC0415 - takes two seconds
     from schemathesis.checks import not_a_server_error  # noqa: PLC0415
     from schemathesis.core.failures import FailureGroup  # noqa: PLC0415

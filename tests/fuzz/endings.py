@@ -15,7 +15,7 @@ from companion.table.table import Table
 
 
 def folded(session: Session) -> tuple[Any, ...]:
-    """What a journal must lead to again."""
+    """Return the parts of a table that its journal must restore."""
     return (
         session.seats, session.number, session.seed, session.state, session.phase, session.tick, session.sealed,
         session.stage_index, session.turns, session.board, session.outcome, session.score, session.draw_offer,
@@ -23,7 +23,7 @@ def folded(session: Session) -> tuple[Any, ...]:
 
 
 def replays(table: Table, journal: Journal) -> None:
-    """The journal, read anew, is the table as it stands."""
+    """Check that the journal, read again, gives the same table."""
     session, live = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
     if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
@@ -36,7 +36,7 @@ def replays(table: Table, journal: Journal) -> None:
 
 
 def hands_follow(table: Table) -> None:
-    """Hands have done whatever there was to do, and clocks run."""
+    """Do all that hands have to do, and let clocks run."""
     for _ in range(60):
         view = table.view()
         if view.phase not in (Phase.SETUP, Phase.STAGES):
@@ -67,7 +67,7 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
 
 
 def goes_on(table: Table, journal: Journal, turns: int) -> None:
-    """Some turns are played from here, and the journal leads to where they have led."""
+    """Play some turns from here, and check that the journal leads to the same table."""
     replays(table, journal)
     play_turns(table, turns, Random(1))
     replays(table, journal)

@@ -33,9 +33,7 @@ from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, changed, mended
 
 @contextmanager
 def journals(folder: Path, number: int) -> Iterator[Probe]:
-    """Damaged journals: they open with what is whole and say what is not, and a game can be
-    played.
-    """
+    """Open damaged journals: they keep what is whole, say what is not, and let a game be played."""
     content, log = make_journal(folder / "made.sqlite", games=8, with_log=True)
 
     def check(case: tuple[str, int]) -> tuple[str, int]:
@@ -56,7 +54,7 @@ CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 
 def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
-    """A file with some bytes written over, and its end missing."""
+    """Overwrite some bytes of a file, and cut off its end."""
     found = bytearray(content)
     for at, come in places:
         start = at % max(1, len(found))
@@ -65,7 +63,7 @@ def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
 
 
 def play(table: Table, game: str, turns: int, seed: int) -> None:
-    """Some turns of a new game."""
+    """Play some turns of a new game."""
     if table.view().phase not in (Phase.LOBBY, Phase.OVER):
         table.abandon()
     table.new_game(game, dict(GAMES[game].presets[0].options), seed)
@@ -73,7 +71,7 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
 
 
 def _finished(folder: Path, seed: int) -> list[bytes]:
-    """Game files of finished games."""
+    """Return game files of finished games."""
     found = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
@@ -90,7 +88,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
 
 @contextmanager
 def history(folder: Path, number: int) -> Iterator[Probe]:
-    """Game files that are brought in: refused with a reason, or kept and shown again."""
+    """Import game files: they are refused with a reason, or kept and shown again."""
     files = _finished(folder, number)
     come = st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
     odd = st.lists(come, min_size=3, max_size=9)

@@ -71,7 +71,7 @@ class HubRoom:
             league.tournaments.enter(tournament.id, league.cards.create(name).number)
 
     def ask(self, role: str, method: str, path: str, **given: Any) -> str:
-        """One request; what holds for every answer."""
+        """Send a request, and check what holds for every answer."""
         answer = self.people[role].open(
             path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given
         )
@@ -89,7 +89,7 @@ class HubRoom:
         return str(answer.status_code)
 
     def finish(self) -> None:
-        """After all that every page is there, and what the league has kept is read again."""
+        """Check that every page is still there, and that the league's file can be read again."""
         for path in _OFTEN_ASKED:
             for role in self.people:
                 assert self.ask(role, "GET", path) in {"200", "403"}, path
@@ -97,7 +97,7 @@ class HubRoom:
 
 @contextmanager
 def open_hub(folder: Path) -> Iterator[HubRoom]:
-    """Such a hub, without a network."""
+    """Open such a hub without a network."""
     clock = FakeClock()
     with ExitStack() as stack:
         room = room_of_twelve(clock)
@@ -156,7 +156,7 @@ def _requests(app: Flask) -> st.SearchStrategy[Any]:
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Every address of a hub's pages, with forms and bodies of every kind."""
+    """Ask every address of a hub's pages, with forms and bodies of every kind."""
     with open_hub(folder) as hub:
 
         def check(case: Any) -> tuple[str, int]:
@@ -172,7 +172,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 
 @contextmanager
 def tables(folder: Path, number: int) -> Iterator[Probe]:
-    """Records and states of real games, changed: what the hub takes, every page can show."""
+    """Send changed records and states of real games: every page can show what the hub accepts."""
     rng = Random(number)
     told: list[Any] = [
         json.loads(encode_public(each))

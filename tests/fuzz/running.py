@@ -60,7 +60,7 @@ class Failure:
     case: str
 
     def sentence(self) -> str:
-        """The failure for people."""
+        """Return the failure for people."""
         again = f"python -m fuzz --only {self.target} --seed {self.seed}"
         return f"{self.target}, seed {self.seed} ({again}): {self.trouble}\n    with {self.case}"
 
@@ -98,7 +98,7 @@ class Errors(logging.Handler):
 
 @contextmanager
 def watch_log() -> Iterator[Errors]:
-    """Errors in the log are faults; nothing of the log is printed."""
+    """Collect errors in the log as faults, and print nothing of the log."""
     errors, root = Errors(), logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers, root.level = [errors], logging.ERROR
@@ -109,13 +109,13 @@ def watch_log() -> Iterator[Errors]:
 
 
 def refused(error: CompanionError) -> tuple[str, int]:
-    """A refusal as what came of a case; it must say something."""
+    """Return a refusal as the result of a case. It must say something."""
     assert error.message, "a refusal without a word"
     return error.kind, 1
 
 
 def place_of(error: BaseException) -> str:
-    """What an error is and where it was raised: two with the same answer are one fault."""
+    """Return what an error is and where it was raised. Equal answers mean one fault."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in f.filename]
     where = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames[-4:]))
     return f"{type(error).__name__} at {where or str(error)[:200]}"

@@ -52,7 +52,7 @@ class Hands:
         self.table, self.journal, self.clock, self.rng = table, journal, clock, Random(seed)
 
     def do(self, event: tuple[Any, ...]) -> None:
-        """One event; refusals are fine, and nothing else."""
+        """Do one event. Refusals are fine, and nothing else."""
         kind, *rest = event
         with contextlib.suppress(CompanionError):
             getattr(self, kind)(*rest)
@@ -61,15 +61,15 @@ class Hands:
             self.table.view(viewer)
 
     def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
-        """A key of a pad, heard late."""
+        """Press a key of a pad, which is noticed late."""
         self.table.press(Press(seat, key, self.clock.monotonic_s() - late_s, held))
 
     def wait(self, seconds: float) -> None:
-        """Time passes."""
+        """Let time pass."""
         self.clock.advance(seconds)
 
     def see(self, changes: dict[Square, str], unknown: frozenset[Square], is_quiet: bool) -> None:
-        """The camera reads what should lie there, or what lay there, with some changes.
+        """Let the camera read what should lie there, or what lay there, with some changes.
 
         The reader knows squares and faces of the game whose corners it sees, so it names no others.
         """
@@ -86,11 +86,11 @@ class Hands:
         self.table.handle_reading(reading)
 
     def camera(self, state: CameraState, sentence: str) -> None:
-        """The camera comes and goes."""
+        """Let the camera come or go."""
         self.table.set_camera_status(CameraStatus(state, sentence))
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
-        """On a phone: something legal, or any text."""
+        """Hand in something legal, or any text, on a phone."""
         session = session_of(self.table)
         if text is None:
             text = (
@@ -103,12 +103,12 @@ class Hands:
         self.table.hand_in(seat, session.moment, text, "5a17")
 
     def confirm(self, by: str, force: bool) -> None:
-        """The board is as it should be."""
+        """Confirm that the board is as it should be."""
         view = self.table.view()
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def ask(self, what: str, seat: Seat) -> None:
-        """What people do besides."""
+        """Do one of the other things that people do."""
         table, moment = self.table, self.table.view().moment
         {
             "undo": table.undo,
@@ -127,7 +127,7 @@ class Hands:
         }[what]()
 
     def start(self, game: str, seed: int) -> None:
-        """A new game in one of its ways."""
+        """Begin a new game in one of its ways."""
         self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), seed)
 
 
@@ -170,9 +170,7 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
 
 @contextmanager
 def events(folder: Path, number: int) -> Iterator[Probe]:
-    """Keys, layouts, clocks, orders and words in any order, in all games; the journal keeps up with
-    all of it.
-    """
+    """Do keys, layouts, clocks, orders and words in any order, in all games, and check the journal."""
     clock = FakeClock()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -229,7 +227,7 @@ class Twin:
             self.people[str(seat)].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def hide(self, game: str, texts: list[str], rest: list[str]) -> None:
-        """A game in which South has just sealed, or holds, what is to be hidden."""
+        """Begin a game in which South has just sealed, or holds, what is to be hidden."""
         view = self.table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
@@ -243,18 +241,18 @@ class Twin:
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
     def is_over(self, path: str) -> bool:
-        """Does the path lead to a game before the one that is on?"""
+        """Return whether the path leads to a game before the current one."""
         found = re.match(r"/history/(\d+)", path)
         return found is not None and int(found[1]) < self.table.progress().number
 
     def place(self) -> tuple[Any, ...]:
-        """Where the game is: once it is further, what was hidden may show."""
+        """Return how far the game is. Once it is further, what was hidden may show."""
         session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, sorted(session.seats)
 
 
 def _paths() -> st.SearchStrategy[Any]:
-    """What the other side, or anybody, may ask; `NOW` is the moment."""
+    """Return what the other side, or anybody, may ask. `NOW` stands for the moment."""
     seats = ("south", "north")
     looks = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
     looks += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
@@ -287,9 +285,7 @@ def _paths() -> st.SearchStrategy[Any]:
 
 @contextmanager
 def twins(folder: Path, number: int) -> Iterator[Probe]:
-    """The same requests to two tables that differ only in what South hides: the same answers, until
-    it is opened.
-    """
+    """Send the same requests to two tables that differ only in South's secret, until it is opened."""
     name = sorted(SECRETS)[number % len(SECRETS)]
     one, other = SECRETS[name]
     rest = [card for card in DECK if card not in one]
@@ -340,8 +336,8 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
 def _answer(
     twin: Twin, method: str, path: str, body: Any, language: str, role: str
 ) -> tuple[int, str, bytes]:
-    """All that a request brings back, headers included, cookies apart: they carry what is
-    random.
+    """Return all that a request brings back with headers, but without cookies, which hold random
+    text.
     """
     twin.clock.advance(0.05)
     given: dict[str, Any] = {}

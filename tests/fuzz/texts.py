@@ -54,7 +54,7 @@ GAME = st.sampled_from(sorted(GAMES))
 
 
 def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """A text in which pieces are replaced: each edit is a place, how much goes, and what comes."""
+    """Replace pieces of a text. Each edit is a place, a length, and a new piece."""
     for place, gone, come in edits:
         at = place % (len(text) + 1)
         text = text[:at] + come + text[at + gone :]
@@ -62,9 +62,7 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 
 def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
-    """The same message with some of its values changed for others, most of them of the same
-    kind.
-    """
+    """Replace some values of a message by others, most of them of the same kind."""
     if isinstance(value, dict):
         return {
             key: changed(each, rng, odd, often)
@@ -92,7 +90,7 @@ EDITS = st.one_of(
 
 
 def legal_text(game: Any, seed: int, turns: int) -> str:
-    """The notation of an action that is legal somewhere in a random game."""
+    """Return the notation of an action that is legal somewhere in a random game."""
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
     text = ""
@@ -108,7 +106,7 @@ def legal_text(game: Any, seed: int, turns: int) -> str:
 
 @contextmanager
 def notation(_: Path, number: int) -> Iterator[Probe]:
-    """Actions in notation: read or refused, and what is read is written as it was meant."""
+    """Read actions in notation. They are refused, or written again as they were meant."""
     samples = {
         name: [legal_text(game, seed, seed % 12) for seed in range(number, number + 30)]
         for name, game in GAMES.items()

@@ -28,7 +28,7 @@ EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
 def random_game(
     game: Game[Any, Any], seed: int, cap: int = 60
 ) -> list[tuple[Any, dict[Seat, Any]]]:
-    """States and the actions taken in them."""
+    """Return states and the actions taken in them."""
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
     path = []

@@ -38,7 +38,7 @@ def lesson_of(game: Game[Any, Any]) -> Lesson:
 
 
 def played(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tuple[Event, ...]]]:
-    """Every step with the state before it and what happened."""
+    """Yield every step with the state before it and what happened."""
     lesson = lesson_of(game)
     state = game.setup(game.options(lesson.options), Random(1))
     for step in lesson.steps:

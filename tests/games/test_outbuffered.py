@@ -34,9 +34,7 @@ def play(state: State, south: str, north: str) -> Step[State]:
 def at(
     state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = ""
 ) -> State:
-    """The state with robots there; a flag given as None is carried by the other side, as ""
-    stays.
-    """
+    """Return the state with robots there. For a flag, None means carried, and "" means unchanged."""
     flags = [
         None if text is None else Square.parse(text) if text else old
         for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)

@@ -26,7 +26,7 @@ GROUP = "tabletop_companion.games"
 
 
 def install(folder: Path, module: str, code: str, points: dict[str, str]) -> None:
-    """What pip leaves behind of a package of one module, with entry points."""
+    """Write what pip leaves of a package of one module, with entry points."""
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
     info = folder / f"{module}_game-1.0.dist-info"
     info.mkdir()
@@ -40,7 +40,7 @@ def install(folder: Path, module: str, code: str, points: dict[str, str]) -> Non
 def companion(
     folder: Path, *arguments: str, timeout_s: float = 150
 ) -> subprocess.CompletedProcess[str]:
-    """The command line in a child that sees the packages of a folder."""
+    """Run the command line in a child that sees the packages of a folder."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     call = [sys.executable, "-m", "companion", *arguments]
     return subprocess.run(
@@ -49,7 +49,7 @@ def companion(
 
 
 def python(folder: Path, code: str) -> str:
-    """What a program prints that sees the packages of a folder."""
+    """Run a program that sees the packages of a folder, and return its output."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}",

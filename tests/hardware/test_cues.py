@@ -99,7 +99,7 @@ LAMPS_SHOWN = {
 
 
 def all_seen(player: CuePlayer) -> list[list[float]]:
-    """How bright every lamp is, from 2.1 to 4.1 s."""
+    """Return how bright every lamp is, from 2.1 to 4.1 s."""
     return [
         lamp_levels(player, seat, lamp, 2100, 4100)
         for seat, lamp in itertools.product(SEATS, LAMPS)
@@ -279,7 +279,7 @@ def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
 
 
 def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
-    """South's turn, of which the last two seconds began at 1000 ms."""
+    """Return a player in South's turn, of which the last two seconds began at 1000 ms."""
     player = CuePlayer(silent)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, trouble, 0.0)
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0)

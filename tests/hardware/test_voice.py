@@ -94,7 +94,7 @@ class Ear:
         return [each.text for each in fresh]
 
     def begin(self) -> None:
-        """A new game, whose board is to be set up."""
+        """Begin a new game whose board is to be set up."""
         self.table.new_game("outbuffered", {}, 1)
 
 
@@ -292,7 +292,7 @@ def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_pat
 
 
 def fake_espeak(folder: Path, status: int = 0) -> str:
-    """A program that writes down what it is told."""
+    """Write a program that notes what it is asked to say."""
     program, log = folder / "espeak", folder / "said"
     program.write_text(
         f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n'

@@ -30,7 +30,7 @@ from companion.service.app import Companion
 
 @contextmanager
 def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """`companion hub` as a process: it, its address, its code."""
+    """Run `companion hub` as a process. Yield it, its address and its code."""
     words = ["hub", "--name", "Club", "--host", "127.0.0.1", "--port", "0"]
     words += ["--nats-port", str(free_port()), "--folder", str(folder), "--delay", "60"]
     process = subprocess.Popen(

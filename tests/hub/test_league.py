@@ -43,7 +43,7 @@ def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def show_cards(hub: Hub, table: TableAtHub) -> None:
-    """Two people sit down and show their cards, which the hub's pages are asked about."""
+    """Seat two people who show their cards, about which the hub's pages are asked."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
         table.table.take_seat(seat, name)
         table.table.show_card(seat, card_of(table.member, hub.league.cards.create(name).code))

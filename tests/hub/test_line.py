@@ -61,7 +61,7 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
 
 
 def whole(hub: Hub, table: TableAtHub) -> None:
-    """Everything is there, once and in order."""
+    """Check that everything is there, once and in order."""
     until("the hub has everything", lambda: has_all(hub, table))
     assert [record.entry for record in records_at_hub(hub, table.member.table)] == table.entries()
 

@@ -23,7 +23,7 @@ from companion.table.session import Phase
 
 
 def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
-    """The score of the evening by names, as the end of the last game shows it at each table."""
+    """Return the score of the evening by names, as each table shows it after the last game."""
     found: list[dict[str, int] | None] = []
     for table in tables:
         number = session_of(table.table).number
@@ -69,7 +69,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
 
 
 def confirm(table: TableAtHub) -> bool:
-    """The board shows the set-up, if that is asked for."""
+    """Confirm the set-up of the board, if that is asked for."""
     session = session_of(table.table)
     if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_stage:
         with suppress(CompanionError):

@@ -94,7 +94,7 @@ def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) 
         with two_tables(hubs[0], tmp_path) as tables:
 
             def kill() -> None:
-                """Now and then, as long as `kinds` lasts: NATS, the hub, or either table."""
+                """Kill NATS, the hub, or either table now and then, as long as `kinds` lasts."""
                 if not kinds or rng.random() > 0.3:
                     return
                 kind = kinds.pop()

@@ -51,7 +51,7 @@ class TwoTables:
     taps: dict[Seat, WireTap]
 
     def begin(self, game: str, **options: object) -> None:
-        """Both agree on the game, and both boards are set up."""
+        """Agree on the game at both tables, and set up both boards."""
         code = self.companions[Seat.SOUTH].hub.pairs.offer(game, options, Seat.SOUTH, "Mara")
         self.companions[Seat.NORTH].hub.pairs.accept(code, "Jonas")
         self.are("the game begins", lambda each: session_of(each.table).remote is not None)
@@ -62,7 +62,7 @@ class TwoTables:
         until(what, lambda: all(look(each) for each in self.companions.values()), 60)
 
     def settle(self) -> None:
-        """Hands follow at both tables, until orders are due."""
+        """Let hands follow at both tables, until orders are due."""
 
         def follow() -> bool:
             for each in self.companions.values():
@@ -112,7 +112,7 @@ def _page(path: str, sent: bytes) -> tuple[str, str]:
 
 
 def _at_hub(hub: Hub) -> list[tuple[str, str]]:
-    """What the hub's pages show to a stranger."""
+    """Return what the hub's pages show to a stranger."""
     stranger = app_of(hub.server).test_client()
     return [
         _page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data)
@@ -121,7 +121,7 @@ def _at_hub(hub: Hub) -> list[tuple[str, str]]:
 
 
 def _files(folder: Path) -> dict[str, list[str]]:
-    """Every file of an installation: rows of a data base, else what stands in it."""
+    """Return every file of an installation: rows of a database, or else the content."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -138,8 +138,7 @@ def _files(folder: Path) -> dict[str, list[str]]:
 
 
 def _wire(tap: WireTap) -> set[tuple[str, str]]:
-    """What went over a line, each message once, because how often a line asks or tells goes by
-    time.
+    """Return the messages on a line, each once, because their number depends on time.
 
     Also by time, and left out: states, where a line looks up how far its own records have come, and
     what the hub answers to the claim that this machine is the table.
@@ -155,7 +154,7 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
 
 
 def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
-    """A run in which South hides this: all that there is while North's own order is not bound."""
+    """Run with this secret of South's. Return all that there is before North's own order is bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
     with running_hub(folder / "hub", web=web) as hub, ExitStack() as stack:

@@ -39,9 +39,7 @@ class Evening:
         self.hear()
 
     def kill(self) -> None:
-        """The hub is gone at once, and comes back; its store tells everything from where it had
-        come.
-        """
+        """Kill the hub and start it again. Its store sends everything from where it was."""
         self.league.close()
         self.start()
 
@@ -61,9 +59,7 @@ class Evening:
         self.told.append((table, record, self.clock.wall_s()))
 
     def play(self, table: str, cards: dict[Seat, str]) -> None:
-        """A game from its beginning to its end; now and then the table crashes on the way and goes
-        on.
-        """
+        """Play a game to its end. Now and then the table crashes on the way and goes on."""
         self.games[table] += 1
         self.tell(table, "new_game", PublicView(Phase.SETUP, game=GAME), cards)
         for _ in range(self.rng.randrange(3)):
@@ -85,7 +81,7 @@ class Evening:
 
 
 def played(evening: Evening) -> None:
-    """All boards of a round, wherever there is a table."""
+    """Play all boards of a round, wherever there is a table."""
     while not (current := evening.now.round) or not current.is_decided:
         seated = tournament_rules.open_tables(evening.now)
         assert seated

@@ -47,11 +47,11 @@ class Told:
             self.table.show_card(seat, person.card)
 
     def sit_two(self, league: League) -> None:
-        """Mara at South and Jonas at North, the league's first two people."""
+        """Seat Mara at South and Jonas at North, the league's first two people."""
         self.sit(league, league.cards.create("Mara"), league.cards.create("Jonas"))
 
     def play(self, loser: Seat | None, game: str = "scouts") -> None:
-        """A whole game, which somebody resigns (None: both agree on a draw)."""
+        """Play a whole game until somebody resigns (None: both agree on a draw)."""
         self.table.new_game(game, {}, seed=1)
         self.table.confirm("host", self.table.view().moment, 0)
         if loser:
@@ -61,7 +61,7 @@ class Told:
             self.table.offer_draw(Seat.NORTH)
 
     def tell(self, league: League, epoch: int = 0, after: int = 0) -> None:
-        """Everything that is in the journal."""
+        """Send everything that is in the journal."""
         outbox = Outbox(self.journal)
         outbox.seek(after, epoch)
         while record := outbox.next():
@@ -205,7 +205,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
         table.table.show_card(seat, person.card)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:
-        """Each table tells the game from its own side, with who has lost there."""
+        """Send the game from each table's own side, with who has lost there."""
         for table, seat, lost in zip(tables, SEATS, loser, strict=False):
             table.play(lost)
             outbox = Outbox(table.journal)

@@ -24,7 +24,7 @@ WORDS: Mapping[str, BoardEnd] = {
 
 
 def played(people: int, *rounds: str, system: System = System.SWISS) -> Tournament:
-    """A tournament out of rounds such as `1-2:1 3-4:= 5`; a number alone has the bye."""
+    """Make a tournament of rounds such as `1-2:1 3-4:= 5`. A number alone has the bye."""
     entrants = tuple(Entrant(number, (number,)) for number in range(1, people + 1))
     found = []
     for number, text in enumerate(rounds, start=1):

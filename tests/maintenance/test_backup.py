@@ -39,7 +39,7 @@ SECRET = "RLI"
 
 
 def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
-    """An installation with games that are over, and perhaps one that is on with a sealed order."""
+    """Fill an installation with finished games, and perhaps one with a sealed order."""
     settings = Settings(state_dir=str(folder))
     with Journal(settings.journal_path) as journal, Table(journal, FakeClock()) as table:
         journal.key("signing")
@@ -214,7 +214,7 @@ def with_file(name: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
 
 
 def with_line(line: str) -> Callable[[dict[str, bytes]], None]:
-    """The games with one line more."""
+    """Return the games with one more line."""
     return lambda files: files.update({"games.jsonl": files["games.jsonl"] + line.encode() + b"\n"})
 
 

@@ -231,7 +231,7 @@ FITTING: dict[str, list[Any]] = {
 
 
 def fitting(row: SettingRow) -> list[Any]:
-    """Values that fit."""
+    """Return values that fit."""
     if row.key in FITTING:
         return FITTING[row.key]
     if row.choices:

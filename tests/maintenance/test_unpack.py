@@ -22,7 +22,7 @@ ZEROS = 30_000_000
 
 
 def changed(content: bytes, name: str, put: bytes, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A backup with one member made anew."""
+    """Return a backup with one member replaced."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(target, "w", kind) as new:
         for each in old.namelist():

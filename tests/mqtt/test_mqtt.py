@@ -61,7 +61,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hand_in_all(companion: Companion, rng: Random) -> None:
-    """Everybody who is awaited hands in something, as a random player does."""
+    """Hand in a random action for everybody who is awaited."""
     session = session_of(companion.table)
     for seat in sorted(session.awaited):
         action = session.require_game().random_action(session.state, seat, rng)

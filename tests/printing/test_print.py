@@ -57,7 +57,7 @@ def extras_of(name: str) -> Extras:
 
 
 def text_of(pdf: bytes) -> list[str]:
-    """What stands on each page."""
+    """Return the text of each page."""
     run = subprocess.run(
         ["pdftotext", "-raw", "-", "-"], input=pdf, capture_output=True, check=True
     )
@@ -65,7 +65,7 @@ def text_of(pdf: bytes) -> list[str]:
 
 
 def clear_sides(page: Image, wide_mm: float, dpi: int) -> None:
-    """Nothing stands so near to the left or the right edge."""
+    """Check that nothing is so near to the left or the right edge."""
     edge = int(wide_mm * dpi / 25.4)
     assert min(page[:, :edge].min(), page[:, -edge:].min()) > 240
 
@@ -147,9 +147,7 @@ def test_a_plan_tells_what_is_printed(paper: Paper) -> None:
 
 
 def allowed_on(kit: Kit, kind: str, names: tuple[str, ...]) -> set[int]:
-    """The markers that a page may carry: of the board, pieces, cards and order tiles that are on
-    it.
-    """
+    """Return the markers that a page may have: of its board, pieces, cards and order tiles."""
     allowed: set[int] = set()
     if kind == "board":
         allowed |= set(kit.board.corners)
@@ -183,7 +181,7 @@ def test_no_page_carries_a_marker_but_for_what_is_on_it(name: str, raw: dict[str
 
 
 def codes_on(page: Image) -> set[str]:
-    """What the QR codes on a page say."""
+    """Return the contents of the QR codes on a page."""
     found, texts, _, _ = cv2.QRCodeDetector().detectAndDecodeMulti(np.ascontiguousarray(page))
     return set(texts) if found else set()
 

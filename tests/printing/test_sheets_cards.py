@@ -52,8 +52,8 @@ def printed(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
 
 
 def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
-    """Where the nine cards of a page must lie, as one reads: lower left corner of the card, its x,
-    its y; mm, y down.
+    """Return where a page's nine cards must lie, in reading order: lower left corner, its x, its y;
+    mm.
 
     Three by three in the middle of the page: upright on A4, on Letter turned left on a page across.
     """
@@ -78,7 +78,7 @@ def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
 
 
 def upright(page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI) -> Image:
-    """The picture of one card, upright, ten pixels a mm."""
+    """Return the picture of one card, upright, at ten pixels per mm."""
     corner, along, up = cell
     source = np.array(
         [corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner]
@@ -94,7 +94,7 @@ def upright(page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: i
 def card_pages(
     kit: Kit, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
-    """The cards of every front, the front and the page behind it."""
+    """Yield the cards of every front, the front and the page behind it."""
     by_name = {card.name: card for card in deck_of(kit).cards}
     for (sheet, front), (_, back) in pairwise(zip(sheets, pages, strict=True)):
         if sheet.kind == "cards":

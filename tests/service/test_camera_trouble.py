@@ -69,7 +69,7 @@ class House:
             return str(reply.read().decode())
 
     def flashes(self) -> int:
-        """How often South's turn lamp lights up within two seconds."""
+        """Count how often South's turn lamp goes on within two seconds."""
         assert self.hands is not None
         lit, before = 0, 0.0
         for _ in range(100):

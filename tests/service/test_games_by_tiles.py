@@ -127,9 +127,7 @@ def test_wrong_tiles_are_asked_for_and_an_order_by_phone_counts(tmp_path: Path) 
 
 
 def everything(at: Room) -> dict[str, object]:
-    """Whatever anybody can see: pictures of every kind, and the table as each viewer may know
-    it.
-    """
+    """Return all that anybody can see: pictures of every kind, and the view of each viewer."""
     eye = at.eye
     board = eye.board()
     frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled_frames()}
@@ -164,8 +162,8 @@ def everything(at: Room) -> dict[str, object]:
 
 
 def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
-    """A turn up to the moment before the reveal, with these tiles; a camera that is bumped, a hand,
-    a fault on the way.
+    """Play a turn up to the reveal with these tiles, a bumped camera, a hand and a fault on the
+    way.
     """
     seen = []
     with room(folder) as at:

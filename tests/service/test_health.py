@@ -49,7 +49,7 @@ OFF = {"panel": PanelSettings(enabled="no"), "camera": CameraSettings(source="no
 
 @contextmanager
 def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, FakeClock]]:
-    """A companion that does nothing by itself, with camera and panel or without any."""
+    """Open a companion that does nothing by itself, with or without camera and panel."""
     clock = FakeClock(100.0)
     found = local_settings(folder, **({} if simulate else OFF))
     with Companion(found, simulate=simulate, clock=clock, threads=False) as companion:

@@ -55,9 +55,7 @@ def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
 
 
 def assert_told(at: PadRoom, guide: GuideView) -> None:
-    """The table screen says which orders are to be given, what they are good for, and how far the
-    lesson has come.
-    """
+    """Check that the table screen says which orders to give, why, and how far the lesson is."""
     page = html.unescape(page_text(app_of(at.companion.server).test_client(), "/?screen"))
     for order in (order for orders in guide.orders.values() for order in orders):
         assert translate(order.words) in page

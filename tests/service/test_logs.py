@@ -61,7 +61,7 @@ def console(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.String
 
 
 def fields_of(sent: bytes) -> dict[str, str]:
-    """A datagram read as systemd reads it."""
+    """Read a datagram as systemd does."""
     found = {}
     while sent:
         line, _, rest = sent.partition(b"\n")
@@ -86,7 +86,7 @@ def record(
 
 
 def failed() -> logging.LogRecord:
-    """A line about an error whose words hold an order."""
+    """Return the log record of an error whose words hold an order."""
     try:
         raise ValueError(SECRET)
     except ValueError:

@@ -78,7 +78,7 @@ class Machine:
         return (self.root / "wifi").exists()
 
     def carry_out(self, own: OwnWifi) -> None:
-        """The unit, then the next round of the service."""
+        """Run the unit, then the next round of the service."""
         assert self.has_request
         run_wifi(self.root / "wifi", self.root / "answer", self.hands)
         own.step()

@@ -25,7 +25,7 @@ from companion.storage.journal import Journal
 
 
 def type_much(played: Played, turns: int = 60) -> None:
-    """Orders and their taking back, until the file would have to grow."""
+    """Enter orders and take them back until the file would have to grow."""
     for _ in range(turns):
         played.hand_in(Seat.SOUTH, "UUS", "x" * 64)
         played.table.take_back(Seat.SOUTH, played.view.moment)

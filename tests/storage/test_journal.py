@@ -159,7 +159,7 @@ def test_a_game_that_is_lost_leaves_its_number_behind(path: Path) -> None:
 
 
 def leaves(path: Path, content: bytes) -> list[int]:
-    """The pages that hold inputs, by their places in the file."""
+    """Return the pages that hold inputs, by their places in the file."""
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
     places = range(root * 4096, len(content), 4096)

@@ -19,7 +19,7 @@ from companion.table.session import Phase
 
 
 def messages(journal: Journal, after: int = 0) -> list[PublicRecord]:
-    """All that is told behind an input."""
+    """Return all that is sent after an input."""
     outbox = Outbox(journal)
     outbox.seek(after)
     found = []

@@ -13,7 +13,7 @@ from companion.table.table_view import ClockView
 
 
 def to_second_turn(played: Played) -> tuple[Seat, str]:
-    """BINMAT's clock, after the first turn. Return who took it, and the moment."""
+    """Play BINMAT's clock through the first turn. Return who took it, and the moment."""
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     played.table.resume("host")
     (doer,) = (seat for seat, shown in played.view.seats.items() if shown.is_awaited)
@@ -22,7 +22,7 @@ def to_second_turn(played: Played) -> tuple[Seat, str]:
 
 
 def to_second_move(played: Played) -> None:
-    """Scouts with its clock running, after White's first move."""
+    """Begin Scouts with its clock running, after White's first move."""
     played.table.new_game("scouts", {"start": "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"}, 1)
     played.confirm()
     played.hand_in(Seat.SOUTH, "a1-a2")

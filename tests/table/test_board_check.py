@@ -33,7 +33,7 @@ def sq(text: str) -> Square:
 
 
 def layout(**stacks: str) -> Layout:
-    """`layout(a1="purple flag, purple robot")`, bottom to top."""
+    """Make a layout: `layout(a1="purple flag, purple robot")`, from bottom to top."""
     return {sq(square): tuple(faces.split(", ")) for square, faces in stacks.items()}
 
 

@@ -26,7 +26,7 @@ def sq(text: str) -> Square:
 
 
 def lay(layout: Layout, **changes: tuple[str, ...] | None) -> dict[Square, tuple[str, ...]]:
-    """The layout with some squares changed; None: empty."""
+    """Return the layout with some squares changed. None: empty."""
     changed = dict(layout) | {sq(square): faces for square, faces in changes.items() if faces}
     return {square: faces for square, faces in changed.items() if changes.get(str(square), faces)}
 
@@ -34,7 +34,7 @@ def lay(layout: Layout, **changes: tuple[str, ...] | None) -> dict[Square, tuple
 def see(
     played: Played, layout: Layout, quiet: bool = True, after_s: float = 0.1, hidden: str = ""
 ) -> None:
-    """Some time later the camera sees this."""
+    """Let time pass, and then let the camera see this."""
     played.clock.advance(after_s)
     played.show(layout, hidden, quiet, "scouts")
 
@@ -44,7 +44,7 @@ def now(played: Played) -> Layout:
 
 
 def begin(played: Played, **options: object) -> None:
-    """A game whose pieces hands have placed under the camera, one by one."""
+    """Begin a game whose pieces hands place under the camera, one by one."""
     played.table.new_game("scouts", options, seed=1)
     see(played, {})
     for square in PLACES:
@@ -62,12 +62,12 @@ def left_s(played: Played, seat: Seat) -> float:
 
 
 def press(played: Played, seat: Seat) -> None:
-    """The seat presses its clock on the phone."""
+    """Press the seat's clock on the phone."""
     played.hand_in(seat, ".")
 
 
 def machine_moves(played: Played, action: str) -> None:
-    """The machine at South says what it does, as its program would."""
+    """Let South's machine say what it does, as its program would."""
     played.hand_in(SOUTH, action)
 
 
@@ -160,7 +160,7 @@ def test_markers_stay_known_while_the_camera_is_away(played: Played) -> None:
 
 
 def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
-    """The camera sees this, and these markers, but for what is hidden."""
+    """Let the camera see this and these markers, except what is hidden."""
     played.clock.advance(0.1)
     ids = {sq(square): marker for square, marker in markers.items()}
     hidden = frozenset(map(sq, unknown.split()))
@@ -203,7 +203,7 @@ def test_a_rock_between_two_plays_covers_its_squares(played: Played) -> None:
 
 
 def tap(played: Played, *texts: str) -> None:
-    """Plays by taps, with hands that follow unseen."""
+    """Play by taps, with hands that follow unseen."""
     for text in texts:
         view = played.view
         (seat,) = [seat for seat, shown in view.seats.items() if shown.is_awaited]
@@ -307,7 +307,7 @@ def test_taking_back_restores_turn_board_and_time(played: Played) -> None:
 
 
 def start(played: Played, start: str, *plays: str, **options: object) -> None:
-    """A game that begins with its scouts on these squares, and plays by taps."""
+    """Begin a game with its scouts on these squares, played by taps."""
     played.table.new_game("scouts", {"start": start, **options}, seed=1)
     played.confirm()
     if (clock := played.view.time.clock) and clock.paused:

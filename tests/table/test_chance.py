@@ -46,7 +46,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def both_sit(place: Place) -> tuple[Any, Any, str]:
-    """Two phones that have sat down; answers them and the commitment to the next game."""
+    """Seat two phones. Return them and the commitment to the next game."""
     south, north = place.sit("south", "Ann"), place.sit("north", "Bob")
     return south, north, next_commitment(place)
 

@@ -20,7 +20,7 @@ SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
 def begin(played: Played, way: str = "referee", **options: object) -> None:
-    """A game with its clock just started."""
+    """Begin a game with its clock just started."""
     played.table.new_game("binmat", {"way": way, **options}, seed=1)
     played.table.resume("host")
     played.signals.clear()
@@ -34,7 +34,7 @@ def left(played: Played) -> int:
 
 
 def left_s(played: Played) -> float:
-    """Seconds left on the clock now."""
+    """Return the seconds left on the clock."""
     clock = played.view.time.clock
     assert clock is not None
     return clock.left_s if clock.due_s is None else clock.due_s - played.clock.monotonic_s()

@@ -20,14 +20,14 @@ EACH = pytest.mark.parametrize("name", GAMES)
 
 
 def begin(played: Played, name: str) -> None:
-    """The lesson of a game, its board set up by hand."""
+    """Begin the lesson of a game, its board set up by hand."""
     played.table.begin_lesson(name)
     if played.view.phase is Phase.SETUP:
         played.confirm()
 
 
 def follow(played: Played, steps: int = 100) -> int:
-    """Everybody does as the guide says, at most so many steps; answers how many were taken."""
+    """Do as the guide says, for at most so many steps. Return how many were taken."""
     for taken in range(steps):
         guide = played.view.guide
         if guide is None:

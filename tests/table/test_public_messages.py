@@ -69,7 +69,7 @@ def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> 
 
 
 def growing(times: int, levels: int) -> Any:
-    """A sentence that names its part so many times, on so many levels."""
+    """Return a sentence that names its part so many times, on so many levels."""
     grown: Any = "x"
     for _ in range(levels):
         grown = {"say": "{a}" * times, "many": "", "parts": {"a": grown}}

@@ -54,7 +54,7 @@ def test_a_rough_game_is_the_same_at_both_tables(
 
 
 def _open_moment(line: MemoryLine) -> None:
-    """The boards are set up, and everything told has arrived."""
+    """Set up the boards, and let everything arrive."""
     for half in line.tables:
         half.table.confirm("host", half.session.moment, half.session.stage_index)
     line.flush()
@@ -62,9 +62,8 @@ def _open_moment(line: MemoryLine) -> None:
 
 
 def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
-    """Every byte that reaches North's table, what its pages and journal have of it, and the public
-    records there, while South has sealed this order; and afterwards, once North has sealed its
-    own.
+    """Return every byte that reaches North's table, and what it shows, while South's order is
+    sealed.
     """
     with paired_tables(folder, "outbuffered") as line:
         _open_moment(line)
@@ -93,7 +92,7 @@ def _looks_of_anybody(half: HalfTable) -> list[str]:
 
 
 def _masked(text: str) -> str:
-    """Without receipts: they are all that may differ."""
+    """Mask receipts, which are all that may differ."""
     return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
 
 
@@ -205,7 +204,7 @@ def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> Non
 
 
 def _scouts(line: MemoryLine) -> None:
-    """Scouts are placed, and the clock of whoever begins runs."""
+    """Place scouts, and let the clock of whoever begins run."""
     rng = Random(4)
     for half in line.tables:
         half.table.confirm("host", half.session.moment, half.session.stage_index)

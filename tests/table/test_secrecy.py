@@ -55,7 +55,7 @@ class Scene:
         return self.companion.table.view().moment
 
     def begin(self, game: str, **options: object) -> None:
-        """A game whose set-up hands have done."""
+        """Begin a game, and set it up by hand."""
         self.companion.table.new_game(game, options, seed=1)
         follow_instructions(self.companion.table)
 
@@ -70,11 +70,11 @@ class Scene:
         self.viewer.south.post("/api/seat/south/take-back", moment=moment)
 
     def mine(self) -> None:
-        """The owner looks at what is sealed."""
+        """Look at what is sealed, as its owner."""
         self.viewer.south.post("/api/seat/south/mine")
 
     def plan(self, entered: str) -> None:
-        """The owner's phone asks where the orders would lead."""
+        """Ask where the orders would lead, on the owner's phone."""
         self.viewer.south.post("/api/seat/south/plan", moment=self.moment, entered=entered)
 
     def press(self, *names: str, hold_s: float = 0.0) -> None:
@@ -94,7 +94,7 @@ class Scene:
 
 
 def buffer(scene: Scene, text: str) -> Acts:
-    """Three orders by phone and pad, in every way there is."""
+    """Enter three orders by phone and pad, in every way there is."""
     scene.begin("outbuffered")
     pads = [
         {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter]
@@ -115,7 +115,7 @@ def buffer(scene: Scene, text: str) -> Acts:
 
 
 def card(scene: Scene, text: str) -> Acts:
-    """A card that is drawn from a deck which nobody sees, and played face down."""
+    """Draw a card from a deck that nobody sees, and play it face down."""
     hidden, below = text.split()
     rest = (card for card in DECK if card not in (hidden, below))
     scene.companion.table.new_game("binmat", {"deck": [hidden, below, *rest]}, seed=1)
@@ -132,7 +132,7 @@ def card(scene: Scene, text: str) -> Acts:
 
 
 def sheet(scene: Scene, text: str) -> Acts:
-    """Orders to three robots: at the pad robot by robot, then on the phone."""
+    """Give orders to three robots: at the pad robot by robot, then on the phone."""
     scene.begin("arena")
     pads = {
         "N": ("up",),
@@ -158,7 +158,7 @@ def sheet(scene: Scene, text: str) -> Acts:
 
 
 def placing(scene: Scene, text: str) -> Acts:
-    """Where six pieces will stand."""
+    """Choose where six pieces will stand."""
     scene.begin("kahmate")
     return (
         lambda: scene.say(text[:-1], 400),
@@ -171,7 +171,7 @@ def placing(scene: Scene, text: str) -> Acts:
 
 
 def strength(scene: Scene, text: str) -> Acts:
-    """A card of a face-off, at the pad and on the phone."""
+    """Choose a card of a face-off, at the pad and on the phone."""
     scene.begin("kahmate", starter="south", ball_card=1)
     placings = ("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
     runs = ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
@@ -210,7 +210,9 @@ def seen_by_others(
     text: str,
     viewer: type[Viewer] = Viewer,
 ) -> list[tuple[str, bytes]]:
-    """South hides a text in every way there is: all that the others were sent meanwhile."""
+    """Hide a text as South in every way there is, and return all that the others were sent
+    meanwhile.
+    """
     clock = FakeClock()
     with house(folder, port, clock) as companion:
         scene = Scene(companion, clock, viewer(companion))
@@ -244,7 +246,7 @@ def test_what_others_are_sent_does_not_depend_on_a_secret(
 
 
 def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
-    """What North's phone is answered."""
+    """Return what North's phone is answered."""
     sent = json.dumps({"moment": scene.moment, **body} if "about" in body else body).encode()
     status, answer, _ = scene.viewer.north.send(path, sent, {"Content-Type": "application/json"})
     return status, json.loads(answer) if answer.startswith(b"{") else answer

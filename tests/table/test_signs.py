@@ -22,13 +22,13 @@ SOUTH, NORTH = SEATS
 
 
 def signs(played: Played) -> tuple[str, str, str]:
-    """What South, North and everybody read."""
+    """Return what South, North and everybody read."""
     south, north, wall = (played.table.view(viewer).sign.text for viewer in (SOUTH, NORTH, None))
     return south, north, wall
 
 
 def smalls(played: Played) -> tuple[str, str, str]:
-    """The smaller line for South, North and everybody."""
+    """Return the smaller line for South, North and everybody."""
     south, north, wall = (played.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None))
     return south, north, wall
 
@@ -102,7 +102,7 @@ def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
 
 
 def play(played: Played, action: str) -> None:
-    """The seat on turn acts, and hands follow."""
+    """Act for the seat on turn, and let hands follow."""
     view = played.view
     (seat,) = (seat for seat in SEATS if view.seats[seat].is_awaited)
     played.table.hand_in(Seat(seat), view.moment, action)

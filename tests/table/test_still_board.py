@@ -21,7 +21,7 @@ WITH_PIECES = ("outbuffered", "arena", "scouts", "kahmate")
 
 
 def begin(played: Played, game: str) -> Layout:
-    """A game whose set-up the camera has seen; answers what lies there."""
+    """Begin a game whose set-up the camera has seen. Return what lies there."""
     played.table.new_game(game, {}, seed=1)
     target = played.view.board.target or {}
     played.show(target, game=game)
@@ -90,8 +90,8 @@ def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: s
 
 
 def sees(played: Played, *strangers: int, quiet: bool = True) -> str:
-    """The sign's smaller line once the camera sees the board as it should be, and these markers
-    besides.
+    """Return the sign's smaller line once the camera sees the board as it should be, and these
+    markers.
     """
     played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
     layout = played.view.board.layout

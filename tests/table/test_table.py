@@ -43,7 +43,7 @@ SOUTH, NORTH = SEATS
 
 
 def watched(played: Played) -> Layout:
-    """A game is on, and the camera sees its board as it should lie."""
+    """Begin a game, and let the camera see its board as it should lie. Return the layout."""
     played.begin()
     board = played.view.board.layout
     played.show(board)
@@ -51,7 +51,7 @@ def watched(played: Played) -> Layout:
 
 
 def moved(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, ...]]:
-    """A layout after a stack went somewhere else."""
+    """Return a layout after a stack went somewhere else."""
     after = dict(layout)
     after[Square.parse(target)] = after.pop(Square.parse(origin))
     return after

@@ -60,7 +60,7 @@ def a_chunk_that_is_none(line: socket.socket) -> None:
 
 
 def nothing(line: socket.socket) -> None:
-    """Connected, and silent."""
+    """Connect and stay silent."""
 
 
 MANNERS: tuple[Callable[[socket.socket], None], ...] = (

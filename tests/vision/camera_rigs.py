@@ -44,17 +44,17 @@ class FakeRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        """Another program has a camera."""
+        """Let another program hold a camera."""
         self.host.busy.add(identity)
         yield
         self.host.busy.discard(identity)
 
     def silence(self, camera: PiCamera) -> None:
-        """Nothing comes from a camera any more, whatever it says of itself."""
+        """Let a camera send nothing more, whatever it says of itself."""
         camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
-        """Picamera2's event loop has died."""
+        """End Picamera2's event loop."""
         camera.device.end_loop()
 
     def close(self) -> None:
@@ -71,8 +71,8 @@ class RealRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        """Held by another Picamera2 of this process: libcamera does not keep programs off each
-        other's virtual cameras.
+        """Hold a camera by another Picamera2: libcamera does not protect virtual cameras between
+        programs.
         """
         device = open_device(choose_device(identity))
         yield
@@ -89,14 +89,14 @@ class RealRig:
         camera.device._preview.thread.join(60)
 
     def close(self) -> None:
-        """Nothing but the cameras is held."""
+        """Close nothing: only the cameras are held."""
 
 
 _real: list[ModuleType] = []
 
 
 def real_module() -> ModuleType:
-    """Picamera2 with what virtual cameras lack: raw modes, YUV420, a heap of contiguous memory."""
+    """Return Picamera2 with what virtual cameras lack: raw modes, YUV420, contiguous memory."""
     if _real:
         return _real[0]
     for name in ("pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg", "libarchive",

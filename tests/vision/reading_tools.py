@@ -24,7 +24,7 @@ KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES
 
 
 def rendered(kit: Kit, view: View | None = None) -> SimulatedTable:
-    """A printed table. Bare ones that look alike are rendered once."""
+    """Render a printed table. Bare ones that look alike are rendered once."""
     return share_bare_table(printed_table(kit, view))
 
 
@@ -58,9 +58,7 @@ class Seen:
 
 
 def lay(**squares: str) -> Layout:
-    """A layout from `c1="white scout"`; `+` between the faces of a stack, `a1_a2` for several
-    squares.
-    """
+    """Make a layout from `c1="white scout"`. `+` joins a stack's faces, `a1_a2` several squares."""
     return {
         Square.parse(square): tuple(faces.split("+"))
         for key, faces in squares.items()
@@ -73,14 +71,14 @@ def tops(layout: Layout) -> dict[Square, str]:
 
 
 def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
-    """No face on a wrong square, and no occupied square called empty."""
+    """Check that no face is on a wrong square, and no occupied square is called empty."""
     truth = tops(layout)
     assert {s: f for s, f in reading.seen.items() if truth.get(s) != f} == {}
     assert truth.keys() <= reading.seen.keys() | reading.unknown
 
 
 def tally_of(*names: str) -> Tally:
-    """What the reader makes of these scenes of the bench."""
+    """Read these scenes of the bench, and return the tally."""
     tally = Tally()
     for wanted in map(scene, names):
         luma, prints = wanted.picture()

@@ -126,7 +126,7 @@ def test_a_marker_seen_twice_is_a_stranger_and_counts_nowhere() -> None:
 
 
 def covered(luma: Luma, view: View, corners: tuple[int, ...]) -> Luma:
-    """The picture with some corner markers hidden under dark things."""
+    """Hide some corner markers in the picture under dark things."""
     pose, picture = camera_pose(SMALL, view), luma.copy()
     for corner in corners:
         quad = pose.to_px(corner_points_mm(SMALL.board, corner))

@@ -41,7 +41,7 @@ VIEWS = (
 
 @cache
 def page() -> Any:
-    """The pattern at 4 px a mm, a little soft."""
+    """Return the pattern at 4 px per mm, a little soft."""
     return cv2.GaussianBlur(
         pattern().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2
     )
@@ -49,7 +49,7 @@ def page() -> Any:
 
 @cache
 def seen(lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, float]) -> Any:
-    """The page through a lens: for each pixel, undistorted, where its ray meets the page."""
+    """Return the page through a lens: for each pixel, undistorted, where its ray meets the page."""
     a, b = math.radians(tilt), math.radians(turn)
     rotation = np.asarray(cv2.Rodrigues(np.array([-math.sin(b), math.cos(b), 0]) * a)[0])
     distance = far * 720 * lens.focal_ratio

@@ -35,7 +35,7 @@ def held() -> tuple[int, int]:
 
 
 def several(camera: PiCamera) -> None:
-    """Some pictures: those that were on their way still come."""
+    """Take some pictures, because those that were on their way still come."""
     for _ in range(5):
         camera.frame()
 

@@ -28,7 +28,7 @@ SIZE = (640, 480)
 
 
 def red(size: tuple[int, int]) -> Any:
-    """A picture of one colour, in BGR."""
+    """Return a picture of one colour, in BGR."""
     return np.full((size[1], size[0], 3), RED_BGR, np.uint8)
 
 
@@ -76,7 +76,7 @@ def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
 
 
 def hues(picture: bytes | None) -> int:
-    """How far the most colourful pixels are from grey."""
+    """Return how far the most colourful pixels are from grey."""
     decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     assert decoded is not None
     assert decoded.ndim == 3, "grey"

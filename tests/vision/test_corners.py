@@ -36,7 +36,7 @@ ENDS = at_height(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
 
 
 def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
-    """By how much a pose puts the ends of a board wrong."""
+    """Return by how many pixels a pose puts the ends of a board wrong."""
     board = KAHMATE.board
     ends = ENDS * (board.width_mm, board.height_mm, 0.0)
     return float(np.linalg.norm(pose.to_px(ends) - true.to_px(ends), axis=1).max())
@@ -69,8 +69,8 @@ def test_a_series_tries_one_lens_model_a_picture_and_is_not_sure_before() -> Non
 def two_corners(
     view: View, noise_px: float, seed: int
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Evidence]:
-    """A bare board, its true pose, and its two southern corner markers with so much noise on their
-    corners.
+    """Return a bare board, its pose, and its two southern corner markers with so much noise on
+    them.
     """
     table = rendered(KAHMATE, view)
     table.set_up({})

@@ -35,7 +35,7 @@ WHOLE = 0.98
 
 
 def kits() -> dict[str, Kit]:
-    """The usual board of every game, by its title."""
+    """Return the usual board of every game, by its title."""
     found = [game_named(name) for name in GAMES]
     made = [game.kit(game.options({})) for game in found]
     return {kit.title: kit for kit in made}
@@ -47,13 +47,13 @@ def pose_of(kit: Kit, lens: str, tilt_deg: float, fill: float) -> Pose:
 
 
 def distance_mm(kit: Kit, pose: Pose) -> float:
-    """From the lens to the middle of the board."""
+    """Return the distance from the lens to the middle of the board."""
     middle = np.array([kit.board.width_mm / 2, kit.board.height_mm / 2, 0.0])
     return float(np.linalg.norm(pose.eye_mm - middle))
 
 
 def smallest_px(kit: Kit, pose: Pose) -> float:
-    """The module of the marker that appears smallest."""
+    """Return the module of the marker that appears smallest."""
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     centres = np.array([(*kit.board.centre_mm(square), 0.0) for square in squares])
@@ -61,8 +61,8 @@ def smallest_px(kit: Kit, pose: Pose) -> float:
 
 
 def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
-    """The nearest pose, with everything in the picture, and the farthest, with markers large
-    enough; None: no such.
+    """Return the nearest pose that has all in the picture, and the farthest with large markers, or
+    None.
     """
     near = pose_of(kit, lens, tilt_deg, WHOLE)
     if smallest_px(kit, near) < needed_module_px(kit):
@@ -79,7 +79,7 @@ def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
 
 
 def table(tilt_deg: float) -> list[str]:
-    """The rows of a table, and the distances at which all five boards are read."""
+    """Return the rows of a table, and the distances at which all five boards are read."""
     rows, spans = [], dict[str, list[tuple[int, int] | None]]()
     for title, kit in kits().items():
         cells = []
@@ -100,7 +100,7 @@ def table(tilt_deg: float) -> list[str]:
 
 
 def shared(spans: Sequence[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Distances that lie in all of them."""
+    """Return the distances that are in all of them."""
     known = [span for span in spans if span]
     if len(known) < len(spans):
         return None

@@ -21,7 +21,7 @@ LAYOUT = lay(a1="petrol robot 1", c3="petrol robot 2", h8="coral robot 3")
 
 
 def large(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> Seen:
-    """A table seen at 1080p."""
+    """Return a table seen at 1080p."""
     return Seen(kit, layout, width=1920, height=1080, **view)
 
 
@@ -83,7 +83,7 @@ def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_le
 
 
 def look(*pieces: tuple[Square, int], **more: Any) -> Vote:
-    """A picture of pieces with these markers on these squares."""
+    """Return a picture of pieces with these markers on these squares."""
     faces = {square: f"robot {marker}" for square, marker in pieces}
     return Vote("arena", faces, more.pop("unknown", frozenset()), markers=dict(pieces), **more)
 

@@ -21,8 +21,8 @@ PLACE = Square(3, 5)
 
 
 def with_glint(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
-    """A table in dim light, and a lamp that shines back from the middle of `PLACE`, not so bright
-    that it is white.
+    """Return a table in dim light with a lamp that shines back from `PLACE`, but does not make it
+    white.
     """
     middle = np.array([[*KIT.board.centre_mm(PLACE), 0.0]])
     centre, radius = pose.to_px(middle)[0], radius_mm * float(pose.px_per_mm(middle)[0])
@@ -33,7 +33,7 @@ def with_glint(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
 
 
 def reading_under(layout: Layout, radius_mm: float) -> Reading:
-    """What a reader that has seen this table without the lamp tells of it."""
+    """Return the reading of a reader that has seen this table without the lamp."""
     seen = Seen(KIT, layout, width=1920, height=1080, light=0.45, tilt_deg=20.0)
     luma = seen.table.render_luma()
     assert PLACE not in seen.reader.read_picture(luma).unknown

@@ -129,7 +129,7 @@ def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
 
 
 def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, float]) -> Luma:
-    """Another printed board without a piece, lying so far away on the same table."""
+    """Add another printed board without a piece, so far away on the same table."""
     sheet, pose = printed_kit(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
@@ -141,7 +141,7 @@ def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, fl
 
 
 def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
-    """A board with pieces on the left, and a bare sheet of the same board on the right."""
+    """Return a board with pieces on the left, and a bare sheet of the same board on the right."""
     width = kit.board.width_mm
     view = View(
         width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more

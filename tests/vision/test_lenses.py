@@ -51,7 +51,7 @@ class Camera(Device):
 
 
 def taught(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
-    """A tuner that has come to a lens."""
+    """Return a tuner that has come to a lens."""
     information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
     return LensTuner(LENSES["webcam"], lens, exact, views, information=information)
 
@@ -68,7 +68,7 @@ def keep(
 
 
 def kept_lens(folder: Path) -> tuple[Lens, bool]:
-    """The camera's lens after a restart, and whether it was measured."""
+    """Return the camera's lens after a restart, and whether it was measured."""
     return LensStore(folder / "lenses.json", SETTINGS).lens_of(Camera())
 
 

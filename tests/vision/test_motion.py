@@ -36,7 +36,7 @@ def table() -> Picture:
 
 
 def tag(seed: int) -> Picture:
-    """A marker of 35 px: five by five modules in a black rim."""
+    """Return a marker of 35 px: five by five modules in a black rim."""
     modules = np.zeros((7, 7), np.float32)
     modules[1:6, 1:6] = np.random.default_rng(seed).integers(0, 2, (5, 5))
     return np.kron(30 + 180 * modules, np.ones((5, 5), np.float32))
@@ -57,7 +57,7 @@ class Shown:
         self.learn()
 
     def see(self, picture: Picture | None = None) -> Movement:
-        """The next frame, read whenever something has changed, as the reader does."""
+        """Return the next frame, read whenever something has changed, as the reader does."""
         shown = self._spoil(self.picture if picture is None else picture)
         movement, self._background = compare_pictures(self._background, shown)
         if movement.has_drifted:
@@ -75,7 +75,7 @@ class Shown:
 
 
 def is_near(movement: Movement, x: int, y: int) -> bool:
-    """Has something moved there?"""
+    """Return whether something has moved there."""
     places = movement.moving_px
     return places is not None and bool((np.abs(places - (x, y)).max(axis=1) < 60).any())
 
@@ -88,9 +88,7 @@ def plain(picture: Picture) -> Luma:
 
 
 def noisy(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
-    """Noise, which may be stronger where it is light: parts of one large field, as that is much
-    faster.
-    """
+    """Return noise, stronger where it is light: parts of one large field, which is much faster."""
     rng = np.random.default_rng(1)
     field = rng.standard_normal((HEIGHT + 128, WIDTH + 128), np.float32)
 
@@ -113,7 +111,7 @@ def encoded(quality: int, sigma: float) -> Camera:
 
 
 def lit(by: Callable[[int], NDArray[np.float64] | float]) -> Camera:
-    """Light that is another in every frame, with the noise of a good camera."""
+    """Return a camera whose light differs in every frame, with the noise of a good one."""
     spoil, numbers = noisy(1.5), count()
     return lambda picture: spoil((picture * by(next(numbers))).astype(np.float32))
 
@@ -156,7 +154,7 @@ def test_a_still_table_is_still_and_what_happens_on_it_is_seen(camera: str) -> N
 
 
 def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
-    """Where a hand is in picture after picture, and how bright."""
+    """Yield where a hand is in picture after picture, and how bright."""
     for number in count():
         if kind == "waves at the rim":
             reach = (40, 90, 140, 90)[number % 4]

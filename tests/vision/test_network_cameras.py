@@ -41,7 +41,9 @@ def part_of(jpeg: bytes, has_length: bool = True) -> bytes:
 
 @contextlib.contextmanager
 def server(serve: Serve) -> Iterator[int]:
-    """Answers its port; every connection is served in its own thread until the block ends."""
+    """Serve on a port, each connection in its own thread, until the end of the block. Yield the
+    port.
+    """
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
     listening = socket.create_server(("127.0.0.1", 0))
@@ -88,7 +90,7 @@ def camera_at(port: int, kind: str = "http") -> Iterator[Any]:
 
 
 def trouble_of(serve: Serve, kind: str = "http") -> str:
-    """What is said of a camera that is served so, after the pictures that may come first."""
+    """Return the trouble of a camera that is served so, after the pictures that may come first."""
     with server(serve) as port, camera_at(port, kind) as camera:
         while True:
             try:
@@ -205,8 +207,8 @@ def test_what_is_no_address_is_said(source: str) -> None:
 
 
 def encoded(folder: Path) -> list[bytes]:
-    """A short video of a bright field in MPEG-4, a picture each, out of the file that OpenCV
-    writes.
+    """Return a short video of a bright field in MPEG-4, picture by picture, from the file of
+    OpenCV.
     """
     path = folder / "film.avi"
     film = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"XVID"), 10, (320, 240))
@@ -224,7 +226,9 @@ def encoded(folder: Path) -> list[bytes]:
 
 
 def rtsp(pictures: list[bytes]) -> Serve:
-    """A server of one video in one connection (RFC 2326 and 3016), as small as FFmpeg takes it."""
+    """Return a server of one video in one connection (RFC 2326 and 3016), as small as FFmpeg takes
+    it.
+    """
     sdp = b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n"
     more = {
         b"OPTIONS": b"Public: DESCRIBE, SETUP, PLAY\r\n",

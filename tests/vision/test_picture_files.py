@@ -27,7 +27,7 @@ OWN_PICTURES = {
 
 
 def scene() -> np.ndarray:
-    """A picture of other colours at each side."""
+    """Return a picture with another colour on each side."""
     picture = np.zeros((64, 96, 3), np.uint8)
     picture[:, :48] = (200, 60, 30)
     picture[:32] //= 2

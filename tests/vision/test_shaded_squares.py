@@ -55,9 +55,7 @@ def test_a_piece_that_shows_a_grey_back_leaves_no_empty_square(
 
 
 def lit(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
-    """A cell of white paper across which the edge of a shadow runs, a little blurred as in a
-    picture.
-    """
+    """Return a cell of white paper with the edge of a shadow across it, a little blurred."""
     angle = np.radians(angle_deg)
     across = PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)
     tone = np.where(across.reshape(SIDE, SIDE) > at_mm, 1.0, dark).astype(np.float32)
@@ -82,7 +80,7 @@ def test_a_patch_that_ends_with_the_square_is_no_shadow(dark: float, half_mm: fl
 
 
 def crossed(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
-    """White paper across which the hard edge of one shadow and the soft rim of another run."""
+    """Return white paper crossed by the hard edge of one shadow and the soft rim of another."""
     angle = np.radians(rim_deg)
     across = (PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)).reshape(SIDE, SIDE)
     return np.asarray(lit(angle_deg, 0.6, 2.0) * (0.8 + 0.2 * np.tanh(across / 9.0)), np.float32)

@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def goes(place: Place) -> str:
-    """South sits, a game is on, and nothing follows the seat for long. Answer the sitting."""
+    """Seat South, begin a game, and let nothing follow the seat for long. Return the sitting."""
     south = place.sit("south", "Ann")
     place.to_orders()
     presence: Presence = place.app.extensions["presence"]

@@ -36,7 +36,7 @@ KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
 
 
 def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
-    """A board, 10 px a mm, on which all squares are empty and well seen but those that are
+    """Return a board, 10 px per mm, whose squares are empty and well seen except those that are
     named.
     """
     board = kit.board
@@ -94,7 +94,7 @@ class Room:
         return self.place.host()
 
     def fragment(self, browser: FlaskClient | None = None) -> str:
-        """What the page's stream sends first."""
+        """Return what the page's stream sends first."""
         with (browser or self.host()).get("/live/health", buffered=False) as answer:
             text = ""
             for part in answer.response:

@@ -124,7 +124,7 @@ def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
 
 
 def settle(place: Place, *actions: str) -> None:
-    """Both seats hand in, and hands do what they are told."""
+    """Hand in for both seats, and let hands follow."""
     moment = place.table.view().moment
     for seat, action in zip(Seat, actions, strict=True):
         place.table.hand_in(seat, moment, action)

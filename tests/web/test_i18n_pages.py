@@ -76,9 +76,7 @@ def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
 
 
 def pages_of(place: Place) -> list[str]:
-    """Every page that this installation has, by its address; streams, files and findings are
-    none.
-    """
+    """Return every page of this installation by its address. Streams, files and findings are none."""
     paths = {
         rule.rule
         for rule in place.app.url_map.iter_rules()
@@ -90,7 +88,7 @@ def pages_of(place: Place) -> list[str]:
 
 
 def in_brackets(browser: FlaskClient) -> FlaskClient:
-    """A browser that asks for another language, with all its answers in it."""
+    """Return a browser that asks for another language and gets all answers in it."""
     browser.set_cookie("language", "es")
     return browser
 
@@ -108,7 +106,7 @@ def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
 
 
 def sat_down(place: Place) -> FlaskClient:
-    """A browser with both seats and the host's key."""
+    """Return a browser with both seats and the host's key."""
     browser = in_brackets(place.browser())
     for seat, name in zip(SEATS, SITTERS, strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
@@ -231,14 +229,14 @@ def seen(place: Place, missing: int = 0) -> None:
 
 
 def act(place: Place, seat: Seat) -> None:
-    """A legal action of a seat, by the table itself."""
+    """Hand in a legal action of a seat at the table itself."""
     session = session_of(place.table)
     action = next(iter(session.require_game().legal_actions(session.state, seat)))
     place.table.hand_in(seat, session.moment, session.require_game().format(action))
 
 
 def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
-    """Some turns of the game that is on, with a look at each of their states."""
+    """Play some turns of the game, with a look at each of their states."""
     view = place.table.view()
     if view.time.clock and view.time.clock.paused:
         look(browser, strays, *LIVE_PAGES)

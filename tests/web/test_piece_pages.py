@@ -41,7 +41,7 @@ def start(place: Place, game: str, **options: Any) -> None:
 
 
 def play(place: Place, *actions: str) -> None:
-    """The seat on turn plays, hands follow."""
+    """Play for the seat on turn, and let hands follow."""
     for action in actions:
         view = place.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].is_awaited)
@@ -56,7 +56,7 @@ def both(place: Place, actions: Mapping[Seat, str]) -> None:
 
 
 def to_scouts(place: Place, **options: Any) -> None:
-    """All scouts stand, the clock runs."""
+    """Place all scouts, and let the clock run."""
     start(place, "scouts", **options)
     play(place, *(f"@{square}" for square in PLACES))
     clock = place.table.view().time.clock
@@ -65,7 +65,7 @@ def to_scouts(place: Place, **options: Any) -> None:
 
 
 def to_duel(place: Place) -> None:
-    """A run into a standing opponent waits for both cards."""
+    """Run into a standing opponent, which waits for both cards."""
     start(place, "kahmate", starter="south", ball_card=1)
     both(place, PLACINGS)
     follow_instructions(place.table)

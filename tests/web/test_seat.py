@@ -50,7 +50,7 @@ def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> No
 
 
 def codes(place: Place) -> list[str]:
-    """The seats whose codes stand on the table screen while a game is on."""
+    """Return the seats whose codes are on the table screen while a game is on."""
     aside = re.findall(r'<aside class="codes".*?</aside>', page_text(place.browser(), "/"))
     shown = re.findall(r">[^<]*/([sn])</span>", "".join(aside))
     assert re.findall(r'<a class="code" href="/([sn])"', "".join(aside)) == shown, "or by a click"

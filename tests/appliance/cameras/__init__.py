@@ -29,7 +29,7 @@ MEMORY_MB = 1536
 
 
 def camera_disk() -> build.Disk:
-    """The disk of the tree as it is; raises `CannotBuild`."""
+    """Return the disk of the tree as it is. Raises `CannotBuild`."""
     began_s = time.monotonic()
     base = build.base()
     root = build.cache() / f"cameras-{build.mark(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
@@ -74,7 +74,7 @@ def _install(base: Path, root: Path) -> None:
 
 
 def run_contract(disk: build.Disk, folder: Path, limit_s: float) -> str:
-    """What the machine has said on its console, from start to end."""
+    """Run the contract test on the machine, and return its console from start to end."""
     console = folder / "console"
     line = "console=ttyS0 root=/dev/vda rw init=/opt/init.sh panic=-1 mitigations=off net.ifnames=0 quiet"
     command = [

@@ -21,7 +21,7 @@ PORT = Path("/dev/virtio-ports/appliance.agent")
 
 
 def pins():
-    """The folder of the simulated bank's lines."""
+    """Return the folder of the simulated bank's lines."""
     return next(Path("/sys/devices/platform").glob("gpio-sim.*/gpiochip*/sim_gpio0")).parent
 
 
@@ -47,7 +47,7 @@ def hold(pin, down=True):
 
 
 def lamps(lines, times=1, pause_s=0.0):
-    """The levels of some lines, so many times: lamps blink."""
+    """Return the levels of some lines so many times, because lamps blink."""
     bank, seen = pins(), []
     for _ in range(times):
         seen.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lines])
@@ -78,7 +78,7 @@ DOORS = {each.__name__: each for each in (run, press, hold, lamps, fetch, read, 
 
 
 def answered(line):
-    """What a request comes to, as a line."""
+    """Carry out a request, and return the answer as a line."""
     asked = json.loads(line)
     try:
         answer = {

@@ -72,9 +72,7 @@ def require_tools() -> None:
 
 
 def card(deb: Path) -> build.Disk:
-    """The card with the package in it, its kernel, and what is there before the root; raises
-    `CannotBuild`.
-    """
+    """Return the card with the package, its kernel, and its initrd. Raises `CannotBuild`."""
     require_tools()
     began_s = time.monotonic()
     bare = package.distribution(SUITE, "arm64")
@@ -132,8 +130,8 @@ def _lay_out(root: Path, image: str) -> None:
 
 
 def _fetch(taken: Path) -> None:
-    """The distribution's kernel and the tools of its first moments, unpacked: configured by
-    emulation they take half an hour.
+    """Unpack the distribution's kernel and first tools. Configuring them by emulation takes half an
+    hour.
     """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     build.do("mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64", f"--include={','.join(PACKAGES)}",
@@ -141,7 +139,7 @@ def _fetch(taken: Path) -> None:
 
 
 def _add_guest(root: Path) -> None:
-    """The test's hands, an address, and patience: what a card for a real board would not have."""
+    """Add what a card for a real board would not have: the test's hands, an address, and patience."""
     (root / "opt/appliance").mkdir(parents=True)
     shutil.copyfile(build.GUEST / "agent.py", root / "opt/appliance/agent.py")
     units = root / "etc/systemd/system"
@@ -167,8 +165,8 @@ def _add_guest(root: Path) -> None:
 
 
 def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
-    """A shell, the card's driver and the file system's, and a script that changes over to the
-    card.
+    """Make an initrd: a shell, the drivers of card and file system, and a script that changes to
+    the card.
     """
     early = folder / "early"
     for name in ("bin", "proc", "sys", "dev", "root"):
@@ -194,7 +192,7 @@ def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
 
 
 def _as_firmware(board: Path) -> None:
-    """What the firmware of a real board writes into the device tree; and the console's port free of
+    """Write into the device tree what a real board's firmware writes, and free the console of
     Bluetooth.
     """
     build.do("fdtput", "-c", str(board), "/system")
@@ -209,8 +207,8 @@ class UsbLost(MachineError):
 
 
 def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
-    """A machine whose hands answer; where its USB is lost on the way, its plug is pulled and it is
-    switched on again.
+    """Switch a machine on until its hands answer. Where its USB is lost, pull the plug and try
+    again.
     """
     machine = Pi(card, image, folder / f"start-{lost}")
     try:
@@ -245,7 +243,7 @@ class Pi(Machine):
         ]  # fmt: skip
 
     def _join_hands(self) -> None:
-        """They are joined once somebody answers: see `wait_for_hands`."""
+        """Do nothing: the hands are connected by `wait_for_hands` once somebody answers."""
 
     def require_running(self) -> None:
         """Raise `MachineError` when QEMU has ended, or the network is gone."""

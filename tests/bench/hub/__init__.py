@@ -66,7 +66,7 @@ class HubProcess(Process):
         return told
 
     def kill_nats(self) -> None:
-        """SIGKILL of its NATS alone."""
+        """End its NATS server alone by SIGKILL."""
         for child in children_of(self.pid):
             kill(child, signal.SIGKILL)
 

@@ -23,12 +23,12 @@ class CuttableLine:
         self.mend()
 
     def mend(self) -> None:
-        """There is a line again."""
+        """Start the relay, so that there is a line again."""
         command = [sys.executable, "-m", __name__, str(self.port), str(self._to)]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def cut(self) -> None:
-        """SIGKILL: what is on its way is lost. May be called twice."""
+        """Kill the relay. What is on its way is lost. May be called twice."""
         self._process.kill()
         self._process.wait()
 

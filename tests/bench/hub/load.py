@@ -1,8 +1,8 @@
-"""A full house at a hub: many tables that all play, and spectators of some of them, each with a
-page's stream.
+"""A hub under full load: many tables that all play, and spectators of some, each with the stream of
+a page.
 
-Every event is a record of a game with a number of its own in its title, which the page shows.
-Tables and spectators are processes of their own.
+Every event is a record of a game. Its title has a number, which the page shows. Tables and
+spectators run in processes of their own.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ TABLES, EVENTS_A_SECOND = 200, 5
 FOLLOWED, SPECTATORS = 50, 1000
 SECONDS = 30.0
 # Time after the last event during which more may be on its way, in seconds.
-_LATE_S = 20.0
+_MAX_DELAY_S = 20.0
 _NUMBER = re.compile(rb"No (\d{6})\.")
 # When each event was sent, in monotonic seconds, by table and number.
-Sent = dict[tuple[int, int], float]
+SendTimes = dict[tuple[int, int], float]
 # What each spectator has seen, and when.
-Seen = list[list[tuple[int, float]]]
+SightingTimes = list[list[tuple[int, float]]]
 # The hub's port, and the numbers of the tables that are followed.
 HubPages = tuple[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
 class RoomSize:
-    """How full it is."""
+    """How full the hub is."""
 
     tables: int = TABLES
     followed: int = FOLLOWED
@@ -56,14 +56,14 @@ class RoomSize:
 
     @property
     def events(self) -> int:
-        """How many events each table tells."""
+        """Number of events of each table."""
         return round(self.seconds * EVENTS_A_SECOND)
 
 
 def bench_load(house: RoomSize = RoomSize()) -> bool:
-    """Measure it and print it, and return whether every bar is kept."""
+    """Measure the load, print the figures, and return whether every bar is kept."""
     with tempfile.TemporaryDirectory() as name:
-        records = [it for it in played_records("outbuffered", 6, 1) if it.view.game]
+        records = [one for one in played_records("outbuffered", 6, 1) if one.view.game]
         hub = HubProcess(Path(name) / "hub")
         try:
             members = [hub.join(f"T{n + 1}") for n in range(house.tables)]
@@ -93,8 +93,8 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
 
 def _run(
     members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, at: HubPages
-) -> tuple[Sent, Seen]:
-    """Spectators come, tables play, and everybody is asked what was seen."""
+) -> tuple[SendTimes, SightingTimes]:
+    """Let spectators come and tables play. Return when events were sent, and when they were seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
     tables_end, tables_line = context.Pipe()
@@ -106,9 +106,9 @@ def _run(
         tables.start()
         crowd_end.recv()  # everybody has seen the first event
         tables_end.send(None)
-        sent: Sent = tables_end.recv()
+        sent: SendTimes = tables_end.recv()
         crowd_end.send(house.events)
-        seen: Seen = crowd_end.recv()
+        seen: SightingTimes = crowd_end.recv()
     finally:
         for process in (crowd, tables):
             if process.pid:
@@ -129,15 +129,15 @@ def _play(
 async def _all_play(
     line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize
 ) -> None:
-    streams = [await _connected(member) for member in members]
+    streams = [await _connect(member) for member in members]
     await asyncio.gather(
         *(
-            _tell(stream, member, records, 0)
+            _publish(stream, member, records, 0)
             for stream, member in zip(streams, members, strict=True)
         )
     )
     await asyncio.to_thread(line.recv)
-    sent = Sent()
+    sent = SendTimes()
     begun_s = time.monotonic() + 0.5
 
     async def play(table: int) -> None:
@@ -145,13 +145,13 @@ async def _all_play(
             due_s = begun_s + (number - 1 + table / len(members)) / EVENTS_A_SECOND
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
             sent[table, number] = time.monotonic()
-            await _tell(streams[table], members[table], records, number)
+            await _publish(streams[table], members[table], records, number)
 
     await asyncio.gather(*(play(table) for table in range(len(members))))
     line.send(sent)
 
 
-async def _connected(member: Membership) -> JetStreamContext:
+async def _connect(member: Membership) -> JetStreamContext:
     client = Client()
     await client.connect(
         list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table)
@@ -159,10 +159,10 @@ async def _connected(member: Membership) -> JetStreamContext:
     return client.jetstream(timeout=30)
 
 
-async def _tell(
+async def _publish(
     stream: JetStreamContext, member: Membership, records: list[PublicRecord], number: int
 ) -> None:
-    """One event, kept and synced when this ends."""
+    """Publish an event. When this returns, the hub's NATS server has stored it."""
     record = records[number % len(records)]
     view = msgspec.structs.replace(record.view, title=f"No {number:06d}.")
     event = msgspec.structs.replace(record, entry=number + 1, mark=f"{number:012x}", view=view)
@@ -173,8 +173,8 @@ async def _tell(
 
 
 def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:
-    """Everybody follows a table, in turn; answers what each saw and when."""
-    seen: Seen = [[] for _ in range(house.spectators)]
+    """Follow the tables with all spectators, evenly spread. Send what each saw, and when."""
+    seen: SightingTimes = [[] for _ in range(house.spectators)]
     rests = [b""] * house.spectators
     with selectors.DefaultSelector() as waiting:
         for spectator in range(house.spectators):
@@ -202,7 +202,7 @@ def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:
                 is_ready = True
                 line.send(None)
             if is_ready and line.poll():
-                last, until_s = line.recv(), time.monotonic() + _LATE_S
-            if last and all(each and each[-1][0] >= last for each in seen):
+                last, until_s = line.recv(), time.monotonic() + _MAX_DELAY_S
+            if last and all(sightings and sightings[-1][0] >= last for sightings in seen):
                 break
     line.send(seen)

@@ -1,11 +1,11 @@
-"""Games at two tables while everything is killed: either whole service, the hub, its NATS, and the
-lines between.
+"""Games between two tables while everything is killed: either service, the hub, its NATS server, and
+the lines between them.
 
-Each table is `companion play` as a process of its own, with a phone at its seat over HTTP that
-plays at random; the hub is `companion hub`; each table's line to it is a process, too. In the end
-both journals must have the same game, with every acknowledged order once, and none that was heard
-before the own one was sealed. The hub must have every input of both tables once and in order, and
-the result of every game once.
+Each table is `companion play` as a process of its own, and a phone over HTTP plays its seat at
+random. The hub is `companion hub`, and each table's line to it is a process, too. In the end both
+journals must have the same game, with every acknowledged order once. No table may have received an
+order before its own was sealed (handed in and on disk). The hub must have every input of both
+tables once and in order, and the result of every game once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from nats.errors import Error as NatsError
 
 from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
-from bench.kills import LOST
-from bench.processes import LOCAL, Process, play_command
+from bench.kills import LOST_SERVICE
+from bench.processes import LOCAL_ONLY, Process, play_command
 from companion.archive.game_file import game_file, replay_turns
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
@@ -44,24 +44,25 @@ from companion.tools.selfplay.people import Phone, Stuck
 
 KILLS = 200
 GAMES = ("outbuffered", "arena", "scouts", "kahmate")
+# Shortest and longest pause between two kills.
 PAUSE_S = (0.2, 1.5)
 # How long the hub hangs, and how long a cut line is away (least, most).
-HANGS_S, CUT_S = 0.4, (0.1, 3.0)
+HANG_S, CUT_S = 0.4, (0.1, 3.0)
+# Pause between two taps of a phone.
 TURN_S = 0.02
-SETTINGS = f'{LOCAL}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
+SETTINGS = f'{LOCAL_ONLY}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
+# Timeout of a game after the last kill, and of its beginning.
 _GAME_S = 300.0
 
 
 class PairService:
-    """A table: its service, which may be killed and started anew, and the phone that plays its seat
-    meanwhile.
-    """
+    """A table: its service, which may be killed and restarted, and the phone that plays its seat."""
 
     def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
         self.folder, self.seat = folder, seat
         self.line = CuttableLine(hub.nats_port)
         self.acknowledged: Counter[str] = Counter()
-        """Orders that the phone was told are in, by their salt."""
+        """How often the phone was told that an order is accepted, by the order's salt."""
         self._rng = Random(f"pairs/{seat}")
         folder.mkdir()
         self.member = hub.join(str(seat))
@@ -77,35 +78,35 @@ class PairService:
 
     @property
     def journal(self) -> Journal:
-        """What the service has written, to be read alone."""
+        """The service's journal, opened for reading only."""
         return Journal(self.folder / "journal.sqlite", read_only=True)
 
     @property
     def phase(self) -> str:
-        """Of the table, as everybody sees it; empty: nobody answers."""
-        with contextlib.suppress(Stuck, *LOST):
+        """The phase of the table's game, or an empty string if nobody answers."""
+        with contextlib.suppress(Stuck, *LOST_SERVICE):
             return str(self._phone.get("view")["phase"])
         return ""
 
     def ask(self, what: str, **body: str) -> dict[str, Any]:
-        """Return what the owner is answered about games at two tables. Raises SystemTrouble."""
+        """Ask about games at two tables as the owner, and return the answer. Raises SystemTrouble."""
         web = WebSettings(host="127.0.0.1", port=self.process.port)
         settings = Settings(state_dir=str(self.folder), web=web)
         return ask_running(settings, f"/api/host/hub/{what}", body)
 
     def resign(self) -> None:
-        """Give up, which ends the game at both tables."""
-        with contextlib.suppress(Stuck, *LOST):
+        """Resign, which ends the game at both tables."""
+        with contextlib.suppress(Stuck, *LOST_SERVICE):
             self._phone.post("resign", {})
 
     def play(self) -> None:
-        """Have the phone play until `stop`, whatever becomes of the service."""
+        """Let the phone play until `stop`, whatever happens to the service."""
         self._end.clear()
         self._player = threading.Thread(target=self._play)
         self._player.start()
 
     def stop(self) -> None:
-        """Nobody plays any more."""
+        """End the play of the phone."""
         self._end.set()
         if self._player:
             self._player.join()
@@ -113,7 +114,7 @@ class PairService:
     def _play(self) -> None:
         while not self._end.wait(TURN_S):
             # the other table was quicker, or the service is gone
-            with contextlib.suppress(Stuck, *LOST):
+            with contextlib.suppress(Stuck, *LOST_SERVICE):
                 self._act(self._phone.get("view"))
 
     def _act(self, view: dict[str, object]) -> None:
@@ -173,7 +174,7 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
 
 
 def _agree(tables: list[PairService], game: str) -> None:
-    """Both tables begin a game; nothing is killed meanwhile."""
+    """Begin a game at both tables. Nothing is killed meanwhile."""
     south, north = tables
     end_s = time.monotonic() + _GAME_S
     while True:
@@ -191,7 +192,7 @@ def _agree(tables: list[PairService], game: str) -> None:
 
 
 def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> Counter[str]:
-    """Play one game to its end, or until so many kills. Return what was killed how often."""
+    """Play one game, and resign after so many kills. Return how often each thing was killed."""
     killed, end_s = Counter[str](), time.monotonic() + _GAME_S
     for table in tables:
         table.play()
@@ -201,7 +202,7 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             if all(table.phase == "over" for table in tables):
                 return killed
             if killed.total() < most:
-                killed += _break(rng, hub, tables)
+                killed += _break_something(rng, hub, tables)
                 end_s = time.monotonic() + _GAME_S
             else:
                 tables[0].resign()
@@ -212,8 +213,10 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             table.stop()
 
 
-def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
-    """Kill one or several things at once, or let the hub hang. Return what was killed."""
+def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
+    """Kill one or several things at once, cut a line, or let the hub hang. Return what was
+    killed.
+    """
     match rng.randrange(12):
         case 0:
             hub.kill()
@@ -223,7 +226,7 @@ def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[s
             hub.kill_nats()
             return Counter({"its NATS": 1})
         case 2:
-            hub.hang(HANGS_S)
+            hub.hang(HANG_S)
             return Counter()
         case 3 | 4:
             line = rng.choice(tables).line
@@ -244,13 +247,15 @@ def _break(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[s
 
 
 def _faults(tables: list[PairService]) -> str:
-    """Return what is not as it should be in the journals. Empty: nothing."""
+    """Return what is wrong in the journals, or an empty string."""
     sessions: list[Session] = []
     for table in tables:
         with table.journal as journal:
             sessions.append(journal.fold(journal.games()[-1]))
             records = [entry.record for entry in journal.entries()]
-            salts = Counter(it.salt for it in records if isinstance(it, HandIn) and it.salt)
+            salts = Counter(
+                record.salt for record in records if isinstance(record, HandIn) and record.salt
+            )
             if lost := set(table.acknowledged) - set(salts):
                 return f"{len(lost)} acknowledged orders of {table.seat} are lost"
             if max(salts.values(), default=0) > 1:
@@ -268,7 +273,9 @@ def _faults(tables: list[PairService]) -> str:
 
 
 def _heard_early(journal: Journal, session: Session) -> str:
-    """Return the moment of which this table heard the other one's order too early. Empty: none."""
+    """Return the moment (a decision's number) whose order this table received before its own was
+    sealed, or an empty string.
+    """
     sealed: set[str] = set()
     for entry in journal.entries(session.number):
         record = entry.record
@@ -286,7 +293,7 @@ def _heard_early(journal: Journal, session: Session) -> str:
 
 
 def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
-    """Return what the hub does not have once, or not in order."""
+    """Return what the hub does not have exactly once and in order."""
     faults = []
     for table in tables:
         with table.journal as journal:

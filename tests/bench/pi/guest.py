@@ -37,7 +37,7 @@ _LOOK_S, _WAIT_S = 0.005, 1.0
 
 
 def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
-    """The head and the two pictures (2, height, width) of a file in memory that two processes
+    """Map the head and the two pictures (2, height, width) of a file in memory that two processes
     share.
     """
     width, height = size
@@ -133,7 +133,7 @@ class Guest(Companion):
 
 
 def main() -> None:
-    """`guest SETTINGS PICTURES WIDTH HEIGHT`."""
+    """Run `guest SETTINGS PICTURES WIDTH HEIGHT`."""
     settings, pictures, width, height = sys.argv[1:]
     save_memory()
     hardware.simulated.MockPWMPin = StampedPin

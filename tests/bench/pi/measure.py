@@ -33,8 +33,8 @@ from bench.bars import (
     Bar,
 )
 from bench.pi.quota import CpuQuota, NoQuota
-from bench.processes import LOCAL, Process, compiled, cpu_s, memory_mb, play_command
-from bench.visitors import RATE, Painter, Viewers, order
+from bench.processes import LOCAL_ONLY, Process, cpu_s, environment_of, memory_mb, play_command
+from bench.visitors import PICTURES_PER_S, Painter, Viewers, order
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -91,7 +91,7 @@ class Guest:
         self.began_s = time.monotonic()
         self._process = subprocess.Popen(
             quota.holding(words) if quota else words,
-            env=compiled(folder),
+            env=environment_of(folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -160,7 +160,7 @@ def _bench_board(board: Board, quota: CpuQuota | None) -> bool:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         shared = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
-        settings = f"{LOCAL}port = 0\n[camera]\nfps = {RATE:g}\n[table]\nreading_time_s = 0\n"
+        settings = f"{LOCAL_ONLY}port = 0\n[camera]\nfps = {PICTURES_PER_S:g}\n[table]\nreading_time_s = 0\n"
         command = play_command(folder, settings)
         for bar, samples in _evening(command, folder, shared / "pictures", quota):
             good &= replace(bar, most=board.limits.get(bar, bar.most)).judge(samples)
@@ -188,7 +188,9 @@ def _evening(
 
 
 def _first_pages_s(command: list[str], folder: Path, quota: CpuQuota | None) -> list[float]:
-    """From the command to the first page, everything compiled, as after an installation."""
+    """Measure from the command to the first page, with everything compiled as after an
+    installation.
+    """
     held = quota.holding(command) if quota else command
     times_s = []
     for words in (command, *([held] * STARTS)):
@@ -227,7 +229,7 @@ def _begin(
 
 
 def _key_to_lamp_ms(guest: Guest) -> list[float]:
-    """From the edge of a key to the lamp that counts it, through debouncing and table."""
+    """Measure from the edge of a key to the lamp that counts it, through debouncing and table."""
     pressed_s = []
     for _ in range(PRESSES):
         pressed_s.append(time.monotonic())
@@ -242,7 +244,7 @@ def _key_to_lamp_ms(guest: Guest) -> list[float]:
 
 
 def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
-    """From a phone's POST to the fragment at the last of all viewers."""
+    """Measure from a phone's POST to the fragment at the last of all viewers."""
     moment, times_ms = phone.get("view")["moment"], []
     for number in range(POSTS):
         time.sleep(0.4)
@@ -255,7 +257,7 @@ def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
 def _named_s(
     layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: Viewers
 ) -> list[float]:
-    """From when a hand has left a piece on a wrong square to all screens that name it."""
+    """Measure from when a hand leaves a piece on a wrong square until all screens name it."""
     world, times_s, rng = painter.world, [], Random(1)
     free = [square for square in world.kit.board.squares if square not in layout]
     for _ in range(STRAYS):
@@ -274,8 +276,8 @@ def _named_s(
 
 
 def _turns(guest: Guest, painter: Painter) -> Iterator[Figure]:
-    """A clock that nobody presses: how far from its due time each alarm sounds, and whether the due
-    times drift.
+    """Let a clock run that nobody presses. Measure how late each alarm sounds, and how due times
+    drift.
     """
     _begin(guest, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)

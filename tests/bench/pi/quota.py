@@ -57,7 +57,7 @@ class CpuQuota(Closeable):
         (self._folder / name).write_text(text, encoding="ascii")
 
     def holding(self, command: Sequence[str]) -> list[str]:
-        """A command that runs another one inside the quota, from its first instruction on."""
+        """Return a command that runs another one inside the quota, from its first instruction on."""
         return [
             "/bin/sh",
             "-c",
@@ -79,7 +79,7 @@ class CpuQuota(Closeable):
 
 
 def _parent() -> Path:
-    """The folder in which groups with a share of the processor can be made."""
+    """Return the folder in which groups with a share of the processor can be made."""
     root = Path("/sys/fs/cgroup")
     if (root / "cpu/cpu.cfs_quota_us").exists() or (root / "cpu/cgroup.procs").exists():
         return root / "cpu"

@@ -41,7 +41,7 @@ CornerView = tuple[Kit, Luma, tuple[Print, ...]]
 
 
 def corner_view(number: int) -> CornerView:
-    """The view of this number."""
+    """Make the view of this number."""
     rng = Random(f"two corners {number}")
     for _ in range(_TRIES):
         found = _tried(number, rng)
@@ -51,7 +51,7 @@ def corner_view(number: int) -> CornerView:
 
 
 def _tried(number: int, rng: Random) -> CornerView | None:
-    """A random view, or None when it does not show two corner markers alone."""
+    """Make a random view. None: it does not show exactly two corner markers."""
     every = kits()
     kit = every[number % len(every)]
     layout = layout_of(kit, rng, 0.1, 1.0)
@@ -113,7 +113,7 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
 
 
 def judge_view(shown: CornerView, tally: Tally) -> None:
-    """The reader reads one view."""
+    """Read one view, and compare it with the truth."""
     kit, luma, prints = shown
     reader = board_reader({**default_kits(), kit.game: kit})
     tally.add(reader.read_picture(luma), prints, kit)

@@ -111,7 +111,7 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
 
 
 def photographs_folder() -> Path:
-    """Where photographs with a `truth.json` may lie: `COMPANION_PHOTOGRAPHS`, or beside the
+    """Return the folder of photographs with a `truth.json`: `COMPANION_PHOTOGRAPHS`, or beside the
     project.
     """
     beside = Path(__file__).resolve().parents[4] / "shared" / "images"

@@ -48,7 +48,7 @@ Laid = tuple[float, float, float]
 
 
 def _even(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """As people lay fans: each card a step further, none quite straight."""
+    """Lay a fan as people do: each card a step further, none quite straight."""
     along, laid = 0.0, list[Laid]()
     for _ in range(number):
         laid.append((rng.uniform(-2, 2), along, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3)))
@@ -57,12 +57,12 @@ def _even(deck: Deck, number: int, rng: Random) -> list[Laid]:
 
 
 def _pushed(laid: list[Laid], place: int, by_mm: float) -> list[Laid]:
-    """The fan with all cards from one place on pushed along."""
+    """Push all cards of a fan from one place on along."""
     return [(x, y + (by_mm if n >= place else 0.0), turn) for n, (x, y, turn) in enumerate(laid)]
 
 
 def _clipped(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """One card or two of which the next one leaves 3 to 15 mm."""
+    """Clip one or two cards: the next card leaves 3 to 15 mm of them."""
     laid = _even(deck, number, rng)
     for place in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
         laid = _pushed(laid, place, rng.uniform(3, 15) - (laid[place][1] - laid[place - 1][1]))
@@ -70,7 +70,7 @@ def _clipped(deck: Deck, number: int, rng: Random) -> list[Laid]:
 
 
 def _gap(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """A card that is pushed under the next one, so that a gap is left where it should lie."""
+    """Push a card under the next one, so that a gap is left where it should lie."""
     laid, place = _even(deck, number, rng), rng.randrange(1, number)
     x, y, turn = laid[place]
     laid[place] = (x, y + rng.uniform(2, 14), turn)
@@ -78,7 +78,7 @@ def _gap(deck: Deck, number: int, rng: Random) -> list[Laid]:
 
 
 def _uneven(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """Steps of 5 to 30 mm."""
+    """Lay a fan with steps of 5 to 30 mm."""
     along, laid = 0.0, list[Laid]()
     for x, _, turn in _even(deck, number, rng):
         laid.append((x, along, turn))
@@ -87,16 +87,14 @@ def _uneven(deck: Deck, number: int, rng: Random) -> list[Laid]:
 
 
 def _across(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """The last card lies across the others."""
+    """Lay the last card across the others."""
     laid = _even(deck, number, rng)
     x, y, _ = laid[-1]
     return [*laid[:-1], (x, y - rng.uniform(0, 25), rng.choice((-1, 1)) * rng.uniform(50, 90))]
 
 
 def _askew(deck: Deck, number: int, rng: Random) -> list[Laid]:
-    """Each card turned by up to 14 degrees and as many millimetres to a side as fit, some of them
-    clipped.
-    """
+    """Turn each card by up to 14 degrees, shift it as many millimetres as fit, and clip some."""
     laid = _clipped(deck, number, rng) if rng.random() < 0.5 else _even(deck, number, rng)
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in laid]
 
@@ -123,7 +121,7 @@ class HardTable:
 
 
 def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
-    """So many pictures of tables with a fan in most zones, in every light and from everywhere."""
+    """Yield pictures of tables with a fan in most zones, in every light and from everywhere."""
     assert kit.deck is not None
     rng = Random(seed)
     table, ways = printed_table(kit), _views(kit, rng)
@@ -149,8 +147,8 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
 
 
 def _views(kit: Kit, rng: Random) -> Iterator[View]:
-    """Ways to look at a board of cards: from everywhere, in every light, with every ordinary fault
-    of a camera.
+    """Yield views of a board of cards: from everywhere, in every light, with every usual camera
+    fault.
     """
     plain, board = default_view(kit), kit.board
     kinds: tuple[dict[str, object], ...] = (
@@ -186,9 +184,7 @@ def _views(kit: Kit, rng: Random) -> Iterator[View]:
 
 
 def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
-    """The same view with the board pushed until a side of it is at the edge of the picture, or out
-    of it.
-    """
+    """Push the board until one side is at the edge of the picture, or out of it."""
     far = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))
     return replace(
@@ -197,7 +193,7 @@ def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
 
 
 def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[Laid]:
-    """A fan that is laid in one zone: x and y in board mm and the turn of each card."""
+    """Place a fan in a zone. Return x and y in board mm and the turn of each card."""
     board, (x, middle) = kit.board, kit.board.centre_mm(zone)
     away = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):

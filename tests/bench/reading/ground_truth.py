@@ -51,8 +51,8 @@ class Print:
 
 
 def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
-    """The markers of a table's picture: the board's corners, then the pieces' in the order of
-    drawing.
+    """Return the markers in a table's picture: the board's corners, then the pieces' in drawing
+    order.
     """
     stage, hand = table.lit_table(), table.hand_px()
     kit, pose = stage.kit, stage.pose
@@ -82,7 +82,7 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
 
 
 def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
-    """All squares that a piece covers; none beside the board."""
+    """Return all squares that a piece covers. Beside the board there are none."""
     board, size = kit.board, kit.face(piece.top.name).turned_size(piece.turn_deg)
     if board.square_at(piece.x_mm, piece.y_mm) is None:
         return ()
@@ -91,13 +91,13 @@ def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
 
 
 def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
-    """(4, 2): a square in the middle of a block's top."""
+    """Return (4, 2): a square in the middle of a block's top."""
     corners = square_corners_mm(block.x_mm, block.y_mm, side_mm, block.turn_deg)
     return stage.pose.to_px(at_height(corners, block.z_mm + block.height_mm))
 
 
 def _hull(stage: LitTable, block: RenderedBlock) -> Points:
-    """(N, 2): the outline of a whole block in the picture."""
+    """Return (N, 2): the outline of a whole block in the picture."""
     both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(
         np.float32
     )
@@ -105,7 +105,7 @@ def _hull(stage: LitTable, block: RenderedBlock) -> Points:
 
 
 def _shown(stage: LitTable, outline: Points, before: Iterable[Points]) -> float:
-    """The share of an outline that lies in the picture and behind none of the others."""
+    """Return the share of an outline that is in the picture and behind none of the others."""
     low = np.floor(outline.min(axis=0)) - 1
     width, height = (math.ceil(v) * _FINER for v in np.ptp(outline, axis=0) + 3)
     mask, window = np.zeros((height, width), np.uint8), np.zeros((height, width), np.uint8)

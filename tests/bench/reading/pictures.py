@@ -106,18 +106,18 @@ class Tally:
 
 
 def is_readable(print_: Print) -> bool:
-    """Can a marker be asked for? See the top of this module."""
+    """Return whether a marker should be read, by the rules at the top of this module."""
     whole = print_.shown >= 0.999
     return whole and print_.module_px >= READABLE_MODULE_PX and print_.veil < READABLE_VEIL
 
 
 def tops_of(prints: Sequence[Print]) -> dict[Square, Print]:
-    """What lies on top of each square."""
+    """Return what lies on top of each square."""
     return {square: print_ for print_ in prints for square in print_.squares}
 
 
 def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[str]:
-    """A sentence for each square of which a reading says something false."""
+    """Return a sentence for each square of which a reading says something false."""
     if reading.game is None:
         return []
     tops, found = tops_of(prints), []

@@ -76,7 +76,7 @@ class HardScenery(Scenery):
         return np.asarray(shaded if light is None else shaded * light, np.float32)
 
     def _shade_texture(self) -> NDArray[np.uint8]:
-        """(800, 800): where the window's light does not fall, as 255."""
+        """Return (800, 800): where the window's light does not fall, as 255."""
         row, column = np.mgrid[0:_LIGHT_MM, 0:_LIGHT_MM].astype(np.float32)
         x, y = column - 200, _LIGHT_MM - 200 - row
         shade = np.zeros((_LIGHT_MM, _LIGHT_MM), np.float32)
@@ -120,7 +120,9 @@ def changed_view(view: View, changes: Mapping[str, Any]) -> View:
 
 @lru_cache(maxsize=3 * TABLE_SEEDS)
 def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
-    """A picture of a table, and the (3, 3) matrix from board mm to its pixels. Raises KeyError."""
+    """Draw a table, and return its picture and the (3, 3) matrix from board mm to px. Raises
+    KeyError.
+    """
     picture = TABLES[kind](np.random.default_rng(seed))
     angle = math.radians((seed * 37) % 90)
     turn = _FINE * np.array(
@@ -133,7 +135,7 @@ def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
 
 
 def _pale(rng: Rng) -> Bgr:
-    """A white table with a few crumbs."""
+    """Draw a white table with a few crumbs."""
     side = _TABLE_MM * _FINE
     picture = np.full((side, side, 3), (214, 222, 226), np.uint8)
     for x, y, radius in zip(
@@ -144,7 +146,7 @@ def _pale(rng: Rng) -> Bgr:
 
 
 def _cloth(rng: Rng) -> Bgr:
-    """A woven cloth with checks of 25 mm in one colour: where stripes cross, it is dark."""
+    """Draw a woven cloth with checks of 25 mm in one colour: where stripes cross, it is dark."""
     side, check = _TABLE_MM * _FINE, 25 * _FINE
     stripes = ((np.arange(side) // check) % 2).astype(np.float32)
     share = (stripes[:, None] + stripes[None, :]) / 2
@@ -157,8 +159,9 @@ def _cloth(rng: Rng) -> Bgr:
 
 
 def _chequered(rng: Rng) -> Bgr:
-    """Squares of 20 to 26 mm, white and nearly black: in each other's middle they look like
-    markers' rims."""
+    """Draw white and nearly black squares of 20 to 26 mm, which look like rims of markers in each
+    other.
+    """
     side = _TABLE_MM * _FINE
     squares = int(rng.integers(14, 18)) // 2 * 2
     at = np.arange(side) * squares // side
@@ -170,7 +173,7 @@ def _chequered(rng: Rng) -> Bgr:
 
 
 def _newspaper(rng: Rng) -> Bgr:
-    """Columns of text, headlines, and square codes as in advertisements."""
+    """Draw columns of text, headlines, and square codes as in advertisements."""
     side, margin, gap = _TABLE_MM * _FINE, 20, 14
     page = np.full((side, side, 3), (208, 218, 222), np.uint8)
     width = (side - 2 * margin) // 4
@@ -187,7 +190,7 @@ def _newspaper(rng: Rng) -> Bgr:
 
 
 def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
-    """Text in a part of a page: letters of 2.5 mm, or of 7 mm."""
+    """Draw text in a part of a page, with letters of 2.5 or 7 mm."""
     scale, thick, pitch = (0.95, 3, 34) if headline else (0.36, 1, 14)
     for row in range(pitch, part.shape[0], pitch):
         letters = "".join(
@@ -206,7 +209,7 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
 
 
 def _square_code(part: Bgr, rng: Rng) -> None:
-    """Random modules with three finder patterns, 7 modules wide like our markers."""
+    """Draw random modules with three finder patterns, 7 modules wide like the markers."""
     size, module = 25, min(part.shape[:2]) // 27
     modules = (rng.random((size, size)) < 0.5).astype(np.uint8)
     finder = np.zeros((8, 8), np.uint8)
@@ -228,7 +231,9 @@ TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
 
 
 def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
-    """(h, w): how much light comes through a lens to each pixel, `depth` less at the corners."""
+    """Return (h, w): how much light comes through a lens to each pixel, `depth` less at the
+    corners.
+    """
     across, down = (np.linspace(-1, 1, length, dtype=np.float32) ** 2 for length in size)
     return np.asarray(1 - depth / 2 * (across[None, :] + down[:, None]), np.float32)
 
@@ -237,8 +242,7 @@ def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
 
 
 def worn(top: Bgr, wear: float, seed: int) -> Bgr:
-    """The top of a piece after years: `wear` 0 to 1 fades the ink in patches, scratches and stains
-    it."""
+    """Age the top of a piece: `wear`, 0 to 1, fades the ink in patches, scratches and stains it."""
     rng, shape = np.random.default_rng(seed), top.shape[:2]
     patches = cv2.resize(
         rng.random((5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC

@@ -86,7 +86,7 @@ class Scene:
 
 
 def scene(name: str) -> Scene:
-    """The scene of this name."""
+    """Make the scene of this name."""
     condition, severity, number = name.rsplit("-", 2)
     rng = Random(name)
     kit = kits()[(int(number) + int(severity) + list(CONDITIONS).index(condition)) % len(kits())]
@@ -113,8 +113,8 @@ def scene(name: str) -> Scene:
 
 
 def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
-    """The first place of a hand at which two of the board's corner markers can be seen; the last
-    one if none is.
+    """Return the first place of a hand that leaves two corner markers in sight, or else the last
+    place.
     """
     for place in places:
         table.hold_hand(place)
@@ -125,12 +125,12 @@ def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
 
 @lru_cache(maxsize=1)
 def default_kits() -> Mapping[str, Kit]:
-    """The kits of all games as they are without any option."""
+    """Return the kits of all games as they are without any option."""
     return {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
 def kits() -> tuple[Kit, ...]:
-    """Boards of every size: kits of the games of pieces, and one with walls."""
+    """Return boards of every size: kits of the games of pieces, and one with walls."""
     small = GAMES["outbuffered"]
     walls = next(value for label, value in small.option_rows[0].choices if label == "Walls")
     every = (*default_kits().values(), small.kit(small.options({"board": walls})))
@@ -138,7 +138,7 @@ def kits() -> tuple[Kit, ...]:
 
 
 def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
-    """A share of the pieces on random squares, each with a random face; the others lie beside the
+    """Put a share of the pieces on random squares, with random faces. The others lie beside the
     board.
     """
     pieces = list(kit.pieces)
@@ -161,9 +161,7 @@ def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> L
 
 
 def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
-    """The layout with one piece put on another, or under it, as games allow: a flag, a ball, a
-    scout.
-    """
+    """Put one piece on another, or under it, as the game allows: a flag, a ball, a scout."""
     single = [square for square, (face,) in layout.items() if kit.face(face).size == (1, 1)]
     carried = [square for square in single if kit.face(layout[square][0]).carried]
     if any(face.carried for face in kit.faces):
@@ -182,7 +180,7 @@ def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
 
 
 def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
-    """How carelessly a piece is put down, with the room that its neighbours leave: x mm, y mm,
+    """Choose how carelessly a piece lies, within the room left by its neighbours: x mm, y mm,
     degrees.
     """
     room = (
@@ -199,7 +197,7 @@ def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
 
 
 def ordinary_view(rng: Random) -> View:
-    """A camera above a table as there are many: nothing of it is trouble."""
+    """Make a view of an ordinary camera above a table, without any trouble."""
     changes = {
         "width": 1920,
         "height": 1080,
@@ -220,9 +218,7 @@ def ordinary_view(rng: Random) -> View:
 
 
 def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
-    """The same view from so far away that the middle one of the markers on the board has this
-    size.
-    """
+    """Move the camera away until the middle-sized marker on the board has this size."""
     table = printed_table(kit, view)
     table.set_up(layout)
     for _ in range(2):
@@ -236,12 +232,12 @@ def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
 
 
 def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
-    """A point of the board, mm."""
+    """Choose a point of the board, in mm."""
     return rng.uniform(0.1, 0.9) * kit.board.width_mm, rng.uniform(0.1, 0.9) * kit.board.height_mm
 
 
 def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """Good light on a busier and busier table; at last through a wide lens with a barrel's bend."""
+    """Make good light on an ever busier table, at last through a wide lens with barrel distortion."""
     table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
     wide = (
         {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)}
@@ -264,8 +260,8 @@ def _low_light(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 
 def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A soft shadow; then the hard edge of a window's light, of another colour than the lamp's; at
-    last a blind.
+    """Make a soft shadow, then the hard edge of a window's light in another colour, at last a
+    blind.
     """
     strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
     soft: dict[str, Any] = {"shadow": Shadow(*spot_on(kit, rng), rng.uniform(40, 140), strength)}
@@ -284,7 +280,7 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A lamp that shines back from the board."""
+    """Make a lamp that shines back from the board."""
     return {"glare": Glare(*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
 
 
@@ -303,9 +299,7 @@ def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """A hand over the board: the severer, the farther it reaches; the fourth comes over a corner
-    marker.
-    """
+    """Hold a hand over the board: the severer, the farther. The fourth one covers a corner marker."""
     board = kit.board
     depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[
         severity - 1
@@ -329,12 +323,12 @@ def _tilt(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _worn(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """Tags after years: scratches, faded ink, sides that come up."""
+    """Age the tags: scratches, faded ink, sides that come up."""
     return {"wear": severity / 4, "curl_mm": rng.uniform(0.5, 1.5) * severity}
 
 
 def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """All kinds of trouble at once, none of them severe."""
+    """Mix all kinds of trouble, none of them severe."""
     part = severity / 4
     edge = {"window": (*spot_on(kit, rng), rng.uniform(0, 360), 0.2 + 0.3 * part)}
     blind = {"blind": (rng.uniform(0, 180), rng.uniform(12, 30), 0.2 + 0.3 * part)}
@@ -358,7 +352,7 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """From so far that the board is small in the picture, pieces turned as they were dropped."""
+    """Move the camera so far that the board is small, and turn the pieces as if dropped."""
     fill = (0.7, 0.6, 0.55, 0.5)[severity - 1]
     return {
         "fill": fill,

@@ -64,7 +64,7 @@ class Sensor:
         self._phase = float(self._rng.random())
 
     def frame(self, luma: Luma) -> Luma:
-        """The next frame of what looks so when nothing troubles it."""
+        """Return the next frame of a scene, given as it looks without any trouble."""
         room = self.room
         lit = luma.astype(np.float32) * self._lighting(luma.shape[0])
         noisy = lit + self._noise(lit) if room.noise else lit
@@ -78,7 +78,7 @@ class Sensor:
         return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)
 
     def _lighting(self, rows: int) -> NDArray[np.float32]:
-        """(rows, 1): how much light each row gets in this frame."""
+        """Return (rows, 1): how much light each row gets in this frame."""
         room = self.room
         phase = self._phase + room.beat * self._number
         whole = room.light * (1 - room.drift * min(1.0, self._number / 100))
@@ -94,7 +94,7 @@ class Sensor:
         return np.asarray(field * room.noise * np.sqrt(variance), np.float32)
 
     def _smoothed(self, noisy: NDArray[np.float32]) -> NDArray[np.float32]:
-        """A filter over time, as webcams have: small changes fade in, large ones go through."""
+        """Filter over time as webcams do: small changes fade in, large ones go through."""
         if self._before is None or self._before.shape != noisy.shape:
             self._before = noisy
         change = noisy - self._before
@@ -111,7 +111,9 @@ def _between(low: float, high: float, share: float) -> float:
 
 
 def _dim(share: float) -> Room:
-    """Light down to .18; the sensor makes up for it with gain, and its noise grows with that."""
+    """Dim the light down to .18. The sensor makes up for it with gain, and its noise grows with
+    that.
+    """
     light = _between(1.0, 0.18, share)
     return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
@@ -145,7 +147,7 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
 
 
 def mixed_room(rng: Random) -> Room:
-    """Noise, darkness, a codec and lamps, each anywhere in its range or not at all."""
+    """Make noise, darkness, a codec and lamps, each anywhere in its range or not at all."""
     room = _dim(rng.random()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
     if rng.random() < 0.7:
         room = replace(room, quality=round(rng.uniform(15, 90)))

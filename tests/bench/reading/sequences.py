@@ -77,7 +77,7 @@ class Played:
         self._touched: set[Square] = set()
 
     def play(self) -> None:
-        """Some 35 pictures: the board as it lies, then one event of each kind in some order, and
+        """Play some 35 pictures: the board as it lies, one event of each kind in some order, and
         one more move.
         """
         self._settle("start")
@@ -135,7 +135,7 @@ class Played:
         return "flip"
 
     def _capture(self) -> str:
-        """A piece goes away and another one comes into its place, all by one hand."""
+        """Take a piece away and put another one in its place, all by one hand."""
         captured, target = self._a_piece(on_board=True)
         piece, square = self._a_piece(on_board=True)
         if captured is None or piece is None or target is None or square is None:
@@ -150,7 +150,7 @@ class Played:
         return "capture"
 
     def _rest(self) -> str:
-        """A hand lies on the board for four pictures."""
+        """Rest a hand on the board for four pictures."""
         square = self._rng.choice(self._kit.board.squares)
         for _ in range(4):
             self._hand_over(square)
@@ -164,7 +164,7 @@ class Played:
         return "bump"
 
     def _lamp(self) -> str:
-        """Somebody makes more or less light."""
+        """Change the light of the room."""
         self.table.set_view(
             replace(self.table.view, light=self.table.view.light * self._rng.choice((0.7, 1.25)))
         )
@@ -185,7 +185,7 @@ class Played:
     def _a_piece(
         self, *, on_board: bool, two_faced: bool = False
     ) -> tuple[int | None, Square | None]:
-        """A piece of a single square."""
+        """Choose a piece of a single square."""
         turning = {names[0] for names in self._kit.pieces if len(names) > 1}
         found = [
             (piece.id, piece.square)
@@ -207,7 +207,9 @@ class Played:
     # ---- judging ----
 
     def _settle(self, kind: str) -> None:
-        """The hand goes: is the board settled right in the first quiet pictures?"""
+        """Take the hand away, and note whether the board is settled right in the first quiet
+        pictures.
+        """
         self.table.hold_hand(None)
         self._see()
         settled = [self._is_right(self._see()) for _ in range(_QUIET)]
@@ -231,7 +233,7 @@ class Played:
         return reading
 
     def _is_right(self, reading: Reading) -> bool:
-        """Is all told that can be read, and what was touched, and nothing else?"""
+        """Return whether all that can be read, and all that was touched, is told, and nothing else."""
         tops = tops_of(prints_of(self.table))
         faces = {square: print_.face for square, print_ in tops.items()}
         readable = {square for square, print_ in tops.items() if is_readable(print_)}

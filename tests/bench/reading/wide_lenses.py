@@ -36,7 +36,7 @@ class Glass:
     is_fisheye: bool = False
 
     def undistort(self, distorted: Points) -> Points:
-        """(N, 2) distorted coordinates to normalised ones."""
+        """Convert (N, 2) distorted coordinates to normalised ones."""
         points, coefficients = distorted.reshape(-1, 1, 2), np.array(self.coefficients)
         if self.is_fisheye:
             normalised = cv2.fisheye.undistortPoints(points, np.eye(3), coefficients)
@@ -47,7 +47,7 @@ class Glass:
 
 
 def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> Glass:
-    """A fisheye that shows so many degrees across when its coefficients are 0."""
+    """Return a fisheye lens that shows so many degrees across when its coefficients are 0."""
     return Glass(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
 
 
@@ -62,7 +62,7 @@ GLASSES: Mapping[str, Glass] = {
 
 
 def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
-    """The view of a table through a lens, (view.height, view.width)."""
+    """Return the view of a table through a lens, (view.height, view.width)."""
     width, height = view.width, view.height
     focal = glass.focal_ratio * width
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
@@ -108,7 +108,7 @@ def bench_wide(quick: bool) -> bool:
 
 
 def wide_view(rng: Random) -> View:
-    """A camera above a table, at 720p."""
+    """Make a view of a camera above a table, at 720p."""
     return View(
         tilt_deg=rng.uniform(5, 40),
         turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-10, 10),
@@ -118,7 +118,7 @@ def wide_view(rng: Random) -> View:
 
 
 def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
-    """What lies on top of every square that a piece covers."""
+    """Return what lies on top of every square that a piece covers."""
     found = {}
     for square, faces in kit.anchored(layout).items():
         face = kit.face(faces[-1])
@@ -128,7 +128,7 @@ def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
 
 
 def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:
-    """The reader reads one picture; a piece of several squares counts as often."""
+    """Read one picture and compare it. A piece of several squares counts once for each."""
     reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
     truth = truth_of(kit, layout)
     tally.pictures += 1

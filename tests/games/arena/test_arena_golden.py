@@ -129,9 +129,7 @@ def test_sequences_and_positions_counted_to_a_depth(name: str) -> None:
 
 
 def count(state: State, depth: int) -> tuple[int, int]:
-    """How many sequences of legal orders there are to a depth, ended games included, and how many
-    positions.
-    """
+    """Count the sequences of legal orders to a depth, ended games included, and the positions."""
     level: Counter[State] = Counter({state: 1})
     for _ in range(depth):
         after: Counter[State] = Counter()

@@ -40,7 +40,7 @@ class Slow:
         return dict(self.options)[name]
 
     def tile(self, place: Place) -> str:
-        """The map's character there; # beyond the edge too."""
+        """Return the map's character there, and # beyond the edge."""
         file, rank = place
         on_board = 1 <= rank <= len(self.rows) and 1 <= file <= len(self.rows[0])
         return self.rows[rank - 1][file - 1] if on_board else "#"
@@ -80,9 +80,7 @@ def step(place: Place, letter: str) -> Place:
 
 
 def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) -> set[Any]:
-    """The largest set of movers that can all move together: found by trying every set, the largest
-    first.
-    """
+    """Return the largest set of movers that can all move together, by trying every set."""
     wanted = Counter(tries.values())
     hopeful = [name for name in tries if is_free(tries[name]) and wanted[tries[name]] == 1]
     for size in range(len(hopeful), -1, -1):
@@ -94,8 +92,8 @@ def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) 
 
 
 def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
-    """The next position by the rulebook, part after part; robots without an order are left out of
-    `orders`.
+    """Return the next position by the rulebook, part by part. `orders` leaves out robots without
+    one.
     """
     places = {(side, number): place for side, number, place, _ in position.robots}
     points = {(side, number): left for side, number, _, left in position.robots}
@@ -132,7 +130,7 @@ def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
 
 
 def slow_result(position: Slow, robots: tuple[tuple[str, int, Place, int], ...]) -> str:
-    """`south`, `north`, `tie`, or nothing while the game goes on."""
+    """Return `south`, `north`, `tie`, or nothing while the game goes on."""
     count = Counter(side for side, *_ in robots)
     total: Counter[str] = Counter()
     for side, _, _, left in robots:
@@ -148,7 +146,7 @@ def slow_result(position: Slow, robots: tuple[tuple[str, int, Place, int], ...])
 
 
 def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
-    """Every robot left out or with an order, at least one with."""
+    """Yield orders for every choice of robots, with at least one order."""
     names = sorted((owner, number) for owner, number, *_ in position.robots if owner == side)
     for codes in itertools.product(("", *CODES), repeat=len(names)):
         chosen = {name: code for name, code in zip(names, codes, strict=True) if code}
@@ -157,9 +155,7 @@ def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
 
 
 def slow_count(position: Slow, depth: int) -> tuple[int, int]:
-    """How many sequences of orders there are to a depth, ended games included, and how many
-    positions.
-    """
+    """Count the sequences of orders to a depth, ended games included, and the positions."""
     level: Counter[Slow] = Counter({position: 1})
     for _ in range(depth):
         after: Counter[Slow] = Counter()

@@ -306,9 +306,7 @@ def test_golden_game() -> None:
 
 
 def counts(state: State, depth: int) -> int:
-    """How many sequences of legal actions of that length there are; those that end the game earlier
-    do not count.
-    """
+    """Count the sequences of so many legal actions. Those that end the game earlier do not count."""
     legal = GAME.legal_actions(state, state.seat) if state.outcome is None else []
     if depth == 1:
         return len(list(legal))

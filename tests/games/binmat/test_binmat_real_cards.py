@@ -25,7 +25,7 @@ def begun(**options: Any) -> RealCardsState:
 
 
 def press(state: RealCardsState, *texts: str) -> RealCardsState:
-    """Each action by whoever is to act."""
+    """Carry out each action for whoever is to act."""
     for text in texts:
         state = step(state, text).state
     return state

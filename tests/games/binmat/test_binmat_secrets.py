@@ -29,9 +29,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[State, str]]:
-    """Positions of a random game with the action taken in each; the last with none. Half of the
-    turns are plays.
-    """
+    """Yield the positions of a random game with the action taken in each, and None at the end."""
     rng = Random(seed)
     state: State = GAME.setup(GAME.options({"edition": edition, "turns": turns}), rng)
     while due := GAME.to_act(state):
@@ -44,13 +42,13 @@ def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[Sta
 
 
 def some_position(edition: str, seed: int) -> State:
-    """A position somewhere in a random game."""
+    """Return a position somewhere in a random game."""
     path = list(random_game(edition, seed))
     return path[Random(seed).randrange(len(path))][0]
 
 
 def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False) -> State:
-    """Another state that looks the same to the viewer: all cards that he cannot see change
+    """Return another state that looks the same to the viewer: cards that he cannot see change
     places.
     """
     hidden: list[str] = []
@@ -156,7 +154,7 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
 
 
 def told(state: State, action: str) -> bytes:
-    """Everything that a step says, and the parts that its sentences are made of."""
+    """Return everything that a step says, and the parts of its sentences."""
     step = GAME.apply(state, {state.seat: action}, Random(1))
     return msgspec.json.encode([step.events, step.stages], enc_hook=pack)
 

@@ -81,7 +81,7 @@ def test_a_ball_put_on_a_turned_over_piece_lies_until_it_stands_up() -> None:
 
 
 def on_its_line(carrier: str, tacklers: str) -> State:
-    """Blue has the ball on its own goal line, nobody else of it is near."""
+    """Return a state in which Blue has the ball on its own goal line, with no one else of it near."""
     return at(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
 
 

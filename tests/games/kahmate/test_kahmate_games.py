@@ -76,14 +76,12 @@ def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
 
 
 def lying_on(state: State) -> set[str]:
-    """The squares of the pieces that are turned over."""
+    """Return the squares of the pieces that are turned over."""
     return {piece["square"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
 
 
 def decided(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
-    """Every face-off decided by random cards; whether the seat on turn won each of them is added to
-    `results`.
-    """
+    """Decide every face-off by random cards, and append to `results` whether the seat on turn won."""
     while len(GAME.to_act(state)) == 2:
         cards = {each: GAME.random_action(state, each, rng) for each in SEATS}
         step = GAME.apply(state, cards, rng)

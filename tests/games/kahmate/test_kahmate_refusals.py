@@ -230,7 +230,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
 
 
 def refusals(reason: Reason) -> list[Illegal]:
-    """What the game says to each example of a reason, South acting."""
+    """Return what the game says to each example of a reason, with South to act."""
     found_all = []
     for state, text, *_ in EXAMPLES[reason]:
         with pytest.raises(Illegal) as refused:
@@ -240,7 +240,7 @@ def refusals(reason: Reason) -> list[Illegal]:
 
 
 def laid(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
-    """The faces on top of a board that hands have changed."""
+    """Return the faces on top of a board that hands have changed."""
     layout = GAME.expected(state)
     assert layout is not None
     seen = {square: faces[-1] for square, faces in layout.items()}

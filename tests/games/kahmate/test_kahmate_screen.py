@@ -23,13 +23,13 @@ TACKLED = at("B@e5 T@f6", "S@e6", "e6")
 
 
 def plays(state: State) -> dict[str, Play]:
-    """What the seat on turn can tap, by notation."""
+    """Return what the seat on turn can tap, by notation."""
     (seat,) = GAME.to_act(state)
     return {play.text: play for play in GAME.plays(state, seat)}
 
 
 def laid(state: State, text: str) -> dict[str, list[str]] | None:
-    """How hands leave the board."""
+    """Return the board as hands leave it."""
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
     step = GAME.apply(state, {seat: action}, Random(0))
@@ -37,7 +37,7 @@ def laid(state: State, text: str) -> dict[str, list[str]] | None:
 
 
 def random_states(seed: int, count: int) -> list[State]:
-    """Positions of random games in which one seat is on turn."""
+    """Return positions of random games in which one seat is on turn."""
     rng, state, found = Random(seed), set_up_state(), []
     while len(found) < count:
         due = sorted(GAME.to_act(state))
@@ -207,7 +207,7 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
 
 
 def size(action: object) -> int:
-    """How many squares a notation names."""
+    """Return the number of squares that a notation names."""
     return (
         len(str(action).replace("&", "-").replace("x", "-").split("-"))
         if isinstance(action, Run | Tackle)

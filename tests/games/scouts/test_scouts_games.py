@@ -16,7 +16,7 @@ from companion.games.scouts.state import State
 
 
 def rock_text(name: str, step: tuple[int, int]) -> str:
-    """A rock from this square across or along, turned back where it would leave the board."""
+    """Return a rock from this square across or along, turned back where it would leave the board."""
     file, rank = "abcdefgh".index(name[0]), int(name[1:])
     to_file, to_rank = min(file + step[0], 7), min(rank + step[1], 10)
     file, rank = (to_file - step[0], to_rank - step[1])
@@ -24,7 +24,7 @@ def rock_text(name: str, step: tuple[int, int]) -> str:
 
 
 def random_line(seed: int, cap: int, stacking: bool = True) -> list[State]:
-    """The states of a random game that gets somewhere."""
+    """Return the states of a random game that makes progress."""
     rng = Random(seed)
     states = [start(stacking="on" if stacking else "off")]
     while len(states) < cap and not states[-1].outcome:

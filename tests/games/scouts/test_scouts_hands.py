@@ -27,7 +27,7 @@ def faces(layout: Layout | None) -> dict[str, tuple[str, ...]]:
 
 
 def some_states(seed: int) -> list[State]:
-    """Every ninth state of a random game, set-up included."""
+    """Return every ninth state of a random game, set-up included."""
     rng, states = Random(seed), [start()]
     while len(states) < 140 and not states[-1].outcome:
         text = str(GAME.random_action(states[-1], states[-1].seat, rng))

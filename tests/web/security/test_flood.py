@@ -35,7 +35,7 @@ LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
 
 
 def token(place: Place, seat: str) -> dict[str, str]:
-    """The cookies of a browser that sits there."""
+    """Return the cookies of a browser that has that seat."""
     browser = place.sit(seat)
     cookie = place.cookie(browser, f"seat_{seat}")
     assert cookie
@@ -56,7 +56,7 @@ class Asking:
         )
 
     def served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
-        """How many of so many requests are let through."""
+        """Return how many of so many requests are let through."""
         count = 0
         header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
         with self._app.test_request_context(
@@ -111,7 +111,7 @@ def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
 
 
 def follow(place: Place, kind: Kind, address: str, times: int) -> list[Any]:
-    """As many streams as the address gets."""
+    """Open and return as many streams as the address gets."""
     streams: Streams = place.app.extensions["streams"]
     held = []
     for _ in range(times):
@@ -153,14 +153,14 @@ def server(place: Place) -> Iterator[Server]:
 
 
 def connect(server: Server, address: str) -> socket.socket:
-    """A connection from an address of this machine that is not its own screen's."""
+    """Connect from an address of this machine that is not that of its own screen."""
     return socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(LOCAL[address], 0)
     )
 
 
 def is_cut(line: socket.socket) -> bool:
-    """Whether the server has hung up."""
+    """Return whether the server has hung up."""
     try:
         return line.recv(16) == b""
     except ConnectionResetError:

@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def answer(server: Server, head: bytes, source: str = "") -> bytes:
-    """All that comes back for a request whose lines are these."""
+    """Return all that comes back for a request of these lines."""
     with socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(source or next(ELSEWHERE), 0)
     ) as line:

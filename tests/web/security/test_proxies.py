@@ -82,9 +82,7 @@ def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
 def table_behind_nginx(
     folder: Path, *, is_named: bool, more: str = ""
 ) -> Iterator[tuple[Companion, int]]:
-    """A table on a port of the loopback, and nginx in front of it; `is_named`: the settings know
-    it.
-    """
+    """Run a table on a loopback port with nginx in front. `is_named`: the settings know of it."""
     web = WebSettings(
         host="127.0.0.1",
         port=0,
@@ -106,7 +104,7 @@ def _answers(port: int) -> bool:
 
 
 def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
-    """A request as a browser sends it to the public name."""
+    """Send a request to the public name as a browser does."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         line.request("GET", path, headers={"Host": "table.example.org", **headers})

@@ -46,7 +46,7 @@ FOREIGN_NAMES = (
 
 
 def doors(place: Place) -> list[tuple[str, str]]:
-    """Method and path of everything that can be asked."""
+    """Return method and path of everything that can be asked."""
     found = []
     for rule in place.app.url_map.iter_rules():
         path = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", lambda name: SAMPLES.get(name[1], "1"), rule.rule)
@@ -57,7 +57,7 @@ def doors(place: Place) -> list[tuple[str, str]]:
 
 
 def state_of(place: Place) -> tuple[object, ...]:
-    """All that a request could change, but what pages look like."""
+    """Return all that a request could change, except what pages look like."""
     session = session_of(place.table)
     return (
         session.seats,

@@ -44,14 +44,14 @@ def hand_in(phone: FlaskClient, seat: str, moment: str, action: str) -> int:
 
 
 def streamed(phone: FlaskClient, path: str) -> str:
-    """What a stream sends at once."""
+    """Return what a stream sends at once."""
     with phone.get(path, buffered=False) as stream:
         chunks = iter(stream.response)
         return (next(chunks) + next(chunks)).decode()
 
 
 def live_of(page: str) -> str:
-    """The stream that a page follows."""
+    """Return the stream that a page follows."""
     return page.partition('data-live="')[2].partition('"')[0]
 
 
@@ -136,15 +136,13 @@ def test_an_open_board_needs_no_cover_and_lets_both_sides_look(
 
 
 def without_receipts(page: str) -> str:
-    """A page with every receipt struck out: receipts are public, and differ with the order."""
+    """Return a page without receipts, which are public and differ with the order."""
     page = re.sub(r"\b[0-9a-f]{64}\b", "RECEIPT", page)
     return re.sub(r"<span>[0-9a-f]{4}</span>", "<span>XXXX</span>", page)
 
 
 def everything(phone: FlaskClient) -> list[str]:
-    """All that a phone gets while South's order is sealed and North holds it: cover, North's side,
-    doors, streams.
-    """
+    """Return all that a phone gets while South's order is sealed and North holds the phone."""
     got = [
         page_text(phone, "/pass"),
         streamed(phone, "/live/pass"),

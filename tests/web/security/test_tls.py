@@ -42,7 +42,7 @@ def server(place: Place) -> Iterator[Server]:
 
 
 def secured(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
-    """A browser that trusts the certificate."""
+    """Return a connection that trusts the certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     return http.client.HTTPSConnection(
         "localhost", server.port, timeout=60, context=trust, source_address=(source, 0)
@@ -50,7 +50,7 @@ def secured(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnect
 
 
 def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
-    """What is answered without TLS."""
+    """Return what is answered without TLS."""
     with socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
     ) as line:

@@ -33,7 +33,7 @@ GREEDY: Mapping[str, Rival] = {
 
 
 def rival_of(name: str, game: str) -> Rival:
-    """A yardstick by its name, for a game."""
+    """Return a rival by its name, for a game."""
     return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
 
 
@@ -43,7 +43,7 @@ def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> 
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """A person in the first games: looks one action ahead, and overlooks every third time what
+    """Play like a person in the first games: look one action ahead, and overlook a third of what
     matters.
     """
     is_careless = rng.random() < OVERLOOKED

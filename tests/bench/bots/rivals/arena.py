@@ -13,8 +13,8 @@ from companion.games.base import Game
 
 
 def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Random) -> str:
-    """Every robot for itself: hit the weakest neighbour, blow up when that pays, otherwise go to
-    the nearest enemy.
+    """Move each robot for itself: hit the weakest neighbour, blow up if that pays, or approach an
+    enemy.
     """
     side = SEATS.index(seat)
     terrain, taken = state.terrain, {robot.place for robot in state.robots[side]}

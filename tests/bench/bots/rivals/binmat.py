@@ -19,9 +19,7 @@ _WALLS = ((0.55, 0.15, 0.15, 0.15), (0.45, 0.1, 0.15, 0.2, 0.1), (0.4, 0.05, 0.1
 
 
 def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """The action with the most points of a short list of rules of thumb, of what this seat's view
-    shows alone.
-    """
+    """Choose the action with the most points by a few rules of thumb, from this seat's view alone."""
     view = game.view(state, seat)
     texts: list[str] = list(game.legal_actions(state, seat))
     if seat is ATTACKER:
@@ -30,8 +28,7 @@ def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> s
 
 
 def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
-    """What brings most a turn: a draw, a combat now, or a combat after up to three more cards from
-    the hand.
+    """Choose what brings most a turn: a draw, a combat now, or one after up to three more cards.
 
     What a lane loses counts the more, the less is left in it.
     """
@@ -78,8 +75,8 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
 
 
 def _damage_hoped(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> float:
-    """What a stack does to a lane; a wall face down is as strong as walls are on average, with luck
-    or without.
+    """Estimate what a stack does to a lane. A face-down wall counts as an average one, with luck or
+    without.
     """
     wall, power = tuple(lane["defender"]), sum_of(stack).power
     if not wall or lane["defender_open"]:
@@ -95,8 +92,8 @@ def _damage_hoped(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> flo
 
 
 def _defender_points(view: View, text: str) -> float:
-    """A stack before every lane, the shortest first; powers of two where the attacker builds; draw
-    from the longest.
+    """Rate the defender's actions: a stack before each lane, powers of two against building, long
+    draws.
     """
     if text[0] in "-x":
         return -50.0 if text[0] == "x" else 0.0

@@ -17,7 +17,7 @@ _SAMPLED = 8
 def greedy_outbuffered(
     game: Game[Any, Any], state: OutbufferedState, seat: Seat, rng: Random
 ) -> str:
-    """The orders that do best on average against some orders drawn at random."""
+    """Choose the orders that do best on average against some random orders."""
     answers = ["".join(rng.choices("UDLRIS", k=3)) for _ in range(_SAMPLED)]
     best, best_value = "", -_WIN
     for letters in itertools.product("UDLRIS", repeat=3):
@@ -32,7 +32,7 @@ def greedy_outbuffered(
 
 
 def _outbuffered_value(state: OutbufferedState, seat: Seat) -> float:
-    """Near the other's flag, and home with it."""
+    """Rate how near one is to the other's flag, and home with it."""
     if state.outcome:
         return 100.0 * ((seat in state.outcome.winners) - (seat.other in state.outcome.winners))
     value = 0.0

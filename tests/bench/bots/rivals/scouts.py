@@ -16,9 +16,7 @@ _WIN = 1e6
 
 
 def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Random) -> str:
-    """The first play of the pair of plays that brings the own scouts farthest beyond the
-    other's.
-    """
+    """Choose the first play of the pair that brings the own scouts farthest beyond the other's."""
     position = state.position
     if position.to_place or not has_play(position):
         return str(
@@ -53,8 +51,8 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
 
 
 def _scouts_value(position: Position) -> float:
-    """How far all scouts have come, those on the way home counted double, those beneath others
-    halved.
+    """Rate how far all scouts have come. Those on the way home count double, those beneath others
+    half.
     """
     if position.is_won:
         return _WIN / 2
