@@ -1,5 +1,8 @@
 """Follows the board through the camera: ticks off moves of pieces, recognises actions that hands
 make on the board, and judges early presses of the clock.
+
+A stage is the part of a revealed turn that hands are carrying out. The other words are explained in
+`companion.table.session`.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class BoardFollower:
     - in every other case it shows which pieces are wrong.
 
     The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
-    methods hold the table.
+    methods hold the table's lock.
     """
 
     def __init__(self, store: TableStore) -> None:

@@ -1,5 +1,7 @@
 """Notifies everybody who follows the table: waiting pages, and adapters for lamps, cues, alarms and
 the camera.
+
+A cue is what sounds and lights up when something happens. A signal is a cue with its seats.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class TableListener:
 class Listeners:
     """Notifies all adapters, and wakes the pages that wait for a change.
 
-    Callers hold the table. Only `wait` may be called from any thread.
+    Callers hold the table's lock. Only `wait` may be called from any thread.
     """
 
     def __init__(self, clock: Clock) -> None:

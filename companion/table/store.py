@@ -2,7 +2,8 @@
 time.
 
 Every input takes the same way: the reducer checks it, the journal writes and syncs it, and only
-then anybody sees its effect.
+then does anybody see its effect. The words (moment, stage, headline, cue) are explained in
+`companion.table.session`.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Table(Closeable):
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        # Public methods that hold the table and call a function of another module with the store.
+        # Public methods that take the lock and call a function of another module with the store.
         # See there for what they do and raise.
         self.swap_seats = store.as_method(seating.swap_seats)
         self.free_seat = store.as_method(seating.free_seat)

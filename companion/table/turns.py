@@ -1,6 +1,7 @@
 """Input for the turn that is due: hand in, act, confirm, take back, ask, and lay tiles.
 
-Callers of the functions hold the table.
+Callers of the functions hold the table's lock (see `TableStore`). The words (moment, stage,
+headline, sealed) are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ CAMERA_ANSWER_TIMEOUT_S = 12.0
 
 
 def hand_in(store: TableStore, order: HandIn) -> str:
-    """Seal a seat's action.
+    """Seal a seat's action, and return its receipt.
 
-    Return its receipt, or an empty string while it waits for a still board.
+    The receipt is an empty string while the action waits until the camera sees a still board.
 
     The same order with the same salt may be sent again and gets the same answer. A second press of
     a chess clock has no effect and no receipt. A missing salt and the time of day are filled in.

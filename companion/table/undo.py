@@ -1,7 +1,8 @@
 """Undoing, as a part of the reducer: a sealed action, a seat's last turn, the last turn of both.
 
 To "take back" concerns an own action from which nobody has learned anything. To "undo" a turn needs
-the other seat's consent or the owner. To "put back" is what hands then do with the pieces.
+the other seat's consent or the owner. To "put back" is what hands then do with the pieces. An
+action is sealed from when it is handed in until all that are due are revealed together.
 """
 
 from __future__ import annotations

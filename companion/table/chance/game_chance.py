@@ -1,7 +1,7 @@
 """The chance of the table's games: the commitment before a game, and what viewers may know.
 
 The commitment is published at once, the rest when the game is over. Callers of the functions that
-work on the table's store hold the table.
+work on the table's store hold the table's lock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The sign: the one sentence that says what the table waits for.
 
 Every page shows it large, as everybody's or as a seat's own. The functions return sentences that
-are translated where they are shown. Those whose names end in `_words` return a part of a sign.
+are translated where they are shown. Those whose names end in `_words` return a part of a sign. The
+other words (stage, headline, open game) are explained in `companion.table.session`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Fold a game at two tables: input for this table's seat, and messages from the other table.
 
 It stands before the reducer: `advance` is what the table and its journal call for every record.
+The words (sealed, receipt, stage, tick) are explained in `companion.table.session`.
 
 A table sends only the receipt of its action until it has the receipt of the other one. So no
 program, not even a modified one, learns an action before its own is bound. A stage (or the set-up)

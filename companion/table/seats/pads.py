@@ -1,7 +1,8 @@
 """The effects of the pads' keys and the table's button. They do the same as taps on a page.
 
 A key that is held is reported twice: first as pressed, later again as `is_held`, and Back after two
-seconds also as `is_long`. All have the time of the press. Callers of `handle_press` hold the table.
+seconds also as `is_long`. All have the time of the press. Callers of `handle_press` hold the
+table's lock (see `TableStore`).
 """
 
 from __future__ import annotations

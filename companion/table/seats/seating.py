@@ -1,6 +1,7 @@
 """Changes to the seats: free, move and swap them, and open a pad's seat to a phone.
 
-Callers of the functions hold the table.
+Callers of the functions hold the table's lock (see `TableStore`). The words (sitter, nonce, token)
+are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
