@@ -138,7 +138,7 @@ def _flashes(count: int, period_ms: float) -> Track:
 
 
 class CueRow(NamedTuple):
-    """What is fixed for a cue, whichever seat it is played for."""
+    """Priority, tone and reach of a cue."""
 
     priority: Priority
     tone: Tone

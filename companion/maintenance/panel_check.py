@@ -60,7 +60,7 @@ class PanelCheck(Protocol):
 
 @dataclass(frozen=True)
 class PanelCheckFeature:
-    """The parts that the page can check."""
+    """What the page Health needs for the check of the panel."""
 
     settings: PanelSettings
     panel: PanelCheck | None

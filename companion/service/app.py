@@ -368,7 +368,7 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Open what opens the table's own Wi-Fi after a start without a network.
+        """Have the table's own Wi-Fi opened if the machine has started without a network.
 
         If the table button is held during the start, that Wi-Fi opens at once.
         """

@@ -68,7 +68,7 @@ def journal_finding(journal: Journal) -> Finding:
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
-    """Yield whether the last good settings were restored, and settings that are no longer used."""
+    """Yield whether the last settings that worked were restored, and which are no longer used."""
     if notice := LastGoodSettings(path).notice():
         yield warn("settings", notice)
     for sentence in retired_settings(path):

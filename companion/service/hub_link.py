@@ -117,10 +117,10 @@ class HubLink(Closeable):
         self._table.redraw()
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Show a player's card, by which somebody is known at the hub, at a seat.
+        """Show the player's card with this code at a seat. An empty code removes the card.
 
-        An empty `code` of a card removes it. `sitting` is the token of whoever sits there. Raises a
-        `CompanionError`.
+        By a card somebody is known at the hub. `sitting` is the token of whoever sits there. Raises
+        a `CompanionError`.
         """
         from companion.hub.joining import card_of  # noqa: PLC0415
 

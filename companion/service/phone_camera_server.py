@@ -64,7 +64,7 @@ class PhoneCameraServer(Closeable):
         self.phone_camera.connection.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
-        """Make the phone the camera again that was it before the start, and open its port."""
+        """Take the phone that was the camera before the start as the camera, and open its port."""
         self.phone_camera.choose_camera()
         try:
             self.address()

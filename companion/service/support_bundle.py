@@ -86,10 +86,10 @@ def make_bundle(
     view: TableView | None = None,
     private: Iterable[str] = (),
 ) -> bytes:
-    """Return the ZIP file.
+    """Return a support bundle as a ZIP file.
 
     `frames` are the last still frames, and `view` is what everybody at the table may see. Without
-    `view` no frame is included. `private` are words, such as a folder's path, that are replaced in
+    `view` no frame is included. `private` are texts, such as a folder's path, that are replaced in
     findings and log lines.
     """
     words = [word for word in private if word]

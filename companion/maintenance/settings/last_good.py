@@ -38,9 +38,10 @@ class LastGoodSettings:
         """Path of the copy of the settings that did not work."""
 
     def count_start(self) -> None:
-        """Count a start as failed until `keep` is called. Restore good settings if it is too many.
+        """Count a start, as a failed one until `keep` is called.
 
-        Those that failed are kept in `refused_path`.
+        After too many failed ones restore the last settings that worked. The present ones are kept
+        in `refused_path`.
         """
         with suppress(OSError):
             # the file has one byte for each failed start
