@@ -262,15 +262,7 @@ class _Problem:
         self._weights = 1 / np.maximum(lens_spread, _MIN_SPREAD)
 
         # The offset of the start's lens from the prior's.
-        lens = start.lens
-        prior_lens = prior_lens or lens
-        self._lens_offset = np.array(
-            [
-                np.log(lens.focal_ratio / prior_lens.focal_ratio),
-                lens.k1 - prior_lens.k1,
-                lens.k2 - prior_lens.k2,
-            ]
-        )
+        self._lens_offset = start.lens.change_from(prior_lens or start.lens)
         # (8 T, 9): derivatives of the tags' residuals. None before they are computed.
         self._tag_derivatives: Floats | None = None
         # Everything that is projected: the corners, then the middles of the lines that were found.

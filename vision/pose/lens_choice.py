@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -162,14 +163,24 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     return _is_near(lines, _MOST_SHARE, _MAX_ERROR_PX * scale)
 
 
+class Trial(NamedTuple):
+    """The result of trying one lens model."""
+
+    fit: Fit | None
+    """None if the model gives no pose."""
+    cost: float
+    """How badly the fit explains markers and lines. Infinite without a fit."""
+    is_done: bool
+    """Whether the search ends with this model: it leaves nothing to explain, or it was the last."""
+
+
 def try_model(
     luma: Luma, board: Board, evidence: Evidence, assumed: LensPrior, tried: int
-) -> tuple[Fit | None, float, bool]:
-    """Fit the next model to the markers, and then to the lines. `tried` models did not fit sharply.
+) -> Trial:
+    """Fit the next model to the markers, and then to the lines, after `tried` others.
 
-    Returns the fit or None, its cost, and whether the search ends with it. If the lens is unknown,
-    models of other angles are tried last, because the fit from the assumed lens may have stopped in
-    a local minimum.
+    If the lens is unknown, models of other angles are tried last, because the fit from the assumed
+    lens may have stopped in a local minimum.
     """
     size = (luma.shape[1], luma.shape[0])
     priors = list(priors_of(assumed.lens, float(assumed.spread[0])))
@@ -180,7 +191,7 @@ def try_model(
     is_last = tried + 1 == len(priors)
     by_markers = fit_model(evidence, prior, size)
     if by_markers is None:
-        return None, math.inf, is_last
+        return Trial(None, math.inf, is_last)
     fit = fit_lines(luma, board, evidence, by_markers, prior)
     # The assumed model has an advantage over all others.
     cost = _cost(fit, prior) + (_MIN_GAIN if tried else 0.0)
@@ -189,7 +200,7 @@ def try_model(
     are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_inside.sum()
     share = _NEARLY_ALL_SHARE if tried < 2 else _MOST_SHARE
     is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / _REFERENCE_WIDTH_PX)
-    return fit, cost, bool(is_sharp or is_last)
+    return Trial(fit, cost, bool(is_sharp or is_last))
 
 
 def _is_near(lines: Lines, share: float, within_px: float) -> bool:

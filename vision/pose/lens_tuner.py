@@ -10,7 +10,6 @@ boards through lenses that have to be learned.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -110,8 +109,7 @@ class LensTuner:
                 return self
             slopes, residuals, pose = linearised
             # The unknowns: how far log focal length and k1 are from the nominal lens.
-            log_focal = math.log(lens.focal_ratio / self.base.focal_ratio)
-            before = np.array([log_focal, lens.k1 - self.base.k1])
+            before = lens.change_from(self.base)[:2]
             # A view that no lens explains gets little weight, since something probably shifts a
             # corner.
             weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2

@@ -119,6 +119,11 @@ class Lens:
         focal_ratio = self.focal_ratio * math.exp(log_focal)
         return replace(self, focal_ratio=focal_ratio, k1=self.k1 + k1, k2=self.k2 + k2)
 
+    def change_from(self, other: Lens) -> Floats:
+        """Return (3,): the change that makes this lens of another one, see `with_change`."""
+        log_focal = math.log(self.focal_ratio / other.focal_ratio)
+        return np.array([log_focal, self.k1 - other.k1, self.k2 - other.k2])
+
     def to_fisheye(self) -> Lens:
         """Return an equidistant fisheye (k1 = k2 = 0) with the same horizontal angle of view."""
         if self.is_fisheye:
