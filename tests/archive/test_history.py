@@ -204,6 +204,20 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
         replay.scene(replay.scene_count)
 
 
+@pytest.mark.parametrize("name", SHORT)
+def test_a_review_asks_what_a_seat_knew_in_its_turn(room: Room, name: str) -> None:
+    play(room.table, room.clock, name, turns=4)
+    replay = room.past.replay(1)
+    for turn in replay.turns:
+        for seat in SEATS:
+            known = replay.known_to(turn.number, seat)
+            assert (known is not None) is (seat in turn.actions)
+            if known is not None:
+                view, action = known
+                assert (view.moment, action) == (turn.moment, turn.actions[seat].action)
+                assert len(view.events) == turn.number - 1
+
+
 def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
     for moment in ("1.0", "1.2"):
         room.album.store(1, moment, b"jpeg")

@@ -67,6 +67,7 @@ def test_a_turn_has_the_rulebooks_order() -> None:
         "leave",
     ]
     assert all(len(stage.title) <= 24 and stage.orders == {} for stage in step.stages)
+    assert step.stages[-1].events[0].why == "It has blown itself up."
 
 
 def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
