@@ -315,13 +315,15 @@ class ClockTime(TypedDict):
 
 
 class HealthJson(TypedDict):
-    """State of the service. `late` has the threads that have not reported, and since when."""
+    """State of the service."""
 
     ok: bool
+    """False if the service is failing."""
     status: Status
     version: str
     uptime_s: float
     late: dict[str, float]
+    """Parts that have stopped reporting, with the seconds since their last report."""
     journal: str
     camera: str
     pins: str
@@ -330,15 +332,19 @@ class HealthJson(TypedDict):
 
 
 class EyeJson(TypedDict):
-    """The answer to a phone that serves as the camera: when to send the next picture, and the
-    reading of the last one, now and then.
+    """The answer to a phone that serves as the camera, now and then with the reading of its last
+    picture.
     """
 
     now_ms: float
+    """The table's time, with which the phone stamps its pictures."""
     wait_ms: int
+    """How long the phone waits before it sends the next picture."""
     drawing: NotRequired[str]
+    """The reading as SVG, empty if there is none."""
     is_well: NotRequired[bool]
     words: NotRequired[str]
+    """The reading in a sentence, or what to do."""
 
 
 class FindingsJson(TypedDict):
@@ -377,13 +383,16 @@ class WorldPieceJson(TypedDict):
 
 
 class WorldJson(TypedDict):
-    """Positions in the picture of the rendered table. `frame` changes whenever they do."""
+    """Positions in the picture of the rendered table, in pixels."""
 
     size: tuple[int, int]
     pieces: list[WorldPieceJson]
     squares: dict[str, tuple[int, int]]
+    """Centre of each square."""
     hand: str | None
+    """The square under the hand."""
     frame: int
+    """Changes whenever the positions do."""
 
 
 class WorkbenchJson(WorldJson):
