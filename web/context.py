@@ -293,10 +293,9 @@ class PageContext:
 
         Templates find secrets by comparing the two.
         """
-        view = self.table.view(viewer)
-        public_view = view if viewer is None else self.table.view()
-        # the table may have changed between the two calls
-        while public_view.version != view.version:
+        while True:
             view = self.table.view(viewer)
-            public_view = self.table.view()
-        return view, public_view
+            public_view = view if viewer is None else self.table.view()
+            # otherwise the table has changed between the two calls
+            if public_view.version == view.version:
+                return view, public_view

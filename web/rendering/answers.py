@@ -318,7 +318,6 @@ class HealthJson(TypedDict):
     """State of the service."""
 
     ok: bool
-    """False if the service is failing."""
     status: Status
     version: str
     uptime_s: float
@@ -390,7 +389,6 @@ class WorldJson(TypedDict):
     squares: dict[str, tuple[int, int]]
     """Centre of each square."""
     hand: str | None
-    """The square under the hand."""
     frame: int
     """Changes whenever the positions do."""
 

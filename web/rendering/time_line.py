@@ -53,8 +53,7 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
     for highlighted in replay.highlights:
         kind = highlighted.event.kind.highlight
         if kind:
-            turn_number = replay.turns[highlighted.turn - 1].turn_number
-            title = say("Turn {number}", number=turn_number)
+            title = say("Turn {number}", number=replay.turns[highlighted.turn - 1].turn_number)
             words = with_heading(title, highlighted.event.text)
             add(highlighted.place, kind.drawing, words, kind.weight)
     turn = last_lead_change(replay.leads, replay.line.winners)
