@@ -116,7 +116,8 @@ def run(
 def _report(companion: Companion, trouble: str, success: str) -> None:
     """Show what has happened to settings and games before the start.
 
-    Both appear in the greeting. Trouble is a notice on every page, success one on the owner's.
+    Both appear in the greeting. Trouble is also a notice on every page, and success one on the
+    settings page.
     """
     if trouble:
         companion.table.set_notice("upkeep", trouble)

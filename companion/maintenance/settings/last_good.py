@@ -15,8 +15,8 @@ from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.i18n import say
 
 log = logging.getLogger(__name__)
-# Number of failed starts after which the last settings that worked are restored. Fewer: trouble
-# that passes, such as a slow disk, would count as wrong settings.
+# Number of failed starts after which the last settings that worked are restored. With fewer,
+# trouble that passes, such as a slow disk, would count as wrong settings.
 MAX_FAILED_STARTS = 3
 # Time in seconds after which a start counts as successful. It is longer than any part may be silent
 # (`companion.service.health`).

@@ -19,8 +19,8 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
-# All of these were chosen by eye: as carelessly as people put pieces down, with mistakes a few
-# times in a game.
+# All of these were chosen by eye: pieces are put down as carelessly as people do, with a few
+# mistakes in each game.
 
 # Maximum offset of a piece that is put down, as a share of a square's width.
 MAX_OFFSET_SHARE = 0.12
@@ -34,8 +34,8 @@ MAX_ANGLE_BESIDE_DEG = 10.0
 MAX_BIG_OFFSET_MM = 2.0
 # Maximum rotation of such a piece.
 MAX_BIG_ANGLE_DEG = 5.0
-# Probability that a piece is put on a wrong square. Larger: longer games. Smaller: some games
-# without a mistake.
+# Probability that a piece is put on a wrong square. If it were larger, games would take longer. If
+# smaller, some games would be without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
 # Probability that a player takes an order back first.
 CHANGED_MIND_CHANCE = 0.2
