@@ -9,11 +9,12 @@ problems.
 A *kit* is everything that is printed for a game: a board with corner markers, and pieces or cards.
 A *face* is a side of a piece, with a marker of its own. A *sighting* is a marker that was found in
 a picture, a *pose* is where the camera stands, and a *reading* is what one frame shows of the
-board. A *luma* is the brightness of a picture, (height, width) uint8.
+board. A *luma* is the brightness of a picture, (height, width) uint8. A *hole* is a square on which
+no piece can be, and a *strip* the paper beyond the first or the last rank.
 
 Many limits are tuned. A comment says what each trades, and its source if there is one: a
-measurement, a data sheet, or the print of the boards. The head of a module names what its limits
-were chosen by. If it does not, that was trial on rendered tables. `make bench ARGS=reading` counts
+measurement, a data sheet, or the print of the boards. The head of a module says how all others were
+chosen. Where it does not, that was by trial on rendered tables. `make bench ARGS=reading` counts
 what is read, unknown and wrong with them, and `docs/measurements.md` has the results.
 """
 

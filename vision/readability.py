@@ -115,7 +115,10 @@ _OUTSIDE = Measure(0, 0, None, 0, False)
 
 
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
-    """Return what is measured in every square that is no hole, in a (height, width) picture."""
+    """Return what is measured in each square on which pieces can be.
+
+    `luma` is a (height, width) picture, and `pose` that of the board in it.
+    """
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
     corners_mm = np.vstack([square_outline_mm(board, square) for square in squares])

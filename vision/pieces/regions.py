@@ -133,6 +133,6 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
 
 @lru_cache(maxsize=16)
 def _corners_of(board: Board) -> tuple[Sequence[Square], Points]:
-    """Return the squares that are no hole, and their corners (N, 4, 3) mm."""
+    """Return the (N,) squares on which pieces can be, and their corners (N, 4, 3) mm."""
     squares = [square for square in board.squares if square not in board.holes]
     return squares, np.array([square_outline_mm(board, square) for square in squares])

@@ -166,7 +166,7 @@ class PrintedLines:
 
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
-        """All squares that are no hole."""
+        """All squares on which pieces can be."""
         sides = _sides_of(board, self.squares)
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
