@@ -5,8 +5,8 @@
 - A *bot process* (`bot_process`) runs a bot outside the service. The program in it is either our
   own (`bot_engine`) or an *engine* of the settings, which speaks the same protocol.
 - A *character* (`characters`) is the name and strength under which players choose a bot.
-- A *machine player* (`machine_players`) is a free seat that a character plays. It asks a bot
-  process for each action. The `coach` asks one for advice to a person.
+- A *machine player* (`machine_players`) plays a free seat under the name of a character. It asks a
+  bot process for each action. The `coach` asks one for advice to a person.
 
 May import `core`, `games`, `vision`, `table` and `storage`. Importing this package loads only the
 standard library. `bot_for` then loads the module of one game, so that the process of a bot

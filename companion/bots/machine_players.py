@@ -1,4 +1,4 @@
-"""Machine players: free seats whose actions a bot chooses, and which hand in like people.
+"""Machine players, which play free seats: they ask a bot for each action and hand in like people.
 
 Each seat has a thread and, while a machine player has it in a game, a bot process (`bot_process`).
 That process gets only the data of a `MachineTurn`, which is what the seat may know. If it fails too

@@ -1,4 +1,4 @@
-"""Value of a state of Kahmate: chances of a try, possession, ground, fallen pieces, and cards.
+"""Value of a state of Kahmate: chances of a try, possession, ground, pieces down, and cards.
 
 Values are in points for the seat on turn, and a try, which wins the game, is worth `TRY` points.
 The value of a state is the mean of a try and of its quiet value, weighted by the chance of a try in
@@ -303,7 +303,7 @@ def value_of(state: State) -> float:
 
 
 def _quiet_value(state: State) -> float:
-    """Return the quiet value of a state: cards, fallen pieces, and who has or gets the ball."""
+    """Return the quiet value of a state: cards, pieces down, and who has or gets the ball."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
     for piece, turns in enumerate(state.turns_to_miss):
@@ -327,7 +327,8 @@ def _quiet_value(state: State) -> float:
 def _ground(rank: int, seat: int) -> float:
     """Return the value for a seat of having the ball on this rank (from 0).
 
-    It is 0 in the middle, where the ball begins. Beyond it, ranks count more and more.
+    It is 0 in the middle, where the ball begins. Each rank is worth 7 points. Ranks beyond the
+    middle are worth more, 2.5 times the square of their number in all.
     """
     ranks_from_home = rank if seat == 0 else max(OWN_LINE) - rank
     gained = ranks_from_home - BALL_RANK

@@ -106,11 +106,7 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
     squares = decision.squares
     origin = 1 << squares[0]
     target = 1 << squares[-1]
-    end = NAMES[squares[-1]]
-    where = {"side": SIDE_NAMES[seat], "square": end}
-    scout, intel = SCOUT_FACES[seat]
     after = move_scout(before, origin, target)
-    layout = layout_of(after)
     if decision.kind is Kind.DASH:
         title = say("Dash")
         _report_dash(log, before, *squares)
@@ -118,24 +114,38 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
         title = say("Jump")
         _report_jumps(log, before, squares)
     if after.is_won:
-        reason = say("{side!c} brings intel home to {square}.", **where)
+        side = SIDE_NAMES[seat]
+        reason = say(
+            "{side!c} brings intel home to {square}.", side=side, square=NAMES[squares[-1]]
+        )
         log.end(seat, reason, "winning", say("The intel is home."))
-        home = say("{side!c} brings the intel home", side=SIDE_NAMES[seat])
-        log.headlines.append(Headline(home, "taken", (intel,)))
-    # Nothing is turned over off the far rank, or if the scout already has intel.
-    if not FAR[seat] & target or before.intel & origin:
-        log.add_stage(title, layout)
-        return after
-    square = SQUARES[squares[-1]]
-    # Hands first put the scout down as it is, then turn it over.
-    log.add_stage(title, {**layout, square: (*layout[square][:-1], scout)})
-    text = say("{side!c} gathers intel on {square}.", **where)
-    why = say("A scout on the other home rank is turned over.")
-    log.add(ScoutsEvent.INTEL, seat, text, "intel", at=end, why=why)
-    gathers = say("{side!c} gathers intel", side=SIDE_NAMES[seat])
-    log.headlines.append(Headline(gathers, "taken", (scout, intel)))
-    log.add_stage(say("Turn the scout over"), layout)
+        _, intel_face = SCOUT_FACES[seat]
+        home = say("{side!c} brings the intel home", side=side)
+        log.headlines.append(Headline(home, "taken", (intel_face,)))
+    # Only a scout without intel gathers it on the far rank.
+    if FAR[seat] & target and not before.intel & origin:
+        _gather_intel(log, after, squares[-1], title)
+    else:
+        log.add_stage(title, layout_of(after))
     return after
+
+
+def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
+    """Add the two stages of a play that ends on the far rank (rulebook, "Gathering Intel").
+
+    Hands first put the scout down as it is, then turn it over. `title` is that of the first stage.
+    """
+    side = SIDE_NAMES[after.seat]
+    square = SQUARES[end]
+    plain_face, intel_face = SCOUT_FACES[after.seat]
+    layout = layout_of(after)
+    log.add_stage(title, {**layout, square: (*layout[square][:-1], plain_face)})
+    text = say("{side!c} gathers intel on {square}.", side=side, square=NAMES[end])
+    why = say("A scout on the other home rank is turned over.")
+    log.add(ScoutsEvent.INTEL, after.seat, text, "intel", at=NAMES[end], why=why)
+    gathers = say("{side!c} gathers intel", side=side)
+    log.headlines.append(Headline(gathers, "taken", (plain_face, intel_face)))
+    log.add_stage(say("Turn the scout over"), layout)
 
 
 def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
