@@ -131,10 +131,7 @@ def _match_regrets(regret: Vector, change: Vector) -> Vector:
     """Update the regrets in place, with a minimum of 0, and return shares in proportion to them."""
     np.maximum(regret + change, 0, out=regret)
     total = regret.sum()
-    shares = np.full_like(regret, 1 / len(regret))
-    if total > 1e-9:
-        shares = regret / total
-    return shares
+    return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
 
 
 def softmax(values: Vector, temperature: float) -> Vector:

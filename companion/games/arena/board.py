@@ -91,7 +91,7 @@ class Terrain:
     @cached_property
     def squares(self) -> tuple[Square, ...]:
         """All squares, by file, then rank."""
-        return tuple(Square(file, rank) for file in range(self.files) for rank in range(self.ranks))
+        return Square(0, 0).area((self.files, self.ranks))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -102,7 +102,8 @@ class Terrain:
     def ahead(self) -> tuple[tuple[int | None, ...], ...]:
         """Places to the N, E, S and W of each place. None: off the board, or a wall."""
         return tuple(
-            tuple(self._place(square.shifted(*step)) for step in STEPS) for square in self.squares
+            tuple(self._places.get(square.shifted(*step)) for step in STEPS)
+            for square in self.squares
         )
 
     @cached_property
@@ -111,7 +112,7 @@ class Terrain:
         around = []
         for square in self.squares:
             neighbours = [
-                self._place(square.shifted(files, ranks))
+                self._places.get(square.shifted(files, ranks))
                 for files in (-1, 0, 1)
                 for ranks in (-1, 0, 1)
                 if files or ranks
@@ -119,12 +120,11 @@ class Terrain:
             around.append(tuple(place for place in neighbours if place is not None))
         return tuple(around)
 
-    def _place(self, square: Square) -> int | None:
-        """Return the place of a square, or None for a wall or a square off the board."""
-        on_board = 0 <= square.file < self.files and 0 <= square.rank < self.ranks
-        if not on_board or square in self.walls:
-            return None
-        return square.file * self.ranks + square.rank
+    @cached_property
+    def _places(self) -> dict[Square, int]:
+        """Place of each square without a wall."""
+        squares = enumerate(self.squares)
+        return {square: place for place, square in squares if square not in self.walls}
 
 
 @lru_cache(maxsize=64)
