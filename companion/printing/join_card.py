@@ -54,7 +54,8 @@ def _draw_half(
     top = height - _MARGIN_MM
     draw_bar(pen, left, right, top)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, max_width_mm=right - left)
-    low = top - 34 - _QR_MM
+    # the lower left corner of the next code
+    code_y = top - 34 - _QR_MM
     x = left
     if wifi:
         network = say("Network {name}", name=wifi.name)
@@ -64,14 +65,15 @@ def _draw_half(
             else say("No password")
         )
         _draw_code(
-            pen, x, low, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password)
+            pen, x, code_y, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password)
         )
         x += (right - left) / 2
     best = addresses[0]
     title = say("2. Scan this") if wifi else say("Scan this")
     south, north = (short_url(seat_address(best, seat)) for seat in SEATS)
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
-    _draw_code(pen, x, low, f"{best}join", title=title, lines=seats)
+    _draw_code(pen, x, code_y, f"{best}join", title=title, lines=seats)
+    # without a second code there is space for addresses to type
     if not wifi:
         x += _QR_MM + 12
         width_left = right - x

@@ -28,9 +28,10 @@ _MAX_CACHED = 8
 
 
 class PrintPlan(NamedTuple):
-    """What printing a game's kit takes."""
+    """How much paper a game's kit takes."""
 
     page_count: int
+    """Number of pages of the whole kit."""
     one_piece: str = ""
     """Paper from a print shop that holds the board in one piece, such as `A2`. Empty if the board
     fits on a page of `PAPERS` or on no paper.
@@ -40,9 +41,9 @@ class PrintPlan(NamedTuple):
 class KitPrinter:
     """Prints kits and table cards for the pages and the command line. Any thread may call.
 
-    A lock lets it print one thing at a time. Its methods take `raw` options of the game, `paper` as
-    one of `PAPERS`, and `language` as one of `companion.core.i18n.LANGUAGES`. They raise
-    `Malformed` for anything else.
+    A lock lets it print one thing at a time. Its methods take `raw` options of the game, as a page
+    or a command gives them, `paper` as one of `PAPERS`, and `language` as one of
+    `companion.core.i18n.LANGUAGES`. They raise `Malformed` for anything else.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
@@ -93,12 +94,12 @@ class KitPrinter:
         style = KitStyle(paper, _language(language), board_only=True)
         return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
 
-    def _pdf(self, game: str, raw: str, style: KitStyle) -> bytes:
-        """Return the PDF of a kit. `raw` has the options as JSON, which a cache can compare."""
+    def _pdf(self, game: str, raw_json: str, style: KitStyle) -> bytes:
+        """Return the PDF of a kit. Its raw options are JSON, which a cache can compare."""
         from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
         rules = self._games[game]
-        options = rules.options(json.loads(raw))
+        options = rules.options(json.loads(raw_json))
         with self._lock:
             pdf, _ = kit_pdf(rules.kit(options), style, rules.extras(options))
             return pdf

@@ -1,6 +1,9 @@
-"""The board reader: six stages that take one `Look` and one `Memory` from a picture to a reading.
+"""The board reader: six stages from a picture to what lies on the squares.
 
     look = vote(judge(place(locate(detect(detect_motion(picture))))))
+
+Each stage takes a `Look`, which is what was found in the picture so far, and a `Memory` of earlier
+pictures, and returns both anew. `BoardReader` runs the stages.
 
 May import `companion.core` and `vision`.
 """

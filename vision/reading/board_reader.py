@@ -337,8 +337,7 @@ class Mirror:
             return False
         self._boardless_pictures += 1
         # Due for the first picture without a board, then at regular intervals.
-        is_due = self._boardless_pictures % _MIRROR_INTERVAL == 1
-        if not is_due:
+        if self._boardless_pictures % _MIRROR_INTERVAL != 1:
             return False
         if not shows_board(flip(luma), memory):
             self.is_inverted = shows_board(255 - luma, memory)

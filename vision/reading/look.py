@@ -302,6 +302,7 @@ class Memory:
     kits: Mapping[str, Kit]
     """The kits whose boards are searched for, by game."""
     location: Location
+    """Where the board was last, and what is known of the lens."""
     is_thorough: bool = False
     """Whether to spend more time on each picture."""
     background: Background = field(default_factory=Background)

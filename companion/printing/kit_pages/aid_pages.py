@@ -45,7 +45,8 @@ _LIST_SHARE = 0.42
 # Width of a column of figures.
 _COLUMN_MM = 15.0
 # Width and height of a hand card.
-_CARD_MM = (30.0, 42.0)
+_CARD_WIDTH_MM = 30.0
+_CARD_HEIGHT_MM = 42.0
 # Width and depth of a tile without a marker.
 _TILE_MM = 30.0
 # Depth of the flap in front of a wall of two leaves.
@@ -80,8 +81,8 @@ def page_parts(kit: Kit, extras: Extras, area: Extent) -> Iterator[PagePart]:
     cards = extras.hand_cards
     for seat in SEATS if cards else ():
         names = tuple(f"strength {card}" for card in cards)
-        _, height = _CARD_MM
-        yield PagePart(height, names, partial(_draw_hand_cards, side=kit.sides[seat], cards=cards))
+        draw_cards = partial(_draw_hand_cards, side=kit.sides[seat], cards=cards)
+        yield PagePart(_CARD_HEIGHT_MM, names, draw_cards)
 
     tiles = extras.tiles
     columns = int(width // _TILE_MM)
@@ -214,7 +215,7 @@ def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 
 def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
     """Draw hand cards side by side, each with a big figure, and its side in two corners."""
-    width, _ = _CARD_MM
+    width = _CARD_WIDTH_MM
     for index, card in enumerate(cards):
         with pen.at(index * (width + 2.4), 0):
             pen.outline(0, 0, width, height)

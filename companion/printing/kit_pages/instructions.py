@@ -224,8 +224,9 @@ def _draw_text(pen: Pen, number: int, step: _Step, measures: _Measures) -> float
 def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
     """Yield the steps that this kit needs, in order."""
     yield _Step(say("Print this file"), _PRINT, partial(_piles_picture, kinds=kinds))
-    joining: tuple[str, ...] = _WHOLE if tiling.page_count == 1 else _JOIN
+    joining: tuple[str, ...] = _JOIN
     if tiling.page_count == 1:
+        joining = _WHOLE
         title = say("Cut out the board, one page")
     else:
         title = say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.page_count)
@@ -319,6 +320,7 @@ def _draw_thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
 
 def _start_picture(pen: Pen) -> None:
     """Draw a phone held over the code on a screen."""
+    # lower left corner, size, and width of the outline, or 0 for a filled rectangle
     for x, y, width, height, stroke in (
         (4, 5, 34, 22, 0.9),  # the screen
         (16, 1.5, 10, 3.5, 0.0),  # its foot

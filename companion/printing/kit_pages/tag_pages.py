@@ -83,10 +83,6 @@ class TagPage:
         """Names of everything on the page."""
         return tuple(name for _, part in self.parts for name in part.names)
 
-    def leave_gap(self, gap_mm: float) -> None:
-        """Leave a gap below the parts."""
-        self.free_mm -= gap_mm
-
     def add(self, part: PagePart) -> None:
         """Place a part below the others."""
         self.free_mm -= part.height
@@ -106,8 +102,8 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Extent) -> list[TagPage
         # the first row of a section, and the first on a page, has the section's title above it
         title_mm = 0.0 if section == previous_section else _SECTION_MM
         if pages:
-            # between this row and the one above
-            pages[-1].leave_gap(_TAG_GAP_MM / 2)
+            # a gap between this row and the one above
+            pages[-1].free_mm -= _TAG_GAP_MM / 2
         if not pages or pages[-1].free_mm < title_mm + tags_mm:
             pages.append(TagPage(empty_page_mm, has_tags=True))
             title_mm = _SECTION_MM
@@ -123,12 +119,10 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Extent) -> list[TagPage
             fitting = [TagPage(empty_page_mm, has_tags=False)]
             pages += fitting
         for page in fitting if part.grows else fitting[:1]:
-            page.leave_gap(_PART_GAP_MM)
+            page.free_mm -= _PART_GAP_MM
             page.add(part)
 
     for page in pages:
-        if not page.parts:
-            continue
         y, part = page.parts[-1]
         if part.grows:
             grown = part._replace(height=part.height + page.free_mm)
