@@ -49,7 +49,7 @@ def squares(step: Step[State], seat: Seat) -> dict[int, str]:
 
 
 def points(step: Step[State], seat: Seat) -> dict[int, int]:
-    return {number: left for number, (_, left) in robots(step, seat).items()}
+    return {number: remaining for number, (_, remaining) in robots(step, seat).items()}
 
 
 def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:

@@ -1,6 +1,4 @@
-"""A game's chance computed anew by code that shares nothing with the program, and words for what
-browsers do.
-"""
+"""The chance of a game, computed again by code that shares nothing with the program."""
 
 from __future__ import annotations
 
@@ -17,17 +15,19 @@ from companion.games.binmat.cards import DECK
 SOUTHS, NORTHS = "5e" * 32, "a0" * 32
 
 
-def recomputed(opened: dict[str, Any]) -> tuple[str, str]:
+def recompute(opened: dict[str, Any]) -> tuple[str, str]:
     """Return commitment and seed (in hex) of what was opened, by the check that docs/security.md
     describes.
     """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
-    given = opened["contributions"]
-    text = f"{commitment} {opened['secret']} {given.get('south', '-')} {given.get('north', '-')}"
+    by_seat = opened["contributions"]
+    text = (
+        f"{commitment} {opened['secret']} {by_seat.get('south', '-')} {by_seat.get('north', '-')}"
+    )
     return commitment, hashlib.sha256(text.encode()).hexdigest()
 
 
-def dealt(seed: str) -> list[str]:
+def deal(seed: str) -> list[str]:
     """Return the 78 cards of BINMAT in the order in which a seed (in hexadecimal digits) shuffles
     them.
     """

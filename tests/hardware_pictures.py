@@ -1,6 +1,4 @@
-"""Draws the printed parts of docs/building.md from their OpenSCAD sources, into docs/pictures:
-`make docs-pictures`.
-"""
+"""Draw the printed parts of docs/building.md from their OpenSCAD sources (`make docs-pictures`)."""
 
 from __future__ import annotations
 
@@ -22,16 +20,18 @@ _MARGIN_PX = 16
 
 
 class Shot(NamedTuple):
-    """A picture of parts: where the camera stands is (turned about x, about z), degrees; from so
-    near (mm).
-    """
+    """A picture of a printed part."""
 
     name: str
+    """The picture's file, without `.png`."""
     source: str
+    """The OpenSCAD file, without `.scad`."""
     part: str
     turn_deg: tuple[float, float]
+    """How far the camera is turned about x and z."""
     size_px: tuple[int, int] = (480, 400)
     settings: str = ""
+    """More OpenSCAD statements."""
 
 
 SHOTS = (

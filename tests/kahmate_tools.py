@@ -1,6 +1,4 @@
-"""Positions of Kahmate for tests, written by hand, and a second, slow reading of which actions are
-legal.
-"""
+"""Positions of Kahmate written by hand, and a second, slow implementation of its legal actions."""
 
 from __future__ import annotations
 
@@ -159,9 +157,7 @@ SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
 class SlowRules:
-    """Which actions of a round are legal, found by walking over a plain dump with squares as (file,
-    rank).
-    """
+    """The legal actions of a round, found by walking over a plain dump. Squares are (file, rank)."""
 
     def __init__(self, dump: dict[str, Any]) -> None:
         self.seat = dump["seat"]

@@ -1,6 +1,4 @@
-"""What the tests of Scouts share: positions built by hand, and the rules once more, slowly, from
-squares and lists.
-"""
+"""Positions of Scouts built by hand, and a second, slow implementation of its rules."""
 
 from __future__ import annotations
 
@@ -99,23 +97,27 @@ def by_hand(state: State, changes: Mapping[str, str | None]) -> dict[Square, str
     """Return what is seen after hands have changed the top of some squares. None: the square is
     empty.
     """
-    seen = tops(state)
+    faces = tops(state)
     for name, face in changes.items():
-        seen.pop(Square.parse(name), None)
+        faces.pop(Square.parse(name), None)
         if face is not None:
-            seen[Square.parse(name)] = face
-    return seen
+            faces[Square.parse(name)] = face
+    return faces
 
 
 @dataclass(frozen=True)
 class Example:
-    """A state, what is tried in it (a notation, or what hands change), and what is answered."""
+    """An action that the rules refuse."""
 
     state: State
     tried: str | Mapping[str, str | None]
+    """The action in notation, or the faces that hands have changed by square."""
     message: str
+    """The sentence of the refusal."""
     rule: str
+    """The id of the rule against it."""
     square: str | None = None
+    """The square that the refusal points at."""
 
     def refused(self) -> Illegal:
         seat = self.state.seat
@@ -148,9 +150,7 @@ def placed_at(name: str) -> Place:
 
 
 class SlowScouts:
-    """The same game from the rulings' sentences, with a list of scouts on each square and nothing
-    clever.
-    """
+    """The rules once more, from the sentences of the rulings, with a list of scouts per square."""
 
     def __init__(self, stacking: bool = True) -> None:
         self.stacking = stacking
@@ -177,7 +177,7 @@ class SlowScouts:
         return plays | self.all_rocks() | (set() if plays else {"."})
 
     def all_plays(self) -> set[str]:
-        found = set()
+        plays = set()
         for here, scouts in self.board.items():
             if not scouts or scouts[-1]["seat"] != self.seat or scouts[-1]["id"] in self.played:
                 continue
@@ -188,16 +188,16 @@ class SlowScouts:
                     and not self.stone(there)
                     and len(self.board[there]) <= int(self.stacking)
                 ):
-                    found.add(f"{named(here)}-{named(there)}")
+                    plays.add(f"{named(here)}-{named(there)}")
             if len(scouts) == 1:
-                found |= {
+                plays |= {
                     "^".join(map(named, chain))
                     for chain in self.chains([here], bool(scouts[0]["intel"]))
                 }
-        return found
+        return plays
 
     def chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
-        found = []
+        paths = []
         for x, y in _FOUR:
             over, there = (
                 (path[-1][0] + x, path[-1][1] + y),
@@ -207,24 +207,24 @@ class SlowScouts:
                 continue
             if over == path[0] or len(self.board[over]) != 1:
                 continue
-            found.append([*path, there])
+            paths.append([*path, there])
             ends = there[1] == self.rank_that_ends(has_intel)
-            found += [] if ends else self.chains([*path, there], has_intel)
-        return found
+            paths += [] if ends else self.chains([*path, there], has_intel)
+        return paths
 
     def rank_that_ends(self, has_intel: bool) -> int:
         return 9 if (self.seat == 0) != has_intel else 0
 
     def all_rocks(self) -> set[str]:
-        found = set()
+        rocks = set()
         for x, y in self.board:
             shapes = {
                 f"B@{named((x, y))}": [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)],
                 f"R@{named((x, y))}-{named((min(x + 1, 7), y))}": [(x, y), (x + 1, y)],
                 f"R@{named((x, y))}-{named((x, min(y + 1, 9)))}": [(x, y), (x, y + 1)],
             }
-            found |= {text for text, covered in shapes.items() if self.fits(text[0], covered)}
-        return found
+            rocks |= {text for text, covered in shapes.items() if self.fits(text[0], covered)}
+        return rocks
 
     def fits(self, letter: str, covered: list[Place]) -> bool:
         if (self.seat, letter) in self.rocks:

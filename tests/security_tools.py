@@ -1,4 +1,4 @@
-"""Tables on a network with strangers, and who looks at them."""
+"""Tables on a network with strangers, and browsers that visit them."""
 
 from __future__ import annotations
 

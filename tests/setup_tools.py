@@ -1,6 +1,4 @@
-"""A table with its pages, its settings file and a panel on mock pins, all in the caller's
-thread.
-"""
+"""A table with its pages, its settings file and a panel on mock pins. All run in the test's thread."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ HOST_KEY = "abcde-fghij"
 
 @dataclass
 class SetUpService:
-    """What a test needs at hand."""
+    """The parts of such a table that tests look at, and what people do with it."""
 
     table: Table
     host: FlaskClient

@@ -117,8 +117,8 @@ def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float
     """
     for one, other in combinations(board.corners, 2):
         wanted = np.subtract(board.corner_centres_mm[other], board.corner_centres_mm[one])
-        got = (found[other] - found[one]) * (1, -1)
-        assert np.abs(got - wanted).max() < tolerance_mm, (one, other, got, wanted)
+        distance = (found[other] - found[one]) * (1, -1)
+        assert np.abs(distance - wanted).max() < tolerance_mm, (one, other, distance, wanted)
 
 
 def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:

@@ -76,9 +76,11 @@ class Played:
         """Let the camera see these pieces. `unknown` names squares that it cannot read."""
         self.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
-        seen = {square: face for square, face in top_faces(layout).items() if square not in hidden}
+        visible = {
+            square: face for square, face in top_faces(layout).items() if square not in hidden
+        }
         self.table.handle_reading(
-            Reading(seen, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s())
+            Reading(visible, hidden, quiet=quiet, game=game, at_s=self.clock.monotonic_s())
         )
         self.table.step()
 

@@ -60,18 +60,18 @@ def anchors(page: str) -> frozenset[str]:
     """Return what links may name after `#`: headings as GitHub writes them, the second of two with
     `-1`.
     """
-    found: list[str] = []
+    names: list[str] = []
     for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-        same = sum(re.fullmatch(rf"{re.escape(plain)}(-\d+)?", each) is not None for each in found)
-        found.append(f"{plain}-{same}" if same else plain)
-    return frozenset(found)
+        same = sum(re.fullmatch(rf"{re.escape(plain)}(-\d+)?", each) is not None for each in names)
+        names.append(f"{plain}-{same}" if same else plain)
+    return frozenset(names)
 
 
 def links(page: str) -> list[str]:
     """Return where a page leads within the project."""
-    found = [link or source for link, source in _LINK.findall(_INLINE.sub("", prose_of(page)))]
-    return [unquote(link) for link in found if not _ELSEWHERE.match(link)]
+    addresses = [link or source for link, source in _LINK.findall(_INLINE.sub("", prose_of(page)))]
+    return [unquote(link) for link in addresses if not _ELSEWHERE.match(link)]
 
 
 @cache
@@ -82,10 +82,10 @@ def commands() -> dict[str, argparse.ArgumentParser]:
 
 def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the commands of a command."""
-    found = [
+    subcommands = [
         each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)
     ]
-    return dict(found[0]) if found else {}
+    return dict(subcommands[0]) if subcommands else {}
 
 
 def command_of(name: str, rest: str) -> argparse.ArgumentParser:

@@ -56,12 +56,12 @@ GAME_PACKAGES = {
 
 def files() -> dict[str, Path]:
     """Return every module of the project and its file."""
-    found = {}
+    modules = {}
     for package in ("companion", "hardware", "vision", "web"):
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            found[".".join(part for part in parts if part != "__init__")] = path
-    return found
+            modules[".".join(part for part in parts if part != "__init__")] = path
+    return modules
 
 
 FILES = files()
@@ -78,16 +78,16 @@ def imports_of(path: Path) -> set[str]:
     """Return the project's modules that a file imports, also under TYPE_CHECKING and inside
     functions.
     """
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                found.add(full if full in FILES else str(node.module))
-    return {name for name in found if name in FILES}
+                imported.add(full if full in FILES else str(node.module))
+    return {name for name in imported if name in FILES}
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)

@@ -57,13 +57,13 @@ def wanted() -> list[str]:
 
 def versions(name: str, here: dict[str, str] | None = None) -> dict[str, str]:
     """Return the version of each package in a list, where wanted on such a machine."""
-    found: dict[str, str] = {}
+    versions_by_name: dict[str, str] = {}
     for entry, _ in locked(name):
         if here is None or entry.marker is None or entry.marker.evaluate(here):
             package = canonicalize_name(entry.name)
-            assert here is None or package not in found, f"{package} is there twice"
-            found[package] = str(entry.specifier).removeprefix("==")
-    return found
+            assert here is None or package not in versions_by_name, f"{package} is there twice"
+            versions_by_name[package] = str(entry.specifier).removeprefix("==")
+    return versions_by_name
 
 
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64"])

@@ -43,15 +43,15 @@ def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
     visited = {
         addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
     }
-    browser, found = app.test_client(), set()
+    browser, rules = app.test_client(), set()
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or rule.endpoint in visited:
             continue
         path = re.sub(r"<(?:[^<>]*:)?(\w+)>", lambda part: EXAMPLES.get(part[1], "x"), str(rule))
         with browser.get(path, headers={"Accept": "text/html", "X-Host-Key": key}) as answer:
             if answer.mimetype == "text/html" and b"<body" in answer.get_data():
-                found.add(str(rule))
-    return found
+                rules.add(str(rule))
+    return rules
 
 
 PATH = "/table"

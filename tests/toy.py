@@ -1,5 +1,6 @@
-"""A sixth game of a few lines: two counters race along a strip; it proves that nothing else knows a
-game by name.
+"""A sixth game of a few lines, in which two counters race along a strip.
+
+It shows that the rest of the program knows no game by name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What a table's pages send to everybody but South: every page, stream, answer and refusal, for
-tests of secrets.
-"""
+"""All that a table sends to everybody but South, for tests of secrets: pages, streams, refusals."""
 
 from __future__ import annotations
 
@@ -56,17 +54,19 @@ class Viewer:
 
     def everything(self) -> list[tuple[str, bytes]]:
         """Return all pages, all JSON, all streams and all refusals."""
-        seen = []
+        answers = []
         for client, paths in (
             (self.public, PUBLIC_PATHS),
             (self.north, (*PUBLIC_PATHS, *NORTH_PATHS)),
         ):
             for path in paths:
                 status, body, headers = client.send(path)
-                kept = {k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")}
-                seen.append((path, f"{status} {sorted(kept.items())}".encode() + body))
+                stable_headers = {
+                    k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")
+                }
+                answers.append((path, f"{status} {sorted(stable_headers.items())}".encode() + body))
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
-        seen += [(path, first_message(self.url, path, cookies)) for path in STREAM_PATHS]
+        answers += [(path, first_message(self.url, path, cookies)) for path in STREAM_PATHS]
         probes = (
             ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
             ("/api/seat/south/take-back", b'{"moment": "1.1"}'),
@@ -77,5 +77,5 @@ class Viewer:
         )
         for path, body in probes:
             status, answer, _ = self.north.send(path, body, {"Content-Type": "application/json"})
-            seen.append((f"POST {path}", f"{status} ".encode() + answer))
-        return seen
+            answers.append((f"POST {path}", f"{status} ".encode() + answer))
+        return answers

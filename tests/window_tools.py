@@ -1,4 +1,4 @@
-"""Two phones and a table screen in front of a game of cards and clocks."""
+"""Two phones and a table screen in real browsers, mostly at BINMAT's clock."""
 
 from __future__ import annotations
 

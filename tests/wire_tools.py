@@ -1,6 +1,4 @@
-"""A line that is listened to: all bytes between a table and its NATS, and the messages that they
-are.
-"""
+"""A wire tap: all bytes between a table and its NATS server, and the messages in them."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ _SIZES = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
 
 
 class WireTap:
-    """A relay to a port of this machine that keeps what goes through, for each connection and
-    direction.
-    """
+    """A relay to a port of this machine that records the bytes of each connection and direction."""
 
     def __init__(self, to: int) -> None:
         self._to = to

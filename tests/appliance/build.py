@@ -1,9 +1,10 @@
 """The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its
 own `make install`.
 
-Two layers, each kept under a name made of what went into it: the base (distribution, kernel, camera
-module; some minutes) and the disk (the project on top; below a minute and a half). Packages come
-from wherever this machine's own apt and pip get theirs; nothing of that stays in the disk.
+It has two layers, each cached under a name made of what went into it. The base has the
+distribution, kernel and camera module and takes some minutes. The disk has the project on top and
+takes less than a minute and a half. Packages come from where this machine's own apt and pip get
+theirs, and nothing of that stays in the disk.
 """
 
 from __future__ import annotations
@@ -84,12 +85,13 @@ class CannotBuild(Exception):
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk with its kernel; `build_s` is how long it took, 0 when it was there."""
+    """A disk with its kernel."""
 
     image: Path
     kernel: Path
     initrd: Path
     build_s: float
+    """How long the build took. 0: the disk was in the cache."""
 
 
 def cache() -> Path:

@@ -31,24 +31,24 @@ STATE = "/var/lib/tabletop-companion"
 
 
 class Told(NamedTuple):
-    """An input that the service has acknowledged, by what it answered with 200: seat or `table`,
-    moment, action, salt.
-    """
+    """An input that somebody has sent to the service."""
 
     seat: str
+    """The seat, or `table`."""
     moment: str
+    """The number of the decision, such as `3.2`."""
     action: str
     salt: str
 
 
 @dataclass
 class Promises:
-    """What people have asked for, and what of it was acknowledged; the rest may have arrived or
-    not.
-    """
+    """The inputs that people have sent, and those that the service must therefore keep."""
 
     asked: list[Told] = field(default_factory=list)
+    """All inputs. Those that were not acknowledged may have arrived or not."""
     told: list[Told] = field(default_factory=list)
+    """The inputs that were acknowledged by status 200."""
 
 
 @dataclass

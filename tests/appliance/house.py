@@ -45,9 +45,8 @@ def boot(
 
 @dataclass(frozen=True)
 class House:
-    """The machine that all tests share which do not pull its plug; `ready_s` is how long its first
-    page took.
-    """
+    """The machine that is shared by all tests that do not pull its plug."""
 
     machine: Machine
     ready_s: float
+    """Time from switching on to the first page."""

@@ -20,7 +20,7 @@ PICTURES_PER_S = 10.0
 
 
 class Painter:
-    """Paints what a camera above the table sees, at a camera's rate; a context manager."""
+    """Context manager that paints what a camera above the table sees, at a camera's rate."""
 
     def __init__(self, world: SimulatedTable, path: Path) -> None:
         self.world = world
@@ -56,7 +56,7 @@ def is_whole(text: bytes) -> bool:
 
 
 class Viewers:
-    """Browsers that follow a live page each and note when the last event came; a context manager.
+    """Context manager of browsers that each follow a live page and note when its last event came.
 
     One thread reads all sockets.
     """

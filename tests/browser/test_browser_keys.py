@@ -1,8 +1,8 @@
-"""A turn of each game by somebody who neither points nor sees: keys go to what has the focus, found
-by what it is called.
+"""A turn of each game by somebody who neither points nor sees: they find things by name and press
+keys.
 
-Everything is read from Chromium's accessibility tree, as a screen reader does; no selector, no
-pointer. The other seat plays at the table itself.
+Everything is read from Chromium's accessibility tree, as a screen reader does, without selectors or
+a pointer. The other seat plays at the table itself.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ NAMELESS = ("generic", "none", "unknown", "")
 
 @dataclass(frozen=True)
 class Node:
-    """Something that a screen reader finds; `text` is all that stands in it."""
+    """An element of the accessibility tree, as a screen reader finds it."""
 
     role: str
     name: str
     text: str
+    """All text in it."""
     states: Mapping[str, Any]
     element: int
 

@@ -27,26 +27,26 @@ LONGEST = 1500
 
 @dataclass
 class Probe:
-    """An open target: what is generated, what is done with it, and what must hold at the end.
-
-    `check` does one case, raises for a fault, and answers a word that is counted, and how many
-    requests or events it was.
-    """
+    """An open target."""
 
     cases: SearchStrategy[Any]
+    """Generates the cases."""
     check: Callable[[Any], tuple[str, int]]
+    """Does one case and raises for a fault. Returns a word that is counted, and the number of
+    requests or events."""
     finish: Callable[[], None] = lambda: None
+    """Checks what must hold at the end."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads what others send; `share` of all cases goes to it, in batches of so many
-    examples.
-    """
+    """Something that reads what others send."""
 
     name: str
     share: float
+    """Share of all cases that it gets."""
     batch: int
+    """Number of cases in one batch."""
     open: Callable[[Path, int], AbstractContextManager[Probe]]
 
 

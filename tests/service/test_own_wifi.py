@@ -45,9 +45,7 @@ WRONG = "Error: Connection activation failed: Secrets were required, but not pro
 
 @dataclass
 class Machine:
-    """NetworkManager, one radio and the networks around; `carry_out` is what the unit does with a
-    request.
-    """
+    """A fake of NetworkManager, one radio and the networks around."""
 
     root: Path
     clock: FakeClock = field(default_factory=FakeClock)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 from chance_tools import (
-    dealt,
+    deal,
     next_commitment,
     place_pieces,
-    recomputed,
+    recompute,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,7 +67,7 @@ def test_the_seed_is_what_outsiders_compute(
     given = {seat: Contribution(value, "phone") for seat, value in parts.items()}
     fair = FairChance(commitment_of(secret), secret, given)
     opened = {"secret": secret, "contributions": parts}
-    assert (fair.commitment, f"{fair.seed:064x}") == recomputed(opened)
+    assert (fair.commitment, f"{fair.seed:064x}") == recompute(opened)
     assert list(fair.check(fair.seed)) == []
     forged = FairChance(commitment_of("00" + secret), secret, given)
     words = " ".join(forged.check(fair.seed + 1))
@@ -89,10 +89,10 @@ def test_the_commitment_is_published_before_the_game(place: Place) -> None:
     assert told["words"] == "The table was bound to its chance before the game began."
     place.table.resign(Seat.SOUTH)
     opened = view_of(place)["chance"]["opened"]
-    assert recomputed(opened) == (commitment, opened["seed"])
+    assert recompute(opened) == (commitment, opened["seed"])
     assert opened["faults"] == []
     state = session_of(place.table).state
-    assert [card for deck in state.decks for card in deck] == dealt(opened["seed"])
+    assert [card for deck in state.decks for card in deck] == deal(opened["seed"])
     assert next_commitment(place) not in ("", commitment)
     with pytest.raises(Illegal, match="no turn"):
         place.table.undo()

@@ -49,7 +49,7 @@ def shifted_tag(picture: Picture, row: int, column: int) -> None:
 
 
 class Shown:
-    """A still table before a camera; `spoil` is what the camera makes of each picture."""
+    """A still table in front of a camera, which changes each picture by `spoil`."""
 
     def __init__(self, spoil: Camera) -> None:
         self.picture, self._spoil = table(), spoil

@@ -21,19 +21,19 @@ MOST_DECISIONS = 1000
 
 @dataclass(frozen=True)
 class Pairing:
-    """A bot's level against a rival: another level, or a yardstick's name; `seat` None: both seats
-    in turn.
-
-    `bar` is what the lower bound of the share of wins has to reach, `most` what the upper bound may
-    be.
-    """
+    """A bot against a rival, with the bounds of its share of wins."""
 
     game: str
     level: int
+    """The bot's level."""
     rival: int | str
+    """Another level, or the name of a player by rule of thumb."""
     seat: Seat | None
+    """The bot's seat. None: both seats in turn."""
     bar: float
+    """What the lower bound of the 95 % interval has to reach."""
     most: float = 1.0
+    """What the upper bound may be."""
 
     @property
     def name(self) -> str:

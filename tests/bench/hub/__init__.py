@@ -22,7 +22,7 @@ WAIT_S = 60.0
 
 
 class HubProcess(Process):
-    """`companion hub`; its address stays the same over kills."""
+    """`companion hub` as a process. Its address stays the same when it is killed and restarted."""
 
     def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.nats_port = folder, free_port()
@@ -32,8 +32,9 @@ class HubProcess(Process):
         super().__init__([sys.executable, "-m", "companion", "hub", *words], folder)
 
     def start(self) -> None:
-        """Start it, and wait until it answers; the NATS of before may have its port for a
-        moment.
+        """Start it, and wait until it answers.
+
+        The NATS server of before may still have its port for a moment.
         """
         end_s = time.monotonic() + WAIT_S
         while True:
@@ -47,23 +48,23 @@ class HubProcess(Process):
                 time.sleep(0.5)
 
     def join(self, name: str) -> Membership:
-        """Have a table join and let it in."""
+        """Let a table join, and admit it. Return its membership."""
         code = str(self._ask("new-code", {})["code"])
         member = join(f"127.0.0.1:{self.port}", code, name, names=False)
         self._ask("let-in", {"number": member.number})
         return member
 
     def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
-        """Return what the hub answers to its host."""
+        """Ask the hub as its host, and return the answer."""
         key = host_key_text(HubFolder(self.folder).file.host_key)
         asked = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/hub/{door}",
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "X-Host-Key": key},
         )
-        with urllib.request.urlopen(asked, timeout=WAIT_S) as answer:
-            told: dict[str, object] = json.load(answer)
-        return told
+        with urllib.request.urlopen(asked, timeout=WAIT_S) as response:
+            answer: dict[str, object] = json.load(response)
+        return answer
 
     def kill_nats(self) -> None:
         """End its NATS server alone by SIGKILL."""

@@ -14,9 +14,7 @@ CHUNK = 65_536
 
 
 class CuttableLine:
-    """What is sent to `port` comes out at port `to` of this machine, and the other way round, until
-    it is cut.
-    """
+    """A relay between its own `port` and the port `to` of this machine, until it is cut."""
 
     def __init__(self, to: int) -> None:
         self.port, self._to = free_port(), to

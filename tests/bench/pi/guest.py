@@ -1,9 +1,8 @@
-"""The service as the bench measures it: on mock pins, before a camera whose pictures another
+"""The service that the bench measures, as a process: mock pins, and a camera whose pictures another
 process paints.
 
-It does what the lines of its standard input say and answers on its standard output, one JSON value
-a line each. All stamps are seconds of the machine's monotonic clock, which is one for all
-processes.
+It reads orders from its standard input and writes answers to its standard output, one JSON value
+per line. All times are seconds of the machine's monotonic clock, which all processes share.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
 
 
 class Guest(Companion):
-    """A companion in simulation, but for its camera."""
+    """The program in simulation, except for its camera."""
 
     def __init__(self, settings: Path, pictures: Path, size: tuple[int, int]) -> None:
         self._painted = pictures, size
@@ -101,7 +100,7 @@ class Guest(Companion):
         return PaintedCamera(*self._painted, self.clock)
 
     def obey(self, order: dict[str, Any]) -> Any:
-        """Do one thing; what it answers is None where nobody waits for it."""
+        """Carry out an order. Return its answer, or None if nobody waits for one."""
         if self.simulation is None:
             raise RuntimeError("the guest runs in simulation")
         hands = self.simulation.hands

@@ -1,9 +1,9 @@
-"""What people wait for at one table, and what that costs: on whole cores, and on shares of one core
-like a Raspberry Pi.
+"""How long people wait at one table, and what that costs: on whole cores, and on a share of one core
+that stands for a Raspberry Pi.
 
-A share of a core of the machine that measures stands for a board: a Raspberry Pi 4 has about a
-fifth of such a core's speed in one of its four, a 3B+ an eighth. It is stricter than the boards
-are: all threads share the one.
+One of the four cores of a Raspberry Pi 4 has about a fifth of the speed of a core of the measuring
+machine, that of a 3B+ an eighth. The bench is stricter than the boards, because all threads share
+the one core.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ _WRONG = b"Move the "
 
 @dataclass(frozen=True)
 class Board:
-    """The share of a core that stands for a board, and where its bars lie elsewhere."""
+    """A computer to stand for."""
 
     name: str
     share: float
+    """Share of one core that it gets."""
     limits: Mapping[Bar, float] = field(default_factory=dict)
+    """Its own values for some bars."""
 
 
 WHOLE = Board("this machine", 1.0)
@@ -76,6 +78,7 @@ PI_3B = Board(
         WRONG_TO_NAME_S: 1.2,
     },
 )
+# What was measured: a bar, and the samples for it.
 Figure = tuple[Bar, Sequence[float]]
 
 
@@ -101,13 +104,13 @@ class Guest:
         self.port = int(self._answer())
 
     def do(self, **order: Any) -> None:
-        """Have something done that nobody waits for."""
+        """Send an order without waiting for an answer."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
 
     def ask(self, **order: Any) -> Any:
-        """Have something done and answered."""
+        """Send an order, and return its answer."""
         self.do(**order)
         return self._answer()
 

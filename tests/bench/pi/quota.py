@@ -20,14 +20,14 @@ _TRIES = 50
 
 
 class NoQuota(Exception):
-    """This machine permits no quota; says why."""
+    """This machine permits no quota. The message says why."""
 
 
 class CpuQuota(Closeable):
-    """A control group whose processes share `share` of one core; a context manager, `close` may be
-    called twice.
+    """A control group whose processes together get the share `share` of one core.
 
-    Raises `NoQuota`. Processes that are still in it at the end are killed.
+    It is a context manager. `close` may be called twice, and kills the processes that are still in
+    the group. Raises `NoQuota`.
     """
 
     def __init__(self, share: float) -> None:
@@ -44,7 +44,7 @@ class CpuQuota(Closeable):
             ) from None
 
     def _limit(self) -> None:
-        """Give the quota, and all of it whatever else runs here: before every other process."""
+        """Set the quota, and a priority over all other processes, so that the group gets all of it."""
         if (self._folder / "cpu.max").exists():
             self._write("cpu.max", f"{self._quota_us} {self.period_us}")
             self._write("cpu.weight", "10000")

@@ -1,8 +1,8 @@
-"""Views that show two corner markers of the board alone: what is said of its squares.
+"""Views in which only two corner markers of the board are visible: how well its squares are read.
 
-A view is known by its number and is the same at every run. Of each board two corner markers lie
-outside the picture, or something lies over them; light, blur, noise and JPEG move the corners that
-are left; the reader knows no more of the lens than what a webcam is like.
+A view is known by its number and is the same in every run. Two corner markers of each board are
+outside the picture or covered. Light, blur, noise and JPEG displace the corners of the other two.
+The reader knows nothing of the lens but what webcams are like.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def corner_view(number: int) -> CornerView:
     """Make the view of this number."""
     rng = Random(f"two corners {number}")
     for _ in range(_TRIES):
-        found = _tried(number, rng)
-        if found is not None:
-            return found
+        view = _tried(number, rng)
+        if view is not None:
+            return view
     raise ValueError(f"view {number} shows two corners in none of {_TRIES} tries")
 
 

@@ -1,9 +1,9 @@
 """Fans of cards that are hard to read: no fan may be accepted that is not the one there.
 
 Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their
-zones and out of the picture. A zone is *wrong* when a card is told that is not there, or another
-order. It is not when it is unknown, holds an `X`, or nothing but cards is missing, which its count
-shows to people.
+zones and out of the picture. A zone is *wrong* if the reader reports a card that is not there, or
+another order. It is not wrong if it is unknown, has an `X`, or merely lacks cards, because people
+see that by the count.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ def _askew(deck: Deck, number: int, rng: Random) -> list[Laid]:
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in laid]
 
 
+# Ways to lay a fan, by name.
 HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
     EASY: _even,
     "clipped": _clipped,
@@ -111,13 +112,13 @@ HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
 
 @dataclass(frozen=True, eq=False)
 class HardTable:
-    """A picture, its fans from the bottom to the top, and the zones with easy ones that can be
-    read.
-    """
+    """A picture of fans of cards, and what they are."""
 
     luma: NDArray[np.uint8]
     fans: Layout
+    """The cards in each zone, from bottom to top."""
     easy: frozenset[Square]
+    """Zones with an easy fan that can be read."""
 
 
 def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:

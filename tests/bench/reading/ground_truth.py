@@ -1,5 +1,4 @@
-"""What a rendered picture really shows: every printed marker, where it is, and how much of it can
-be seen."""
+"""Ground truth of a rendered picture: every printed marker, where it is, and how much is visible."""
 
 from __future__ import annotations
 
@@ -28,20 +27,19 @@ _FINER = 2
 
 @dataclass(frozen=True, eq=False)
 class Print:
-    """One marker of the scene. `corners_px` is (4, 2), upper left of the print first, clockwise.
-
-    `face` is what the piece shows, None for a corner of the board; `squares` are those on which it
-    lies, none beside the board. `shown` is the share of the marker and the white round it that lies
-    in the picture with nothing in front; `veil` how much brightness, of 255, reflections add where
-    they are strongest.
-    """
+    """One printed marker of the scene."""
 
     marker: int
     face: str | None
+    """The face of its piece. None: a corner marker of the board."""
     squares: tuple[Square, ...]
+    """The squares on which its piece lies, none beside the board."""
     corners_px: Points
+    """(4, 2): the corners, upper left of the print first, clockwise."""
     shown: float
+    """Share of the marker and the white round it that is in the picture with nothing in front."""
     veil: float
+    """Brightness, of 255, that reflections add where they are strongest."""
 
     @property
     def module_px(self) -> float:
@@ -63,13 +61,13 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
     ]
     hulls = [_hull(stage, block) for block, _ in blocks]
     over = [hand] if hand is not None else []
-    found = []
+    prints = []
     for marker in kit.board.corners:
         x, y = kit.board.corner_centres_mm[marker]
         quiet = pose.to_px(at_height(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
         corners = pose.to_px(corner_points_mm(kit.board, marker))
         shown = _shown(stage, quiet, [*hulls, *over])
-        found.append(Print(marker, None, (), corners, shown, _veil(stage, corners)))
+        prints.append(Print(marker, None, (), corners, shown, _veil(stage, corners)))
     for number, (block, piece) in enumerate(blocks):
         assert piece.top.marker is not None
         corners = _marker_px(stage, block, kit.tag_mm)
@@ -77,8 +75,8 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
         shown = _shown(stage, quiet, [*hulls[number + 1 :], *over])
         squares = _squares_of(kit, piece)
         veil = _veil(stage, corners)
-        found.append(Print(piece.top.marker, piece.top.name, squares, corners, shown, veil))
-    return tuple(found)
+        prints.append(Print(piece.top.marker, piece.top.name, squares, corners, shown, veil))
+    return tuple(prints)
 
 
 def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:

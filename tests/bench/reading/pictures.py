@@ -1,10 +1,10 @@
-"""Single pictures: how completely and how truly the reader reads.
+"""Single pictures: how completely and how correctly the reader reads.
 
-A piece is *readable* when its marker and half a module of white round it lie in the picture with
+A piece is *readable* if its marker and half a module of white round it are in the picture with
 nothing in front, its modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of
-`READABLE_VEIL` lies on it: decided from the geometry of the scene, whatever anybody reads. It is
-*right* when its id is told for all of its squares. *Wrong* are squares of which something false is
-said: a face that is not there, or "empty" where a piece lies.
+`READABLE_VEIL` is on it. The geometry of the scene decides that, not the reader. The piece is
+*right* if the reader reports its marker on all of its squares. A square is *wrong* if the reader
+reports a face that is not there, or "empty" where a piece lies.
 """
 
 from __future__ import annotations
@@ -68,12 +68,13 @@ class Tally:
     pieces: int = 0
     """Readable pieces on the board."""
     right: int = 0
+    """Readable pieces that were read correctly."""
     bare: int = 0
-    """Squares without a piece, of boards that were found."""
+    """Squares without a piece, on boards that were found."""
     unsure: int = 0
-    """Those of them that were not told to be empty: most show nothing but paper, some are hidden by
-    a hand."""
+    """Bare squares that were not reported as empty: most show only paper, a hand hides some."""
     wrong: list[str] = field(default_factory=list)
+    """A sentence for each wrong square."""
 
     def add(self, reading: Reading, prints: Sequence[Print], kit: Kit) -> None:
         """Count what the reader said of one picture."""
@@ -95,14 +96,14 @@ class Tally:
         for fault in self.wrong:
             print(f"    {self.name}: {fault}")
         right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
-        told = (
+        figures = (
             f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), "
             f"{len(self.wrong)} wrong "
             f"entries (none allowed), {self.found} of {self.pictures} boards found, {unsure:.1%} "
             "of the bare "
             f"squares unsure (at most {most_unsure:.0%})"
         )
-        return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, told)
+        return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, figures)
 
 
 def is_readable(print_: Print) -> bool:
@@ -120,16 +121,16 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
     """Return a sentence for each square of which a reading says something false."""
     if reading.game is None:
         return []
-    tops, found = tops_of(prints), []
+    tops, faults = tops_of(prints), []
     if reading.game != kit.game:
-        found.append(f"the board of {reading.game} instead of {kit.game}")
+        faults.append(f"the board of {reading.game} instead of {kit.game}")
     for square in kit.board.squares:
         told, real = reading.seen.get(square), tops.get(square)
         if told is not None and (real is None or real.face != told):
-            found.append(f"{square}: WRONG, {told} instead of {real.face if real else 'nothing'}")
+            faults.append(f"{square}: WRONG, {told} instead of {real.face if real else 'nothing'}")
         elif told is None and real is not None and square not in reading.unknown:
-            found.append(f"{square}: WRONG, empty instead of {real.face}")
-    return found
+            faults.append(f"{square}: WRONG, empty instead of {real.face}")
+    return faults
 
 
 def bench_pictures(only: str, quick: bool) -> bool:

@@ -1,7 +1,7 @@
-"""What makes a rendered table hard to read: cloths and newspapers, window light, worn and curled
-tags.
+"""Scenery that makes a rendered table hard to read: cloths and newspapers, window light, worn and
+curled tags.
 
-Everything comes from a seed, so that a scene looks the same whenever it is drawn.
+Everything comes from a seed, so that a scene always looks the same.
 """
 
 from __future__ import annotations

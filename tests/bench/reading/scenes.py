@@ -1,12 +1,19 @@
 """The scenes of the bench: every kind of trouble in four severities, on the boards of four games.
 
-A scene is known by its name, such as `tilt-3-2` (condition, severity, number), and is the same at
-every run. All are 1080p, on tables of every kind. Severities: *defocus* is a Gaussian of 1 to 4 px,
-*motion* a smear as wide as that, *small* 4 to 2.4 px a module, *tilt* 25, 36, 47 and 55 degrees,
-*low light* a half to a fifth of the light, noise 3.5 to 8, *jpeg* quality 60 to 15; *shadow* a soft
-one, a window's edge, both, and a blind; *clean* ever busier tables, at last through a wide lens;
-*worn* scratches, faded ink and curled sides; *mixed* a little of everything; *half* a board that
-fills half the picture or less, its pieces turned freely.
+A scene has a name, such as `tilt-3-2` (condition, severity, number), and is the same in every run.
+All are 1080p, on tables of every kind. The conditions, each from severity 1 to 4:
+
+- *clean*: ever busier tables, at last through a wide lens.
+- *defocus*: a Gaussian of 1 to 4 px.
+- *motion*: a smear as wide as the defocus.
+- *small*: 4 to 2.4 px per module of a marker.
+- *tilt*: 25, 36, 47 and 55 degrees.
+- *low light*: a half to a fifth of the light, with noise of 3.5 to 8.
+- *jpeg*: quality 60 to 15.
+- *shadow*: a soft one, a window's edge, both, and a blind.
+- *worn*: scratches, faded ink and curled sides.
+- *mixed*: a little of everything.
+- *half*: a board that fills half the picture or less, with pieces turned freely.
 """
 
 from __future__ import annotations
@@ -57,7 +64,7 @@ _HEIGHTS_MM = (None, 2.0, None, 10.0)
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture to take: a kit, who lies where, a camera in a light, and a hand."""
+    """One picture to take: pieces on a board, a camera in some light, and perhaps a hand."""
 
     name: str
     kit: Kit
@@ -108,8 +115,8 @@ def scene(name: str) -> Scene:
     view = changed_view(view, changes)
     if module_px is not None:
         view = _far_away(kit, layout, view, module_px)
-    found = Scene(name, kit, layout, view, nudges)
-    return replace(found, hand=_leaving_corners(found.table(), hands)) if hands else found
+    result = Scene(name, kit, layout, view, nudges)
+    return replace(result, hand=_leaving_corners(result.table(), hands)) if hands else result
 
 
 def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:

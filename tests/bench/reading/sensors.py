@@ -1,5 +1,4 @@
-"""What stands between a table and the reader in a real room: light that wavers, a sensor's noise, a
-webcam's codec.
+"""Rooms and sensors between a table and the reader: light that wavers, noise, a webcam's codec.
 
 Unlike `View.noise` and `View.jpeg_quality`, every frame is lit, made noisy and encoded anew, so
 that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
@@ -26,28 +25,30 @@ _GHOST = 14.0
 
 @dataclass(frozen=True)
 class Room:
-    """The light of a room and the sensor that looks at it.
-
-    `noise` is the standard deviation on white paper in full light, of 255; `shot` the share of its
-    variance that goes with the light (the rest stays in the dark). `light` is a factor. `flicker`
-    and `bands` are how much light the lamps on alternating current lose, for the whole picture and
-    for the rows that are exposed in turn (`band_px` rows a period, by the picture's height); `beat`
-    how far their phase goes on from frame to frame, in periods. `jitter` is the standard deviation
-    of the exposure from frame to frame, `drift` how much light is lost by the hundredth frame.
-    `smoothing` is the share that a webcam's filter keeps of the frame before, `quality` JPEG's.
-    """
+    """The light of a room and the sensor that looks at it."""
 
     noise: float = 1.5
+    """Standard deviation of the noise on white paper in full light, of 255."""
     shot: float = 0.5
+    """Share of the noise's variance that grows with the light. The rest stays in the dark."""
     light: float = 1.0
+    """Factor of the brightness."""
     flicker: float = 0.0
+    """Share of the light that lamps on alternating current lose, for the whole picture."""
     bands: float = 0.0
+    """The same for the rows of a picture, which are exposed in turn."""
     band_px: float = 0.3
+    """Rows in a period of the bands, by the picture's height."""
     beat: float = 0.37
+    """Periods by which the phase of the lamps goes on from frame to frame."""
     jitter: float = 0.0
+    """Standard deviation of the exposure from frame to frame."""
     drift: float = 0.0
+    """Share of the light that is lost by the hundredth frame."""
     smoothing: float = 0.0
+    """Share of the frame before that a webcam's filter keeps."""
     quality: int | None = None
+    """Quality of JPEG. None: not encoded."""
 
 
 class Sensor:

@@ -1,7 +1,8 @@
-"""Games: hands that move, put, take, capture, turn over and rest, and what settles when.
+"""Games: hands move, put, take, capture, turn over and rest, and the bench looks when the reading
+settles.
 
-A hand comes over a square, does something there and goes. The picture in which it is gone for the
-first time is the last that moved; those after it are *quiet*. Nothing more happens for two quiet
+A hand comes over a square, does something there and goes. The first picture without it is the last
+that differs from the one before. Those after it are *quiet*. Nothing more happens for two quiet
 pictures.
 """
 
@@ -55,12 +56,12 @@ _TROUBLE: tuple[dict[str, Any], ...] = (
 
 
 class Played:
-    """One game: a table, the reader that looks at it, and what came of it."""
+    """One game: a table, the reader that looks at it, and its results."""
 
     def __init__(self, number: int, rough: str) -> None:
         self.pieces = self.right = self.boards = self.settled = 0
         self.faults: list[str] = []
-        """What was said falsely of a board that lay still."""
+        """False readings of a board that lay still."""
         self._rng = rng = Random(f"{rough}game-{number}")
         self._kit = kits()[number % len(kits())]
         view = ordinary_view(rng)

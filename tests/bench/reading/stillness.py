@@ -1,10 +1,10 @@
-"""Still tables: does the reader see that nothing moves, and that something does?
+"""Still tables: does the reader notice that nothing moves, and when something does?
 
-A table lies still before a camera as there are in real rooms, see `bench.reading.sensors`. After
-`LEARNING` frames every frame has to be quiet, with the board in view and nothing false said. Then a
-piece is pushed by half a square, one is turned in place and a hand comes in: each has to be seen
-within `NOTICE` frames, as movement or as a change. The ranges of all conditions are covered evenly
-by the boards of all games in two sizes.
+A table lies still in front of a camera in a realistic room (`bench.reading.sensors`). After
+`LEARNING` frames every frame has to be quiet, with the board in view and no false reading. Then a
+piece is pushed by half a square, one is turned in place, and a hand comes in. The reader has to
+notice each within `NOTICE` frames, as movement or as a change. The boards of all games in two sizes
+cover the ranges of all conditions evenly.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
     ranks = list(range(len(boards)))
     rng.shuffle(ranks)
-    found = []
+    result = []
     for (kit, size), rank in zip(boards, ranks, strict=True):
         room = RANGES[condition]((rank + rng.random()) / len(boards), rng)
-        found.append(Case(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
-    return found
+        result.append(Case(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
+    return result
 
 
 class StillTable:

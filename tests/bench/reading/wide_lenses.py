@@ -1,6 +1,4 @@
-"""Pictures through lenses that the renderer does not have: it draws a straight one, and OpenCV
-bends what it drew.
-"""
+"""Pictures through lenses that the renderer does not have: OpenCV distorts its straight pictures."""
 
 from __future__ import annotations
 
@@ -29,11 +27,14 @@ VIEWS, _LEAST_RIGHT = 2, 0.97
 
 @dataclass(frozen=True)
 class Glass:
-    """A lens: its focal length by picture width, and OpenCV's coefficients."""
+    """A lens."""
 
     focal_ratio: float
+    """Focal length by the picture's width."""
     coefficients: tuple[float, ...]
+    """OpenCV's distortion coefficients."""
     is_fisheye: bool = False
+    """Whether the coefficients are those of OpenCV's fisheye model."""
 
     def undistort(self, distorted: Points) -> Points:
         """Convert (N, 2) distorted coordinates to normalised ones."""
@@ -119,12 +120,12 @@ def wide_view(rng: Random) -> View:
 
 def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
     """Return what lies on top of every square that a piece covers."""
-    found = {}
+    tops = {}
     for square, faces in kit.anchored(layout).items():
         face = kit.face(faces[-1])
         for x, y in product(range(face.size[0]), range(face.size[1])):
-            found[square.shifted(x, y)] = face.name
-    return found
+            tops[square.shifted(x, y)] = face.name
+    return tops
 
 
 def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:

@@ -36,18 +36,18 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
 
 
 def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
-    found = []
+    plays = []
     for square in squares_in(movable_scouts(position)):
         name, origin = NAMES[square], 1 << square
-        found += [
+        plays += [
             (f"{name}-{NAMES[target]}", move_scout(position, origin, 1 << target))
             for target in squares_in(dash_targets(position, square))
         ]
-        found += [
+        plays += [
             (str(Decision(Kind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
             for chain in shortest_chains(position, square)
         ]
-    return found
+    return plays
 
 
 def _scouts_value(position: Position) -> float:
