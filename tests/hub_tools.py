@@ -135,7 +135,7 @@ def join_table(
 ) -> TableAtHub:
     """Join a hub with a new table, and return the table."""
     folder.mkdir(exist_ok=True)
-    member = join(hub.urls()[0], hub.table_join_code.code, folder.name, names=names)
+    member = join(hub.urls()[0], hub.table_join_code.code, folder.name, sends_names=names)
     return TableAtHub(folder, member, clock)
 
 

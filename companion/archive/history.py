@@ -345,6 +345,6 @@ def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tup
         _, default = row.choices[0]
         chosen = options.get(row.name, default)
         if chosen != default:
-            labels = [label for label, value in row.choices if value == chosen]
-            choices.append((row.title, labels[0] if labels else say("custom")))
+            labels = (label for label, value in row.choices if value == chosen)
+            choices.append((row.title, next(labels, say("custom"))))
     return tuple(choices)

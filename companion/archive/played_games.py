@@ -125,6 +125,7 @@ class ReplayScene:
     lanes: tuple[Lane, ...] = ()
     hands: Mapping[Seat, Pile] = field(default_factory=dict)
     count: tuple[int, str] | None = None
+    """What is left of a count, as number and label, such as 63 “turns left”."""
 
 
 @dataclass(frozen=True)

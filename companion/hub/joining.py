@@ -33,6 +33,7 @@ except ImportError:
     ) from None
 
 T = TypeVar("T")
+# Timeout in seconds for the hub's answer, and maximum size of it in bytes.
 ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 16_384
 # Exceptions of a request, and of an answer that cannot be read.
@@ -45,7 +46,7 @@ _UNREADABLE = (
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """The hub's answer to a table that joins. The first three fields are as in `Membership`."""
+    """The hub's answer to a table that joins. The other fields are as in `Membership`."""
 
     table: str
     number: int
@@ -62,13 +63,12 @@ class CardAnswer(msgspec.Struct, frozen=True):
 
 
 def join(
-    address: str, code: str, name: str, *, names: bool, ca: str = "", start_after: int = 0
+    address: str, code: str, name: str, *, sends_names: bool, ca: str = "", start_after: int = 0
 ) -> Membership:
     """Join the hub whose pages are at this address, and return the membership.
 
-    `code` is shown on the hub's screen. `name` is the table's name for people. `names` says whether
-    people's names are sent (`Membership.sends_names`), `ca` and `start_after` are as in
-    `Membership`. Raises `SystemTrouble` with a sentence for people.
+    `code` is shown on the hub's screen. `name` is the table's name for people. `sends_names`, `ca`
+    and `start_after` are as in `Membership`. Raises `SystemTrouble` with a sentence for people.
     """
     base = base_url(address)
     try:
@@ -94,7 +94,7 @@ def join(
         servers=servers,
         seed=seed.decode(),
         start_after=start_after,
-        sends_names=names,
+        sends_names=sends_names,
         ca=ca,
     )
 

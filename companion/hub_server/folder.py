@@ -143,8 +143,8 @@ class HubFolder:
                 raise SystemTrouble(
                     say("This hub has {number} tables and takes no more.", number=MAX_TABLES)
                 )
-            numbers = {table.number for table in file.tables}
-            number = next(number for number in range(1, MAX_TABLES + 1) if number not in numbers)
+            taken_numbers = {table.number for table in file.tables}
+            number = min({*range(1, MAX_TABLES + 1)} - taken_numbers)
             table = KnownTable(secrets.token_hex(8), number, name, key, is_waiting=True)
             return msgspec.structs.replace(file, tables=(*file.tables, table))
 

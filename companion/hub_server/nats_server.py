@@ -218,6 +218,7 @@ class NatsServer:
             self._reload_once()
 
     def _reload_once(self) -> None:
+        """Make the server reload, and wait until its log confirms that."""
         log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return
@@ -244,6 +245,7 @@ class NatsServer:
             self._process.wait()
 
     def _configuration(self) -> str:
+        """Return the configuration in the server's own format."""
         options: dict[str, object] = {
             "server_name": "hub",
             "listen": f"{host_in_url(self._host)}:{self._port}",

@@ -150,6 +150,7 @@ class PairKeeper:
                 return PairAnswer(claim_answer=self._machine_claims.claim(table, claim.id))
             case PairWithdrawal():
                 self._offers.pop(table, None)
+        # the answer to a withdrawal, or to a question
         code, _ = self._offers.get(table, ("", None))
         return PairAnswer(self._folder.file.pair_of(table), code)
 

@@ -160,8 +160,7 @@ class LeagueFile:
 
     def result(self, key: str) -> StoredResult | None:
         """Return the result with this key, or None."""
-        results = self._results("WHERE key = ?", (key,))
-        return results[0] if results else None
+        return next(iter(self._results("WHERE key = ?", (key,))), None)
 
     def results(self, limit: int, person: int | None = None) -> list[StoredResult]:
         """Return up to `limit` results, newest first. With `person`, only those of that person."""

@@ -50,6 +50,7 @@ class PlayerCards:
 
         The caller has to limit the rate of attempts.
         """
+        # a forgotten person has no code
         owners = [person for person in self.people() if person.code and is_code(typed, person.code)]
         return owners[0] if owners else None
 

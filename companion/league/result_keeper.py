@@ -61,32 +61,39 @@ class ResultKeeper:
         with self._file.lock:
             before = self._progress.get(table, TableProgress())
             after, change = follow_record(table, before, record, accepted_s)
-            added = self._with_players(change.added, table)
+            sequence = max(self.sequence, sequence)
             has_changed = change != ResultChange()
             if has_changed:
-                # a tournament counts games at one table only, so it gets this table's own report
-                # and refuses it if the game was played at two
-                tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
-                statements = [
-                    *self._statements_of(added),
-                    *self._tournaments.statements_of(tournaments),
-                ]
-                # delete first, because a game may get a new result in the same change
-                if change.removed:
-                    statements.insert(0, delete_result(change.removed))
-                # write to the disk before anybody sees the result
-                positions = self._positions(max(self.sequence, sequence))
-                # `positions` may have an older one of this table, so its new one must come after
-                self._file.write(*positions, put("followed", table, after), *statements)
-                self._unsaved_tables.clear()
-                self._tournaments.replace_all(tournaments)
+                self._store_change(table, after, change, sequence)
             else:
                 # only the position has changed, which `save_positions` writes later
                 self._unsaved_tables.add(table)
             self._progress[table] = after
-            self.sequence = max(self.sequence, sequence)
+            self.sequence = sequence
             if has_changed:
                 self._file.notify()
+
+    def _store_change(
+        self, table: str, progress: TableProgress, change: ResultChange, sequence: int
+    ) -> None:
+        """Store a change of results, with all positions, before anybody sees it."""
+        added = self._with_players(change.added, table)
+        # a tournament counts games at one table only, so it gets this table's own report and
+        # refuses it if the game was played at two
+        tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
+        statements = [
+            *self._positions(sequence),
+            # after the positions, which may have an older one of this table
+            put("followed", table, progress),
+        ]
+        # delete first, because a game may get a new result in the same change
+        if change.removed:
+            statements.append(delete_result(change.removed))
+        statements += self._statements_of(added)
+        statements += self._tournaments.statements_of(tournaments)
+        self._file.write(*statements)
+        self._unsaved_tables.clear()
+        self._tournaments.replace_all(tournaments)
 
     def save_positions(self) -> None:
         """Write the positions in tables' records if they are due.

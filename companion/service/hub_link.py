@@ -110,7 +110,9 @@ class HubLink(Closeable):
                 name = socket.gethostname().partition(".")[0]
                 # Games are sent from the current one on.
                 start_after = Outbox(self._journal).first_position()
-                membership = join(address, code, name, names=names, ca=ca, start_after=start_after)
+                membership = join(
+                    address, code, name, sends_names=names, ca=ca, start_after=start_after
+                )
             self._disconnect()
             write_membership(self._membership_path, membership)
             self._connect()

@@ -320,7 +320,7 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
 def test_only_the_code_on_the_hubs_screen_lets_a_table_in(hub: Hub) -> None:
     count = len(hub.room.tables())
     with pytest.raises(SystemTrouble, match="not the code"):
-        join(hub.urls()[0], "abcdef", "x", names=False)
+        join(hub.urls()[0], "abcdef", "x", sends_names=False)
     assert len(hub.room.tables()) == count
 
 
@@ -335,7 +335,7 @@ def test_only_the_code_on_the_hubs_screen_lets_a_table_in(hub: Hub) -> None:
 )
 def test_an_address_without_a_hub_is_said(address: str, words: str) -> None:
     with pytest.raises(SystemTrouble, match=words):
-        join(address, "abcdef", "x", names=False)
+        join(address, "abcdef", "x", sends_names=False)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_a_hub_sends_the_machine_that_joins_to_no_other_address(answer: bytes) -
     """
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
         port = server.getsockname()[1]
-        joining = pool.submit(join, f"127.0.0.1:{port}", "aaaaaa", "T", names=False)
+        joining = pool.submit(join, f"127.0.0.1:{port}", "aaaaaa", "T", sends_names=False)
         line, _ = server.accept()
         with line:
             line.recv(65536)

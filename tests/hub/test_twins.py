@@ -164,7 +164,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
                 wire_tap(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
             )
             settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
-            member = join(hub.urls()[0], hub.table_join_code.code, str(seat), names=False)
+            member = join(hub.urls()[0], hub.table_join_code.code, str(seat), sends_names=False)
             at = (f"nats://127.0.0.1:{taps[seat].port}",)
             write_membership(
                 settings.journal_path.with_name("hub.json"),
