@@ -54,7 +54,6 @@ class Summary(msgspec.Struct, frozen=True):
     is_chosen: bool = False
     """Whether the owner chose the seed."""
     coached: tuple[Seat, ...] = ()
-    """Seats that asked the coach."""
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
@@ -64,8 +63,8 @@ def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
     """
     marks = []
     for turn in turns:
-        seats = [seat for seat in SEATS if seat in turn.actions]
-        marks.append([turn.moment, [[seat, turn.actions[seat].receipt] for seat in seats]])
+        receipts = [[seat, turn.actions[seat].receipt] for seat in SEATS if seat in turn.actions]
+        marks.append([turn.moment, receipts])
     return hashlib.sha256(msgspec.json.encode([game, marks])).hexdigest()
 
 

@@ -104,7 +104,7 @@ class HubAdapter(Closeable):
         self._bell.set_listening(False, BELL_LISTENER)
 
     def leave(self) -> None:
-        """Forget the board of a tournament's round that the hub has set for this table."""
+        """Forget the board of a round that the hub has set for this table, which leaves it."""
         self._table.set_round("", None)
 
     def _wake(self) -> None:

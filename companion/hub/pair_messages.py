@@ -33,18 +33,19 @@ class _Message(
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """A request that offers a game."""
+    """A request that offers a game.
+
+    `version` is that of the offering table's program, `name` that of the player there.
+    """
 
     game: Text
     options: dict[str, Any]
     seat: Seat
     """The seat that is played at the offering table."""
     version: Text
-    """Version of that table's program."""
     number: Number
-    """Number that the next game of that table would have."""
+    """Number that the next game of the offering table would have."""
     name: Name = ""
-    """Name of the player at that table."""
 
 
 class PairAcceptance(_Message, frozen=True, tag="take"):
@@ -100,7 +101,6 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     tables: dict[Seat, Id]
     """Names in subjects of the tables at which the seats are played."""
     names: dict[Seat, Name] = {}
-    """Names of the players."""
 
     def seat_of(self, table: str) -> Seat:
         """Return the seat that is played at a table."""

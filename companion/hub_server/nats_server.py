@@ -140,13 +140,11 @@ class NatsServer:
         self._port = settings.nats_port
         self._keep_mb = settings.keep_mb
         self._folder = settings.folder / "nats"
+        # empty without a certificate
         self._tls = {}
         if settings.web.certificate:
-            for name, path in (
-                ("cert_file", settings.web.certificate),
-                ("key_file", settings.web.key),
-            ):
-                self._tls[name] = str(Path(path).expanduser())
+            files = {"cert_file": settings.web.certificate, "key_file": settings.web.key}
+            self._tls = {name: str(Path(path).expanduser()) for name, path in files.items()}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -32,10 +32,9 @@ CAUTION_DEVIATIONS = 2.0
 
 @dataclass(frozen=True)
 class RatingRow:
-    """A row of the rating list: a person, the rating, and the numbers of games."""
+    """A row of the rating list: a person by number, the rating, and the numbers of games."""
 
     person: int
-    """Number of the person."""
     rating: float
     deviation: float
     """Standard deviation of the rating, in its points."""

@@ -16,12 +16,11 @@ from companion.league.tournament import System, Tournament, match_halves, oppone
 
 @dataclass(frozen=True)
 class TournamentRow:
-    """One entrant's row of the standings."""
+    """One row of the standings: an entrant by number, with the points and tie-breaks."""
 
     place: int
     """Place from 1 on, shared by entrants that are level in everything that counts."""
     entrant: int
-    """Number of the entrant."""
     halves: int
     """Points in halves."""
     buchholz: int

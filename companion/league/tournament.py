@@ -37,7 +37,7 @@ class System(StrEnum):
 class BoardEnd(StrEnum):
     """The verdict on a board: who won, or that it was a draw.
 
-    `…_BY_DEFAULT` is a win because the opponent did not come.
+    `…_BY_DEFAULT` is a win because the opponent did not come, `NEITHER` a loss of both.
     """
 
     SOUTH = "south"
@@ -46,7 +46,6 @@ class BoardEnd(StrEnum):
     SOUTH_BY_DEFAULT = "south_by_default"
     NORTH_BY_DEFAULT = "north_by_default"
     NEITHER = "neither"
-    """Both lose, because neither of them came."""
 
 
 # Points of a win and of a draw, in halves.

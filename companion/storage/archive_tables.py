@@ -155,7 +155,7 @@ class ArchiveTables:
 
 def _highest_number(db: sqlite3.Connection) -> int:
     """Return the highest number that a game ever had. The caller holds the lock."""
-    numbers = []
-    for table in ("entries", "imported", "removed", "ends"):
-        numbers.append(db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0])
+    tables = ("entries", "imported", "removed", "ends")
+    numbers = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] for table in tables]
+    # An empty table has no maximum.
     return max(number or 0 for number in numbers)

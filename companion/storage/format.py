@@ -130,7 +130,8 @@ def free_name(path: Path, what: str) -> Path:
 
 def copies_beside(path: Path) -> list[Path]:
     """Return the copies and damaged files that were kept beside a journal."""
-    paths: list[Path] = []
-    for what in ("format-*", "damaged*", "rescued"):
-        paths += path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
-    return sorted(paths)
+    return sorted(
+        copy
+        for what in ("format-*", "damaged*", "rescued")
+        for copy in path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
+    )
