@@ -209,16 +209,18 @@ class CuePlayer:
     def _light(self, seat: Seat, lamp: str, now_ms: float) -> tuple[bool, float]:
         """Return whether a lamp is lit, and the ms until that may change."""
         state = self._seats[seat]
+        lasting = self._lasting_light(state, lamp, now_ms)
         overlay = self._overlays.get(seat)
         if overlay is None or lamp not in overlay.tracks:
-            return self._lasting_light(state, lamp, now_ms)
+            return lasting
         # while time is short, only cues of high priority cover the blinking turn lamp
         is_blinking = lamp == "turn" and state.short_since_ms is not None
         if is_blinking and overlay.priority < Priority.TIME:
-            return self._lasting_light(state, lamp, now_ms)
+            return lasting
         level, change_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
+        # the track has ended
         if level is None:
-            return self._lasting_light(state, lamp, now_ms)
+            return lasting
         if level in (LampLevel.ON, LampLevel.OFF):
             return level is LampLevel.ON, change_ms
         # A blinking lamp would blur a rhythm. So its light at the start of the cue, or of its own

@@ -166,10 +166,14 @@ def _wait_sentence(view: TableView, says_everything: bool) -> str:
     if view.phase is Phase.SETUP and not view.board.problems and not says_everything:
         return say("Set up the board.")
     clock = view.time.clock
-    # A chess clock, one of `clocks`, limits the game and not the turn.
-    if view.phase is not Phase.ORDERS or not clock or clock.paused or view.time.clocks:
-        return view.sign.text
-    if clock.limit_s > MAX_UNANNOUNCED_TURN_S:
+    if (
+        view.phase is not Phase.ORDERS
+        or not clock
+        or clock.paused
+        # A chess clock limits the game and not the turn.
+        or view.time.clocks
+        or clock.limit_s > MAX_UNANNOUNCED_TURN_S
+    ):
         return view.sign.text
     # In a fast game at most the side is spoken. Tones do the rest.
     seats = view.sign.seats
