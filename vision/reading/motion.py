@@ -126,7 +126,7 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         if not unknown or (unknown <= memory.given_up_squares and not is_retry_due):
             return replace(look, is_skipped=True), memory
 
-    # Something moves, or has moved in the frame before, and the caller has no time for reading.
+    # Something moves, or has moved in the frame before, and such a picture need not be read.
     if (
         look.may_glance
         and still_frames <= 1

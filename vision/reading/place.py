@@ -374,8 +374,8 @@ def faces_on_squares(
 def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
     """Return the size of the pieces' markers, relative to the size that this board asks for.
 
-    None unless they seem to be printed at another scale: the sizes of at least half of them, and of
-    at least three, are wrong and alike.
+    It is the median of the wrong sizes. None unless the pieces seem to be printed at another scale:
+    the sizes of at least half of them, and of at least three, are wrong and alike.
     """
     ratios = [piece.size_ratio for piece in placed if not piece.is_plausible]
     if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):

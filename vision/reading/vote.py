@@ -35,8 +35,7 @@ _PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Combine a look with those before it, and remember it."""
-    # Earlier votes are dropped if something moves, if the board has moved, or if cards were
-    # stirred.
+    # Earlier votes are dropped if something moves, or if the board or cards have been moved.
     latest, votes = memory.latest_look, memory.votes
     is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
     if not look.is_still or is_moved or (votes and votes[-1].is_stirred):
@@ -47,8 +46,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     is_quiet &= not memory.location.models_tried
     look = replace(look, joint_vote=joint, is_quiet=is_quiet)
 
-    # Later pictures are compared with this one where it was read: in these blocks, or in all
-    # (None).
+    # Later pictures are compared with this one where it was read: in these blocks, or everywhere.
     blocks = None
     if look.reference is not None and look.due_blocks is not None:
         blocks = dilate(look.due_blocks)
