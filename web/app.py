@@ -167,8 +167,9 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
 def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
     """Return the application that a table serves with its own certificate.
 
-    It has only the page of the phone that serves as the camera, because browsers permit cameras
-    only on HTTPS pages. It shares the authentication of the table's application `main`.
+    It has only static files and the page of the phone that serves as the camera, because browsers
+    permit cameras only on HTTPS pages. It shares the authentication of the table's application,
+    `main`.
     """
     guard: Auth = main.extensions["guard"]
     app = create_base_app(main.extensions["site"], guard, main.extensions["now_s"])
@@ -258,7 +259,8 @@ def create_base_app(
 def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, ...]]) -> None:
     """Raise `UnknownName` unless the request is for this machine.
 
-    Static files are served under any name.
+    Static files are served under any name. Raises `BadRequest` for an invalid `Host` header, and
+    for a target with another host.
     """
     host = request.headers.get("Host", "")
     target = request.environ.get("REQUEST_URI", "/").lower()

@@ -1,5 +1,5 @@
-"""Answers to errors: a page for people or `{"error": {kind, message, rule}}` for programs, never a
-traceback.
+"""Answers to errors, never with a traceback: a page for people, or for programs
+`{"error": {kind, message, rule, reason, link}}`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,10 @@ class PhoneCameraPages:
     @get("/eye")
     @get(f"/eye/<string(length={PAIRING_CODE_LENGTH}):code>")
     def page(self, code: str = "") -> Any:
-        """Show the phone's page, or without HTTPS how to get past the browser's warning."""
+        """Show the phone's page, or without HTTPS how to get past the browser's warning.
+
+        Raises `NotFound` if that page is needed while the HTTPS port is closed.
+        """
         phone_camera = self._phone_camera
         if not (self._is_secure or request.is_secure or is_own_screen()):
             # only the owner's page opens the HTTPS port, no stranger
@@ -134,7 +137,10 @@ class PhoneOwnerPages:
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
-        """Show the code for a phone to scan. Query `first` leads back to the first evening."""
+        """Show the code for a phone to scan, or why the HTTPS port cannot be opened (503).
+
+        The query `first` leads back to the first evening.
+        """
         phone_camera = self._phone_camera
         try:
             # opens the port for the phone's page

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -33,11 +33,19 @@ class Message:
 def read_catalogue(path: Path) -> Generator[Message, None, None]:
     """Yield every message of a catalogue, its header first.
 
-    Raises OSError, and ValueError for a line that is not a message.
+    Comments by themselves, such as those of obsolete messages, are left out. Raises OSError, and
+    ValueError for a line that is no part of a message.
     """
     with path.open(encoding="utf-8") as file:
-        for block in _blocks(file):
-            yield _parse_message(block)
+        for has_text, block in groupby(map(str.strip, file), bool):
+            if not has_text:
+                continue
+            try:
+                message = _parse_message(block)
+            except (IndexError, SyntaxError, TypeError, ValueError) as error:
+                raise ValueError(f"{path} cannot be read: {error}") from None
+            if message.translations:
+                yield message
 
 
 def plural_of(header: Message) -> str:
@@ -60,13 +68,6 @@ def team_of(header: Message) -> str:
     """
     match = re.search(r"^Language-Team: (.+)$", "".join(header.translations), re.MULTILINE)
     return match[1] if match else ""
-
-
-def _blocks(lines: Iterable[str]) -> Iterator[Iterable[str]]:
-    """Yield groups of lines separated by blank lines. Read each before the next one."""
-    for has_text, block in groupby(map(str.strip, lines), bool):
-        if has_text:
-            yield block
 
 
 def _parse_message(block: Iterable[str]) -> Message:

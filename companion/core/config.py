@@ -418,7 +418,7 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
 def retired_settings(path: Path) -> tuple[str, ...]:
     """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
     try:
-        tree = _parse_toml(read_file(path, MAX_TEXT_BYTES).decode())
+        tree = _parse_toml(read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig"))
     except (OSError, ValueError):
         return ()
     return tuple(
@@ -474,7 +474,8 @@ _PAGE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 def is_page_path(text: str) -> bool:
     """Return whether pages can be served under this path. The empty path is the root.
 
-    It has plain characters, no slash at the end, and no `..`.
+    It begins with a slash and does not end with one. Its parts have plain characters, and none
+    begins with a dot.
 
     >>> [is_page_path(text) for text in ("", "/table", "/api/ingress/x_1", "table", "/table/",
     ... "//evil", "/..")]

@@ -1,4 +1,6 @@
-"""Errors that this program raises on purpose. Each leaf is also the builtin that fits.
+"""Errors that several packages raise on purpose. Each leaf is also the builtin that fits.
+
+A package has further ones beside what raises them, such as `PortInUse` in `web.server.server`.
 
 CompanionError
 ├── Malformed (ValueError)          text, option or body of the wrong form

@@ -120,7 +120,8 @@ def as_owner_of(folder: Path) -> Iterator[None]:
     """Let root work in a folder as its owner within the `with` block.
 
     No file in it becomes root's, and a link in it cannot misdirect root. Nothing changes for other
-    users. The owner is that of the whole process meanwhile, so it is for commands of one thread.
+    users, and in a folder that is root's or does not exist. The whole process is that owner
+    meanwhile, so it is for commands of one thread.
     """
     owner = folder.stat() if folder.exists() else None
     if os.geteuid() != 0 or owner is None or owner.st_uid == 0:

@@ -134,8 +134,8 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
 def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
     """Parse groups of squares separated by slashes, such as `c4 e4 / c6 e6`.
 
-    `files` and `ranks` are the size of the board. Raises `Malformed` for a square that is off the
-    board or named twice.
+    `files` and `ranks` are the size of the board. Raises `Malformed` for a text that is not a
+    square, and for a square that is off the board or named twice.
 
     >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
     [2, 1]

@@ -475,9 +475,9 @@ class Kit:
         return max(map(attrgetter("height_mm"), self.faces), default=0.0)
 
     def has_wide_rim(self, face: Face) -> bool:
-        """Return whether there is something to read around the marker.
+        """Return whether a piece on one square has something to read around its marker.
 
-        That is a letter, or a drawing that distinguishes the faces of a piece.
+        That is a letter, or a drawing that distinguishes the faces of the piece.
         """
         return face.size == (1, 1) and (bool(face.letter) or len(self.faces_beside(face.name)) > 1)
 

@@ -21,7 +21,9 @@ _BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def is_printable(name: str) -> bool:
-    """Return whether every character of a name can be displayed. Joiners in emoji are allowed.
+    """Return whether every character of a name can be displayed, which an empty name is, too.
+
+    Joiners are allowed, and with a black flag also tag letters, although they have no shape.
 
     >>> is_printable("Zoë"), is_printable("a\\x07b")
     (True, False)

@@ -107,7 +107,8 @@ def plain_code(typed: str) -> str:
 def is_code(typed: str, code: str) -> bool:
     """Return whether a typed code is this one.
 
-    It takes the same time for any wrong code, so that the duration reveals nothing about it.
+    It takes the same time for any wrong code of the right length, so that the duration does not
+    reveal how much of it is right.
     """
     return hmac.compare_digest(plain_code(typed).encode(), code.encode())
 

@@ -71,5 +71,7 @@ def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
         "[panel] brightness",
         "[web] metrics",
     ]
+    path.write_text(text, encoding="utf-8-sig")
+    assert len(retired_settings(path)) == 2
     path.write_text("web = 4\n")
     assert retired_settings(path) == ()

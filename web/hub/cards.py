@@ -152,7 +152,7 @@ class CardPages(HubGroup):
         person = self._cards.find_by_code(code)
         wrong = say("No player’s card has this code")
         too_often = say("Too many wrong codes: wait a minute, then look at the card")
-        # correct codes are not limited, so a card may be shown as often as needed
+        # correct codes do not count as guesses, so a card may be shown as often as needed
         self._guesses.require(
             request.remote_addr or "", lambda: person is not None, wrong, too_often
         )

@@ -74,7 +74,10 @@ class DirectorPages(HubGroup):
     # ---- inside ----
 
     def _carry_out(self, number: int, fields: Mapping[str, str]) -> None:
-        """Carry out the action `do` of a form on a tournament. Raises a `CompanionError`."""
+        """Carry out the action `do` of a form on a tournament.
+
+        Raises a `CompanionError`, and `NotFound` for an unknown action.
+        """
         direct = partial(self._tournaments.direct, number)
         match fields.get("do", ""):
             case "enter":
@@ -108,7 +111,10 @@ class DirectorPages(HubGroup):
 
 
 def _new_tournament(fields: Mapping[str, str]) -> Tournament:
-    """Return the tournament that a form describes. Raises `Malformed`."""
+    """Return the tournament that a form describes.
+
+    Raises `NotFound` for an unknown game, and `Malformed` for any other wrong field.
+    """
     # `GAME/2` is the third preset of a game
     game, _, preset_text = fields.get("game", "").partition("/")
     if game not in GAMES:

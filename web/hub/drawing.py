@@ -70,8 +70,8 @@ def _kit(game: str, options: bytes) -> Kit | None:
 def board_of(view: PublicView, *, is_small: bool) -> Markup:
     """Draw the board or the lanes of a view in the current language.
 
-    Empty if this hub does not know the game. A small drawing is one without moves, and for a game
-    of cards an icon of its lanes.
+    Empty if this hub does not know the game or cannot draw what the table sent. A small drawing is
+    one without moves, and for a game of cards an icon of its lanes.
     """
     # keep only what is drawn, so that a view in which only the clock differs hits the cache
     visible = msgspec.structs.replace(

@@ -107,7 +107,8 @@ class TableJoinCode:
     def join(self, typed_code: str, key: str, name: str, address: str) -> JoinedTable:
         """Add a table that connects from an address. `key` is its public NKey.
 
-        Raises `Illegal` for a wrong code and `Malformed` for a bad key.
+        Raises `Illegal` for a wrong code and after too many, `Malformed` for a bad key, and what
+        `HubActions.join` raises.
         """
         with self._join_lock:  # otherwise two tables could use one code
             self.step()

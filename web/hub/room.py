@@ -230,7 +230,9 @@ class Room(Notifier):
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
-        """Return the tables where a game may begin. Those without a running game come first."""
+        """Return the tables for new games, by name in subjects. Those without a running game come
+        first.
+        """
         now_s = self.now_s()
         usable = [
             table

@@ -197,7 +197,7 @@ class OfferedGame(TypedDict):
 
 
 class Receipt(TypedDict):
-    """SHA-256 of `moment seat action salt`, 64 hexadecimal digits."""
+    """SHA-256 of `moment seat action salt`, 64 hexadecimal digits. Empty if nothing is sealed."""
 
     receipt: str
 
@@ -256,8 +256,8 @@ class OwnOrder(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The order that was returned to the seat, or null if an earlier player of the seat had sealed
-    it.
+    """The order that was returned to the seat. Null for a whole turn, or if another player of the
+    seat had sealed it.
     """
 
     action: str | None

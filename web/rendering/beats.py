@@ -1,6 +1,7 @@
 """The beats of a reveal: the order in which its events are shown and heard, and their tones.
 
-In beat 0 pieces slide that hands move. Each further beat shows events of one kind.
+In beat 0 pieces slide that hands move. Each further beat shows events of one kind. Pieces that were
+hit slide after the last of them.
 `web/static/live.js` animates the marks of a board beat by beat, and plays the tones.
 """
 

@@ -85,7 +85,7 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
 
 def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     """Draw what is read on a square: a hatched patch if nothing is known, a dot if it is free, or
-    else an outline and the piece.
+    else an outline and the piece. On a board of cards, draw the names of a zone's cards.
     """
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)

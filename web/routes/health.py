@@ -119,10 +119,10 @@ class HealthPages(PageGroup):
     # ---- for the owner ---------------------------------------------------------------------------
 
     @get(PAGE, guard=host_page)
-    def page(self) -> Response:
+    def page(self) -> str:
         """Show the page."""
         panel_check = self._features.panel_check
-        page = render_template(
+        return render_template(
             "health.html",
             live="/live/health",
             size=FRAME_PX,
@@ -132,7 +132,6 @@ class HealthPages(PageGroup):
             is_on=self.page_context.is_game_on,
             **self._parts(self.health_source.run_checks()),
         )
-        return make_response(page)
 
     @get("/live/health", guard=host_only)
     def live(self) -> Response:

@@ -131,7 +131,7 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>")
     def game(self, number: int) -> str:
-        """Show the replay of a finished game at the scene `at`, or that the game is not over."""
+        """Show the replay of a finished game at the scene `at`, or say why there is none."""
         line = self._line(number)
         # from here on sentences have the players' names for the sides
         set_language(current_language(), self._names(line))
@@ -211,8 +211,9 @@ class HistoryPages(PageGroup):
         }
 
     def _replay(self, number: int) -> Replay:
-        """Return the replay of a game. Raises `NotFound`.
+        """Return the replay of a game.
 
+        Raises `NotFound`, `Illegal` if the game is not over, and `Malformed` if it cannot be read.
         From here on sentences have the names of its players.
         """
         replay = self.history.replay(self._line(number).number)

@@ -73,8 +73,9 @@ class HostPages(PageGroup):
 
     @get("/owner")
     def owner(self) -> Any:
-        """Redirect to the owner's page. Until the owner key is first used, people at the machine
-        see it here.
+        """Redirect to the owner's page.
+
+        Until the owner key is first used, people at the machine or in its own Wi-Fi see it here.
         """
         if not self.page_context.is_newcomer():
             return redirect("/host")

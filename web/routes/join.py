@@ -118,7 +118,7 @@ class Joining(PageGroup):
         return answer
 
     def _leave_game(self) -> None:
-        """Return to the lobby, or end a game in which nobody else plays."""
+        """Return to the lobby, or end a game in which nobody else plays. Another game goes on."""
         if not self.page_context.is_game_on:
             self._table.return_to_lobby()
             return
@@ -146,7 +146,7 @@ class Joining(PageGroup):
     def move(self, seat: str, code: str) -> Any:
         """Continue by this phone for a seat that its pad has released.
 
-        Otherwise say that the seat is occupied, and why.
+        Otherwise, and for a wrong join code, say that the seat is occupied, and why.
         """
         this_seat = Seat(seat)
         if self._guard.has_seat(this_seat):

@@ -1,6 +1,7 @@
 """The API's description: an OpenAPI 3.1 document generated from the declared routes.
 
-It depends on no game and no table, so it is the same for everybody and has no secrets.
+It depends on the features and cookie names of an installation, but on no game and no request except
+for the path of a proxy. So it has no secrets.
 """
 
 from __future__ import annotations

@@ -160,8 +160,8 @@ class Pages(PageGroup):
     def live_seat(self, seat: Seat) -> Response:
         """Stream the page of a seat, and count as its phone while the stream is open.
 
-        Once the seat is freed, the stream leads to the page for joining. A shared phone is led to
-        its cover.
+        Once this browser has lost the seat, the stream leads to the page for joining. On a shared
+        phone it leads to the cover when the side must be hidden, see `must_cover`.
         """
 
         def render() -> str:

@@ -39,8 +39,8 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT_PART, Body
 from web.security.auth import Auth
 
-# Raises `Illegal` unless the request is permitted. May replace the name of a seat in the address by
-# the seat.
+# Raises `Illegal` unless the request is permitted, or answers with another page by `abort`. May
+# replace the name of a seat in the address by the seat.
 Guard = Callable[[dict[str, Any]], None]
 # Media type of an answer, unless its route or its address says another one.
 HTML = "text/html"
@@ -331,7 +331,10 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
 
 
 def _read_body(sent: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
-    """Parse the body of a request. Raises `Malformed` or 415, and never repeats what was sent."""
+    """Parse the body of a request. Raises `Malformed` or `UnsupportedMediaType`.
+
+    Messages may repeat an unknown name, but never a free text, which may be a secret order.
+    """
     if sent.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:

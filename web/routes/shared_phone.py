@@ -147,9 +147,10 @@ def opening_reason(view: TableView, seat: Seat) -> str:
 
 
 def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Return whether a shared phone must show its cover, because the seat has done what was due.
+    """Return whether a phone is shared and must show its cover instead of the side of a seat.
 
-    The query of the stream has the reason for which the side was opened as `why`.
+    It must if another side or none is open, or once the reason for opening this one is past. The
+    query of the stream has that reason as `why`.
     """
     if not guard.is_shared_phone():
         return False

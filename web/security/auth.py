@@ -193,7 +193,7 @@ class Auth:
         self._set(answer, "host", self.host_mark)
 
     def is_host(self) -> bool:
-        """Return whether the request carries the owner's cookie or key.
+        """Return whether the request carries the owner's key or, without any key, the cookie.
 
         Raises `Illegal` after too many wrong keys.
         """
@@ -252,13 +252,17 @@ class Auth:
     # ---- who stands at the table ----
 
     def is_at_table(self) -> bool:
-        """Return whether the request comes from the machine's own screen, the owner or a seat."""
+        """Return whether the request comes from the machine's own screen, the owner or a seat.
+
+        The owner counts by the cookie only, see `requester`.
+        """
         return is_own_screen() or self.requester() is not None
 
     def requester(self) -> str | None:
         """Return who sends the request: `south`, `north`, `host` for the owner, None for strangers.
 
-        A browser with both seats counts as South.
+        A browser with both seats counts as South. A program with the owner key is a stranger here:
+        rate limits ask this for every request, and a wrong key would use up a guess each time.
         """
         own_seat = next((str(seat) for seat in SEATS if self.has_seat(seat)), None)
         return own_seat or ("host" if self._has_host_cookie() else None)

@@ -118,7 +118,7 @@ class PhonePairing:
     def pair(self, typed: str, address: str) -> str:
         """Make a phone the camera instead of any other, and return its mark.
 
-        Raises `Illegal`.
+        Raises `Illegal` for a wrong or expired code, and after too many of them from the address.
         """
         with self._lock:
             self._guesses.require(

@@ -75,7 +75,7 @@ class Proxies:
 
     def _client_address(self, forwarded: str) -> str:
         """Return the last address of a list that is not one of our proxies. Those before it may be
-        forged.
+        forged. `UNKNOWN_ADDRESS` if there is none, or if an invalid one comes first.
         """
         # each proxy appends its own client, so the nearest proxy's is last
         for text in reversed(forwarded.split(",")):

@@ -43,9 +43,9 @@ class Rate:
 class TokenBuckets:
     """Token buckets by name. Thread-safe.
 
-    Full buckets are removed, because a new bucket is full as well. While `max_buckets` are in use,
-    all new names share one bucket. So memory is bounded, and nobody can replace an empty bucket by
-    a new one.
+    Once there are `max_buckets`, full ones are removed, because a new bucket is full as well. If
+    that frees none, all new names share one bucket. So memory is bounded, and nobody can replace an
+    empty bucket by a new one.
     """
 
     def __init__(
@@ -161,7 +161,10 @@ class GuessLimit:
         self._buckets = TokenBuckets(rate, now_s)
 
     def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Return whether the guess is right, or None after too many wrong ones from the address."""
+        """Return whether the guess is right, or None after too many wrong ones from the address.
+
+        Then even a right one is not looked at.
+        """
         name = address_group(address)
         if not self._buckets.take_token(name):
             return None

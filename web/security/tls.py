@@ -5,7 +5,8 @@ The web server has no TLS, so the standard library's event loop does it. The loo
 end of each connection (to the client) and at once gives the server one end of a socket pair, whose
 other end is the inner one. A client that never starts a handshake is an idle connection to the
 server, like any other. The machine itself may connect without TLS (the table screen in a kiosk,
-watchdogs, the command line). All others are redirected to the `https` address.
+watchdogs, the command line). Pages that others ask for without TLS are redirected to their `https`
+address.
 
 Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
 its own. Phones do not trust that one and each shows a warning once.
@@ -66,7 +67,7 @@ class BadCertificate(SystemTrouble):
 def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     """Load a certificate and its key.
 
-    Raises `BadCertificate`, which names the file and the reason.
+    Raises `BadCertificate`, whose message names the file.
     """
     for path in (certificate, key):
         try:
@@ -114,7 +115,8 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
     """Return the TLS context with the table's own certificate, which is made or renewed if needed.
 
     `hosts` are the names and addresses that phones use. A certificate is not renewed when they
-    change, but only when it is old. Raises `NoCertificate`.
+    change, but only when it is old. Raises `NoCertificate` if none can be made, and
+    `BadCertificate` if the one in the folder is damaged.
     """
     certificate = folder / "own-certificate.pem"
     key = folder / "own-key.pem"
@@ -272,7 +274,7 @@ def _set_ready(ready: asyncio.Future[None]) -> None:
 
 
 async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Redirect a request without TLS to its `https` address."""
+    """Redirect a request without TLS to its `https` address. Refuse it if there is none (400)."""
     head = await reader.readuntil(b"\r\n\r\n")
     url = https_address(head)
     text = b"These pages come by https only.\n"
@@ -293,7 +295,7 @@ async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 def https_address(head: bytes) -> bytes:
     """Return the `https` address for a plain request.
 
-    Empty if the request is invalid.
+    Empty if the request is invalid, or neither GET nor HEAD.
 
     >>> https_address(b"GET /s?x=1 HTTP/1.1\\r\\nHost: table.local:8443\\r\\n\\r\\n")
     b'https://table.local:8443/s?x=1'

@@ -76,7 +76,7 @@ class PortInUse(SystemTrouble):
 
 
 class Listener(socket.socket):
-    """A listening socket that accepts at most `max_each` connections per address.
+    """A listening socket that accepts at most `max_each` connections per address of other machines.
 
     Waitress calls `accept` in its thread. With `tls` each connection is decrypted on its way to the
     web server.
@@ -133,8 +133,10 @@ class Connection(socket.socket):
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Receive bytes. Raises `ConnectionResetError` if the request takes too long, or is one
-        upload too many.
+        """Receive bytes.
+
+        Raises `ConnectionResetError` if the request takes too long, is one upload too many, or
+        begins with TLS.
         """
         data = super().recv(size, flags)
         now_s = time.monotonic()

@@ -34,7 +34,7 @@ RETRY = "retry: 1000\n\n"
 
 
 class TooManyViewers(CompanionError, RuntimeError):
-    """All streams are taken."""
+    """There is no place for another stream of this viewer."""
 
     kind = "too_many_viewers"
 
@@ -93,7 +93,7 @@ class Streams:
 
     @property
     def has_spectator_place(self) -> bool:
-        """Return whether another spectator may open a stream."""
+        """Return whether a spectators' place is free. One address may not take all of them."""
         return self._free_places[Audience.SPECTATOR] > 0
 
     @property
@@ -158,8 +158,9 @@ class Streams:
         """Return a stream of the messages that `next_messages` returns, empty for no news.
 
         `next_messages` runs in the context of the current request and its language. `pause` is
-        called after each call of it, and waits for news or for a while. `on_close` is called when
-        the stream ends. Raises `TooManyViewers` if all places are taken.
+        called after each call of it, and waits for news or for a while. `on_close` is called once:
+        when the stream ends, or if there is none. Raises `TooManyViewers` if all places for this
+        address are taken, or the server is closing.
         """
         address = request.remote_addr or ""
         place = None if self.closing.is_set() else self._take_place(audience, address)
@@ -239,7 +240,7 @@ class Streams:
 # cached because many viewers get the same fragment one after the other
 @lru_cache(maxsize=16)
 def message(text: str, event: str = "") -> str:
-    """Return one server-sent event. Every line of `text` becomes a data line."""
+    """Return one server-sent event. Every line of `text` that is not blank becomes a data line."""
     head = f"event: {event}\n" if event else ""
     body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
     return f"{head}{body}\n\n"

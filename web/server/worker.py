@@ -39,8 +39,8 @@ class Worker(Closeable):
         self._thread.submit(int).result()  # any quick function starts it
 
     def make(self, work: Callable[[], T]) -> T:
-        """Do the work of a request and wait for the result. Raises `ServiceUnavailable` if too many
-        requests wait already.
+        """Do the work of a request and wait for the result. Raises what it raises, and
+        `ServiceUnavailable` if too many requests wait already.
         """
         address = address_group(request.remote_addr or "")
         with self._lock:

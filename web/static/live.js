@@ -401,7 +401,8 @@ function stopTones() {
 // The animation of a reveal, once for each step of a turn. It runs in beats, which the service has numbered (`beats_of` in
 // web/rendering/beats.py): first the pieces slide that hands move, then each thing that happened is drawn with its
 // tone, then pieces that were hit slide to their new places. Sums appear part by part, on both sides at the same time.
-// Nothing waits for it: any key or touch shows the end at once. With reduced motion nothing moves.
+// Nothing waits for it: any key or touch shows the end at once. With reduced motion nothing moves, and only the first tone
+// is played.
 {
   const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
   const EASING = 'cubic-bezier(.2,.7,.2,1)';

@@ -53,7 +53,7 @@ def upper_first(text: str) -> str:
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
-    """Return number and title of a paragraph of the rules."""
+    """Return number and title of a paragraph of the rules, or only “Rules” for an unknown one."""
     for number, paragraph in enumerate(game.rules, start=1):
         if paragraph.id == rule:
             return say("Rule {number}, {title}", number=number, title=paragraph.title)

@@ -31,9 +31,10 @@ class HostRoutes(PageGroup):
     def preview(
         self, game: ShortText, options: GameOptions | None = None, seed: int | None = None
     ) -> Picture:
-        """Draw the start position of a game with these options. Raises `Malformed`.
+        """Draw the start position of a game with these options, empty for an unknown game.
 
-        `seed` has no effect: the body may be that of a new game.
+        Raises `Malformed` for options that it does not have. `seed` has no effect: the body may be
+        that of a new game.
         """
         chosen = self._games.get(game)
         return {"svg": start_board(chosen, options or {}) if chosen else ""}

@@ -43,7 +43,7 @@ class SeatRoutes(PageGroup):
 
     @get(f"/api/seat/{SEAT_PART}/plays", guard=own_seat)
     def plays(self, seat: Seat) -> PlaysJson:
-        """Return the moves that a seat can tap on its board now, empty if it is not on turn."""
+        """Return the moves that a seat can tap on its board, empty unless only it has to act."""
         moment = self._table.view(seat).moment
         plays = plain_plays(self._table.coaching.plays(seat, moment))
         return answer_of(PlaysJson, moment=moment, plays=plays)
@@ -88,13 +88,20 @@ class SeatRoutes(PageGroup):
     def hand_in(
         self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
     ) -> Receipt:
-        """Seal an order and return its receipt, which others cannot guess because of the `salt`."""
+        """Seal an order and return its receipt, which others cannot guess because of the `salt`.
+
+        The receipt is empty while the press of a chess clock waits until the camera sees a still
+        board, and for a second press, which has no effect. Without a `salt` the table makes one.
+        """
         receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
         return {"receipt": receipt}
 
     @seat_post("take-back")
     def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
-        """Take back an order and return it, or null if another player of the seat sealed it."""
+        """Take back a sealed order and return it, or take back the last turn and return null.
+
+        Null as well for an order that another player of the seat has sealed.
+        """
         # read first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, moment, at_s=g.at_s)
@@ -118,6 +125,7 @@ class SeatRoutes(PageGroup):
         pad = view.own.pad
         if sealed is None:
             return {"action": None, "orders": []}
+        # in a game of pieces (`board_ui`) a letter of the notation need not be a key
         keys: dict[str, Key] = {}
         if pad and not view.board.board_ui:
             keys = {key.letter: key for key in pad.keys}
@@ -142,12 +150,15 @@ class SeatRoutes(PageGroup):
 
     @seat_post("ask-back")
     def ask_back(self, seat: Seat, moment: ShortText) -> None:
-        """Ask to take back the last turn, or agree to the other seat's request."""
+        """Take back the last turn if it was this seat's own, or else ask the other seat.
+
+        Takes it back at once if the other seat has asked for it, or is not played by a phone.
+        """
         self._table.ask_back(seat, moment)
 
     @seat_post("decline")
     def decline(self, seat: Seat) -> None:
-        """Decline the other seat's request, or withdraw this seat's own."""
+        """Decline the other seat's offer of a draw or its request, or withdraw this seat's own."""
         self._table.decline(seat)
 
     @seat_post("start", seat_holder)

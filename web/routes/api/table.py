@@ -73,7 +73,8 @@ class SharedRoutes(PageGroup):
     def rematch(self, actor: str, swap: bool = False) -> None:
         """Start the same game again. With `swap` the players change sides.
 
-        They keep their sides if one of them plays at a pad or at another table.
+        They keep their sides if one of them plays at a pad. Raises `Illegal` after a game at two
+        tables.
         """
         self._table.rematch(swap)
 
@@ -103,7 +104,10 @@ class TableRoutes(PageGroup):
 
     @post("/api/table/back", guard=at_table)
     def table_back(self, moment: ShortText) -> None:
-        """Take back the last turn. The table raises unless anybody may do so."""
+        """Take back the last turn, or ask its player if both seats have people.
+
+        The table raises unless anybody may do so.
+        """
         self._table.undo(moment)
 
     @post("/api/table/start", guard=at_table)
@@ -120,7 +124,8 @@ class TableRoutes(PageGroup):
     def go_on(self, seat: str, by: Literal["pad", "machine", "phone"], sitting: ShortText) -> None:
         """Let the pad, the machine or another phone continue for a seat whose phone is gone.
 
-        `sitting` identifies the sitting whose phone is gone.
+        For another phone the seat is only freed. `sitting` identifies the sitting whose phone is
+        gone.
         """
         gone = Seat(seat)
         # the phone may have returned since the page was drawn
@@ -138,8 +143,9 @@ class TableRoutes(PageGroup):
             self._table.machines.seat_machine(gone, self._features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
-        """Raise `Illegal` if a new player at the seat would see a sealed order or a hand, unless
-        the owner asks.
+        """Raise `Illegal` if something is secret at the seat: a sealed order, or any hand of cards.
+
+        Never for the owner or at the machine's own screen.
         """
         view = self._table.view()
         is_owner = is_own_screen() or self._guard.is_host()

@@ -165,7 +165,10 @@ class SettingsPage(PageGroup):
 
     @post("/api/settings/reset", guard=host_only)
     def reset(self, games: bool = False) -> None:
-        """Reset all settings to the defaults. With `games` all games are deleted."""
+        """Reset all settings to the defaults, end a game that is on, and free both seats.
+
+        With `games` all games are deleted at the next start.
+        """
         self.upkeep.reset(games)
 
 
@@ -173,7 +176,7 @@ class SettingsPage(PageGroup):
 
 
 def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the typed values that differ from the settings file (`stored`).
+    """Return the typed values that differ from the settings file (`stored`), and all typed lamps.
 
     Raises `Malformed` if any value is invalid. Settings have dotted names such as `web.join`.
     """

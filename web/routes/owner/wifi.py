@@ -15,7 +15,9 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_page
 
 @dataclass
 class WifiPage(PageGroup):
-    """The routes under `/wifi`, for the owner. Until there is one, for people at the machine."""
+    """The routes under `/wifi`, for the owner. Until there is one, for people at the machine or in
+    its own Wi-Fi.
+    """
 
     name = "wifi"
     own: OwnWifi
@@ -29,7 +31,7 @@ class WifiPage(PageGroup):
     def join(self, name: str, password: str, hidden: str) -> Any:
         """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi.
 
-        Others than the owner, and people at a new machine, are asked for the owner's key.
+        Whoever may not do that is asked for the owner's key.
         """
         if not self._may_change_wifi():
             return ask_for_key("/wifi")
