@@ -54,7 +54,7 @@ from web.templating.environment import CompiledTemplates, prepare_templates
 
 # Maximum size of a request. Routes for pictures and files set a larger one themselves.
 MAX_BODY_BYTES = 16 * 1024
-# Paths whose answers contain names of players.
+# Paths whose sentences have the names of the players in the place of their sides.
 PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
 # Paths of the shared screen, which has its own language.
 SCREEN_PATHS = ("/", "/live/table", "/live/wall")

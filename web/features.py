@@ -52,7 +52,7 @@ class Site:
     """Command that shows the owner key on the machine."""
     is_key_used: Callable[[], bool] = lambda: True
     """Returns whether anybody has become the owner by the key. Until then the screen that is
-    connected to the machine shows the key.
+    connected to the machine shows the key, and so do browsers in its own Wi-Fi.
     """
     note_key_used: Callable[[], None] = lambda: None
     """Notes that somebody has become the owner by the key."""

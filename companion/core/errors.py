@@ -6,7 +6,7 @@ CompanionError
 ├── Malformed (ValueError)          text, option or body of the wrong form
 ├── Illegal (ValueError)            well-formed, but against the rules or the moment
 ├── Ambiguous (ValueError)          kept for games written for version 1.0
-├── Stale (RuntimeError)            belongs to a turn or a game that is past
+├── Stale (RuntimeError)            came too late: what it was about is over or has changed
 ├── ConfigError (ValueError)        a wrong settings file
 └── SystemTrouble (OSError)         a file, device or port that cannot be used
     ├── JournalError
@@ -99,7 +99,7 @@ class Ambiguous(CompanionError, ValueError):
 
 
 class Stale(CompanionError, RuntimeError):
-    """An input belongs to a turn or a game that is over."""
+    """An input came too late: what it was about, such as a turn, is over or has changed."""
 
     kind = "stale"
 

@@ -307,7 +307,7 @@ class Card:
     drawing: str
     """Name of the suit's drawing in `companion.core.drawings`."""
     marker: int
-    """Id in `CARD_DICTIONARY`, from 100 to 249."""
+    """Id in `CARD_DICTIONARY`, from 100 on, but not one of the tiles with orders."""
 
 
 @dataclass(frozen=True)

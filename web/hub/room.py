@@ -170,7 +170,10 @@ class FollowedTable(Notifier):
         return oldest
 
     def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
-        """Return versions and records after a version, oldest first. For -1 only the newest."""
+        """Return versions and records after a version, oldest first. For -1 only the newest.
+
+        The newest record is None before the first one.
+        """
         newest = self.version
         shown = self.shown
         if version == newest:

@@ -39,7 +39,7 @@ class BoardPicture:
     breach_square: Square | None = None
     """Square that breaks a rule, on a board that is wrong."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
-    """Text and bar that the game shows at a piece, such as its hit points."""
+    """Text that the game shows at a piece, such as its hit points."""
     finished_moves: tuple[tuple[Square, Square], ...] = ()
     """Origin and target of pieces that are in their new places already."""
     hit_square: Square | None = None

@@ -22,8 +22,8 @@ PIECE_SIZE = 72.0
 SMALL_SIZE = 52.0
 # Size of a carried piece at its carrier's shoulder.
 BURDEN_SIZE = 46.0
-# Size of a piece that leaves room for a bar below it.
-SIZE_WITH_BAR = 58.0
+# Size of a piece that leaves room for its hit points below it.
+SIZE_WITH_POINTS = 58.0
 # Offset from a piece to the piece on top of it: right and up.
 _STEP = 12 - 12j
 
@@ -50,9 +50,9 @@ def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str
 
 
 def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
-    """Draw the stack of a square, bottom piece first.
+    """Draw the stack of a square, bottom piece first, with the text of its badge below it.
 
-    Carried pieces are drawn small at their carrier's shoulder.
+    Carried pieces are drawn small at their carrier's shoulder, or side by side without one.
     """
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
@@ -62,8 +62,8 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
         for index, face in enumerate(carried):
             parts.append(piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
         return "".join(parts)
-    has_bar = badge is not None and badge.share is not None
-    size, middle = (SIZE_WITH_BAR, centre - 19j) if has_bar else (PIECE_SIZE, centre + 3j)
+    has_points = badge is not None and badge.share is not None
+    size, middle = (SIZE_WITH_POINTS, centre - 19j) if has_points else (PIECE_SIZE, centre + 3j)
     # centre the stack by moving its lowest piece back by half of all steps
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):

@@ -113,7 +113,7 @@ class Auth:
     def require_seat(self, name: str) -> Seat:
         """Return the seat of this name.
 
-        Raises `Illegal` unless this browser has it and shows its side.
+        Raises `Illegal` unless this browser has it and, on a shared phone, shows its side.
         """
         seat = self.require_sitting(name)
         if self.is_shared_phone() and self.shown_side() is not seat:

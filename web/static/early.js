@@ -1,8 +1,8 @@
 // Runs before all other scripts of a page. It is no module, because modules run late.
 
-// A finger must not hit a key that has just changed. So a key rests for a moment if it is new, has another meaning than
-// before, or has moved to the place of another key or of the last tap. A resting key looks as always, and a tap on it does
-// nothing. Another key under the finger rests longer, because a double tap takes up to a second.
+// A finger must not hit a key that has just changed. So a key rests for a moment if it is at the place of another key or of
+// the last tap, and was not there before or meant something else. The keys of a new dialog rest, too. A resting key looks as
+// always, and a tap on it does nothing. A new key under the finger rests longer, because a double tap takes up to a second.
 (() => {
   const REST_MS = 700;
   const REST_UNDER_FINGER_MS = 1100;

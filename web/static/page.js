@@ -52,7 +52,7 @@ export function refuse(text, link, isHint = false) {
   if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
-// Send a JSON request, and show a refusal. Return the fields of the answer with `ok` and `status` (0 without an answer).
+// Send a JSON request, and show a refusal. Return the fields of the answer with `ok` and `status` (0 without a JSON answer).
 export async function post(url, body = {}) {
   try {
     const answer = await fetch(root + url, {

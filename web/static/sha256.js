@@ -17,7 +17,7 @@ function pad(message) {
   return new DataView(blocks.buffer);
 }
 
-// Return the hash after a block of 64 words.
+// Return the hash after a block, whose 16 words were extended to 64.
 function compress(state, words) {
   let [a, b, c, d, e, f, g, h] = state;
   for (let i = 0; i < 64; i += 1) {

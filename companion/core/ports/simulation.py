@@ -53,7 +53,7 @@ class PanelHands(Protocol):
         """Press a button and hold it down. Raises KeyError for an unknown one."""
 
     def release(self, button: str) -> None:
-        """Let a button go."""
+        """Let a button go. Raises KeyError for an unknown one."""
 
     def view(self) -> PanelView:
         """Return the current lamps and tone."""
