@@ -93,7 +93,8 @@ def evening_of(time_s: float) -> date:
 def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
     """Return each player's wins against the other in an evening, in all games and on either side.
 
-    A draw counts half a game for each. Return None if a player has no name, or both have the same.
+    A draw counts half a game for each. Return None if a player has no name or was forgotten, or if
+    both have the same name.
     """
     players = _player_names(line)
     if players is None:
@@ -109,7 +110,7 @@ def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float
 
 
 def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """Return the seats whose players asked the coach in any game of the score."""
+    """Return the seats whose players asked the coach in this game, or in one with each other."""
     players = _player_names(line) or {}
     coached_names = {
         other_players[seat]
@@ -124,9 +125,9 @@ def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
 def _counted_games(
     players: Mapping[Seat, str], evening: Iterable[GameLine]
 ) -> Iterator[tuple[GameLine, Mapping[Seat, str]]]:
-    """Yield the games of the score, each with its own players by seat.
+    """Yield the games of the same two people that were played here, with their players by seat.
 
-    They are those of the same two people, on whichever sides they sat.
+    Sides do not matter. Games without a result are among them.
     """
     for other in evening:
         other_players = _player_names(other)

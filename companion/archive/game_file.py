@@ -60,7 +60,9 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     begun: float = 0.0
     """Unix time of the first input. 0 if unknown."""
     chance: FairChance | None = None
-    """Origin of the seed. None if the owner chose it, or if an older version drew it."""
+    """Origin of the seed. None if the owner chose it, if an older version drew it, or if the game
+    uses no chance.
+    """
     is_seed_chosen: bool = msgspec.field(default=False, name="is_chosen")
     """Whether the owner chose the seed."""
     machines: tuple[Seat, ...] = ()
@@ -115,8 +117,8 @@ def game_file(
 def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     """Yield the state before each turn, the turn, and the step that `Game.apply` returns for it.
 
-    Raises a `CompanionError` if file, rules and receipts disagree. The outcome is checked after the
-    last turn.
+    Raises a `CompanionError` if file, rules and receipts disagree. After the last turn the winners
+    are checked, if the game is then over by its rules.
     """
     game = game_named(played.game)
     options = game.options(played.options)

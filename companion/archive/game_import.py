@@ -44,7 +44,10 @@ def read_game(content: bytes) -> GameFile:
 
 
 def check_game(played: GameFile) -> None:
-    """Raise `Malformed` unless the game can be replayed to its end and all receipts match."""
+    """Raise `Malformed` unless the game can be replayed to its end and all receipts match.
+
+    Its number of turns, its start and the names of its players must be valid as well.
+    """
     if not 0 < len(played.turns) <= MAX_TURNS:
         raise Malformed(
             say(

@@ -118,8 +118,9 @@ def summary_of(
 ) -> Summary:
     """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
-    `entries` begin with the game's `NewGame`. `damaged_id` is the number of the first input that
-    cannot be read, or None. `seat_changes` are as in `players_of`.
+    `entries` are at least one. If the first is not a `NewGame`, the summary's trouble says so.
+    `damaged_id` is the number of the first input that cannot be read, or None. `seat_changes` are
+    as in `players_of`.
     """
     session = Session()
     trouble: Any = say("Input {number} cannot be read.", number=damaged_id) if damaged_id else ""
@@ -176,6 +177,6 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
 
 def reason_of(summary: Summary) -> str:
-    """Return how a game ended, or why it cannot be read, as a sentence."""
+    """Return how a game ended, or why it cannot be read, as a sentence. Empty if it is not over."""
     text = unpack(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

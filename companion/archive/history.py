@@ -153,8 +153,8 @@ class History:
     def replay(self, number: int) -> Replay:
         """Return the replay of a finished game.
 
-        Raises `Illegal` while the game is on, and `Malformed` if it does not exist or cannot be
-        read.
+        Raises `Illegal` if the game is still on or was never finished, and `Malformed` if it does
+        not exist or cannot be read.
         """
         line = self._require_line(number)
         if line.ending is Ending.BROKEN:
@@ -193,11 +193,11 @@ class History:
             return None
 
     def _evening_games(self, line: GameLine) -> Iterator[GameLine]:
-        """Yield the games of the same evening up to this one, newest first.
+        """Yield the games of the same evening up to this one that were played here, newest first.
 
-        For a game without a date, yield only the game itself.
+        For an imported game, or one without a date, yield only the game itself.
         """
-        if not line.begun:
+        if line.is_imported or not line.begun:
             yield line
             return
         evening = evening_of(line.begun)
@@ -205,7 +205,8 @@ class History:
             if number > line.number:
                 continue
             other = self._line(number, fingerprint)
-            if not other.begun:
+            # an imported game may be of any evening, whatever its number
+            if other.is_imported or not other.begun:
                 continue
             # games come newest first, so all that follow are from earlier evenings
             if evening_of(other.begun) < evening:
@@ -215,7 +216,8 @@ class History:
     def file(self, number: int) -> GameFile:
         """Return a finished game as a file, without names of forgotten players.
 
-        Raises the same errors as `replay`.
+        Raises `Malformed` if there is no such game, `Illegal` if it is not over, and another
+        `CompanionError` if its rules no longer accept an input.
         """
         line = self._require_line(number)
         last = line.last_players
@@ -239,7 +241,7 @@ class History:
     def picture(self, number: int) -> bytes:
         """Return a moving picture of a game, drawn at the first request.
 
-        Raises the same errors as `replay`.
+        Raises the same errors as `replay`, and `Malformed` if nothing can be drawn here.
         """
         replay = self.replay(number)
         fingerprint = self._summaries.fingerprint(number) or ""
@@ -276,7 +278,8 @@ class History:
     def remove(self, number: int) -> None:
         """Remove a game and its photographs.
 
-        Raises `Illegal` for the game that lies on the table.
+        Raises `Malformed` if there is no such game, `Illegal` for the one that lies on the table,
+        and `JournalError` if the game, or only its photographs, cannot be removed.
         """
         self._require_line(number)
         if number == self._on_table():

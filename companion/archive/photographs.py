@@ -78,7 +78,10 @@ class PhotographFolder:
         return self.folder / str(game) / f"{moment}.jpg"
 
     def store(self, game: int, moment: str, picture: bytes) -> None:
-        """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`."""
+        """Write a photograph atomically, and delete the oldest if needed. Raises `OSError`.
+
+        Nothing is written if the limit is 0, or for a text that is not a moment.
+        """
         if not self._limit_bytes or not _MOMENT.fullmatch(moment):
             return
         if not self._has_room():

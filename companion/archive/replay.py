@@ -52,6 +52,9 @@ class Replay:
 
     A stage is a part of a turn that is carried out on the board before the next one is shown. A
     scene is the board after a stage. Its place is its index in the replay, 0 for the start.
+
+    Raises a `CompanionError` if the game or its options are unknown. If turns or receipts do not
+    match, `trouble` says so, and the replay ends before the first such turn.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
@@ -104,7 +107,7 @@ class Replay:
         """Return South's lead at the start and after every turn (see `Game.lead`).
 
         Return an empty tuple if the game gives no leads. If the rules decided the game, the last
-        lead is the winner's and as large as any before.
+        lead is the winner's, as large as any and at least 1.
         """
         leads: list[float] = []
         for state in (self._first_state, *(turn.step.state for turn in self.turns)):

@@ -22,7 +22,8 @@ a program played) and `Coached` (the seats that asked the coach). A result is `"
 `"tie"`, or `"*"` for a game without one.
 
 A line of receipts has the moment, then the salt and the receipt of each seat: the SHA-256 of
-`MOMENT SEAT ACTION SALT`.
+`MOMENT SEAT ACTION SALT`. An empty salt is written as `-`. `Begun` and names are left out if they
+are not known, and `Reason` if there is no result.
 """
 
 from __future__ import annotations

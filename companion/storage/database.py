@@ -177,9 +177,9 @@ class Row(NamedTuple):
     at: float
     """Unix time in seconds."""
     run: int
-    """Always 0. Version 1.0 numbered the starts of the service."""
+    """0, but in entries of version 1.0 the number of the service's start."""
     now_s: float
-    """Monotonic time at which the table accepted it, in seconds. 0 in older versions."""
+    """Monotonic time at which the table accepted it, in seconds. 0 if unknown."""
     record: bytes
     """The record as JSON."""
     link: bytes
@@ -242,13 +242,16 @@ def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
 
 
 def end_of_game(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
-    """Return the number of entries written for a game, and the link of the last one."""
+    """Return the number of entries written for a game, and the link of the last one.
+
+    They are 0 and `NO_LINK` for a game without entries.
+    """
     row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
     return (0, NO_LINK) if row is None else (row[0], row[1])
 
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
-    """Return whether no entry of a game is missing or changed."""
+    """Return whether no entry of a game is missing or changed. Records are not decoded."""
     count, last_link = 0, NO_LINK
     for row in rows_of(db, game):
         if not is_intact(last_link, row):

@@ -45,7 +45,8 @@ CREATE TABLE cut (
 """  # noqa: E501
 # The tables in use that no chain of links covers.
 SIDE_TABLES = ("keys", "clock", "ends", "imported", "removed", "forgotten")
-# SQL condition for every value of a column of this type. Any other value is damage.
+# SQL condition for every value of a column of this type. Any other value is damage. The limits are
+# far beyond every number and time in seconds that the program writes.
 VALID_VALUES = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000",
     "REAL": "typeof({0}) = 'real' AND {0} BETWEEN -1e10 AND 1e11",
@@ -66,7 +67,7 @@ def version_of(db: sqlite3.Connection) -> int:
 
 
 def has_our_tables(db: sqlite3.Connection) -> bool:
-    """Return whether a file has exactly the tables of this format, and no other view or trigger."""
+    """Return whether a file has exactly this format's tables and indexes, and nothing else."""
     return _schema_of(db) == _our_schema()
 
 
@@ -115,23 +116,28 @@ def other_format_error(path: Path, version: int) -> JournalError:
     return JournalError(words)
 
 
-def free_name(path: Path, what: str) -> Path:
-    """Return an unused name beside a file.
+def free_name(path: Path, label: str) -> Path:
+    """Return an unused path beside a file, with a label in its name.
 
-    It is `journal.damaged.sqlite`, or if that exists `journal.damaged-2.sqlite`.
+    For the label `damaged` it is `journal.damaged.sqlite`, or if that exists
+    `journal.damaged-2.sqlite`.
     """
-    candidate = path.with_name(f"{path.stem}.{what}{path.suffix}")
+    candidate = path.with_name(f"{path.stem}.{label}{path.suffix}")
     number = 1
     while os.path.lexists(candidate):
         number += 1
-        candidate = path.with_name(f"{path.stem}.{what}-{number}{path.suffix}")
+        candidate = path.with_name(f"{path.stem}.{label}-{number}{path.suffix}")
     return candidate
 
 
 def copies_beside(path: Path) -> list[Path]:
-    """Return the copies and damaged files that were kept beside a journal."""
+    """Return the copies and damaged files beside a journal, each with its write-ahead log.
+
+    This program writes `damaged`. Earlier versions wrote `format-…` before a conversion, and
+    `rescued`.
+    """
     return sorted(
         copy
-        for what in ("format-*", "damaged*", "rescued")
-        for copy in path.parent.glob(f"{path.stem}.{what}{path.suffix}*")
+        for label in ("format-*", "damaged*", "rescued")
+        for copy in path.parent.glob(f"{path.stem}.{label}{path.suffix}*")
     )

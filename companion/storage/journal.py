@@ -67,7 +67,7 @@ class Entry:
     """Unix time in seconds."""
     record: AnyRecord
     now_s: float = 0.0
-    """Monotonic time at which the table accepted it, in seconds. 0 in older versions."""
+    """Monotonic time at which the table accepted it, in seconds. 0 if unknown."""
 
 
 class Journal(Closeable):
@@ -75,14 +75,15 @@ class Journal(Closeable):
 
     The table uses it as its `RecordJournal`. Any thread may call. `close` may be called twice.
 
-    With `read_only` it reads a journal that may be in use. Raises `JournalError` if another service
-    uses the file, if it cannot be written, or if it has another format.
+    With `read_only` it reads a journal that may be in use. Otherwise a missing file is created, and
+    a damaged one is set aside. Raises `JournalError` if the file cannot be opened, has another
+    format, or (without `read_only`) is used by another service.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.notice = ""
-        """Sentence on what was damaged and what to do. Empty if nothing was."""
+        """Sentence on what was damaged or cannot be continued, and what to do. Empty otherwise."""
         self._lock_file: IO[str] | None = None
         if read_only:
             connection = open_to_read(path)
@@ -139,7 +140,7 @@ class Journal(Closeable):
         self.database.write(lambda db: db.execute(statement, (moment, now_s)))
 
     def noted_clock_s(self, moment: str) -> float | None:
-        """Return the last recorded time of a turn's clock, or None."""
+        """Return the last recorded time of a turn's clock. None if another turn's was recorded."""
         rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
 
@@ -177,7 +178,10 @@ class Journal(Closeable):
         return entries, None
 
     def is_game_intact(self, game: int) -> bool:
-        """Return whether all entries of a game are there and intact."""
+        """Return whether all entries of a game are there and unchanged.
+
+        False if the file cannot be read. Records are not decoded.
+        """
         try:
             return self.database.query(lambda db: is_chain_intact(db, game))
         except JournalError:
@@ -188,7 +192,7 @@ class Journal(Closeable):
         return self.archive.next_number()
 
     def games(self) -> list[int]:
-        """Return the numbers of all games, oldest first."""
+        """Return the numbers of all games that were played here, oldest first."""
         return [row[0] for row in self.database.read(_GAMES)]
 
     def restore(self) -> Session:
@@ -221,7 +225,11 @@ class Journal(Closeable):
         return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records. Raises `JournalError` if there is none."""
+        """Return one game folded from its own records, up to the first damaged one.
+
+        Raises `JournalError` if there is none, and another `CompanionError` if the rules no longer
+        accept a record.
+        """
         session = Session()
         entries = self.entries(game)
         if not entries or not isinstance(entries[0].record, NewGame):
@@ -235,9 +243,9 @@ class Journal(Closeable):
     # ---- keys ------------------------------------------------------------------------------------
 
     def key(self, name: str, length: int = 32) -> bytes:
-        """Return a random key of this installation.
+        """Return a random key of this installation, of `length` bytes.
 
-        It is created at the first use, or if damage has destroyed it.
+        It is created at the first use, and anew if damage has changed its length.
         """
         value = dict(self.keys()).get(name, b"")
         return value if len(value) == length else self.renew_key(name, length)

@@ -72,7 +72,8 @@ def lock_journal(path: Path) -> IO[str]:
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
     """Open a journal that this process has locked. Return it with a notice of damage, for people.
 
-    A damaged file is set aside, and a new one is begun. Raises `JournalError`.
+    A damaged file is set aside, and a new one is begun. The notice is empty if nothing was damaged.
+    Raises `JournalError`.
     """
     notice = ""
     try:

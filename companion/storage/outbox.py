@@ -1,4 +1,4 @@
-"""The outbox: one public message per entry of the journal, made each time and never stored.
+"""The outbox: one public message per readable entry of the journal, made each time, never stored.
 
 The sender (`companion.hub.sender`) stores no position. It asks the hub which message came last. So
 nothing is lost in a power cut, and nothing is ever sent that is not in the journal.
@@ -42,7 +42,7 @@ class Outbox:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        """Part of every message. It grows when the journal was replaced, see `PublicRecord`."""
+        """Part of every message, as the sender has set it (see `PublicRecord.epoch`)."""
         self._position = 0
         # State of the table after the last entry with a message.
         self._session = Session()
@@ -67,13 +67,16 @@ class Outbox:
     def mark(self, number: int) -> str:
         """Return a mark that identifies the entry with this number. Empty if there is none.
 
-        Another journal has another mark at the same number.
+        A journal that was replaced has other marks, except for entries from before it split off.
         """
         entries = self._journal.entries_after(number - 1, 1)
         return _mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
-        """Continue after this entry, with the table as it was then."""
+        """Continue after this entry, with the table as it was then.
+
+        `epoch` goes into all further messages.
+        """
         self.epoch = epoch
         self._position = after
         self._unsent = []
@@ -117,7 +120,7 @@ class Outbox:
             at=round(entry.at, 3),
             view=public_view(session, entry.now_s),
             seat=seat,
-            cards={seat: sitter.card for seat, sitter in session.seats.items() if sitter.card},
+            cards={taken: sitter.card for taken, sitter in session.seats.items() if sitter.card},
             pair=PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
         )
 
@@ -141,6 +144,10 @@ def _without_names(record: AnyRecord) -> AnyRecord:
 
 
 def _mark(entry: Entry) -> str:
-    """Return a digest of an entry's public fields: number, game, kind and time."""
+    """Return a digest of an entry's number, game, kind and monotonic time.
+
+    The monotonic time tells apart the entries of two journals that have the same number. The record
+    is left out, because the digest is public and the record may have a sealed action.
+    """
     text = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

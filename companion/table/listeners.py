@@ -112,7 +112,8 @@ class Listeners:
             if self._kit != kit_before:
                 listener.on_kit(self._kit)
             if self._game != game_before:
-                listener.on_game(self._game, turn_count_before)
+                # A game that the owner has ended is already replaced by the lobby, without turns.
+                listener.on_game(self._game, self._turn_count or turn_count_before)
         self.send_signals(*signals)
         with self._changed:
             self._version = live.version

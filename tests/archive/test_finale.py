@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
-from history_tools import SHORT, play
+from history_tools import SHORT, play, random_game
 from table_tools import follow_instructions
 from test_history import Room, a_room
 
@@ -116,6 +117,19 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     room.table.new_game("outbuffered")
     room.table.resign(NORTH)
     assert finale(room).evening_score == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
+
+
+def test_an_imported_old_game_does_not_end_the_evening(room: Room) -> None:
+    seat_both(room)
+    win(room)
+    old = msgspec.structs.replace(random_game("scouts", 1, 3), begun=_HOUR)
+    number = room.past.import_game(msgspec.json.encode(old))
+    told = room.past.finale(number)
+    assert told is not None
+    assert told.evening_score is None
+    room.table.rematch()
+    room.table.resign(SOUTH)
+    assert finale(room).evening_score == {SOUTH: 1, NORTH: 1}
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -13,6 +13,7 @@ from threading import enumerate as enumerate_threads
 from unittest.mock import Mock
 
 import pytest
+from history_tools import play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import live_of, session_of
@@ -34,6 +35,7 @@ from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import Follower
+from companion.table.listeners import TableListener
 from companion.table.records import HandIn, TakeSeat
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -502,3 +504,10 @@ def test_whoever_follows_the_table_rests_no_longer_than_agreed(tmp_path: Path) -
         until("a third step", lambda: len(steps) > 2)
         follower.close()
         assert "eager" not in {thread.name for thread in enumerate_threads()}
+
+
+def test_a_listener_learns_of_the_last_turn_as_well(played: Played) -> None:
+    ends: list[tuple[int, int]] = []
+    played.table.connect(TableListener(on_game=lambda *change: ends.append(change)))
+    play(played.table, played.clock, "binmat", 200, 3)
+    assert ends[-1] == (0, len(session_of(played.table).turns))
