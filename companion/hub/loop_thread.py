@@ -119,7 +119,8 @@ async def connection(
     """Connect to NATS with the seed of a key, and close the connection at the end.
 
     The library does not reconnect, because everything has to be set up again then. `when_lost` is
-    called when the connection breaks.
+    called when the connection breaks or is closed. Raises `OSError`, or `NatsError` of the library,
+    if it cannot connect.
     """
 
     async def note_lost(*_: object) -> None:

@@ -191,7 +191,8 @@ class PairLine:
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_INTERVAL_S` seconds.
 
-        Raises `Illegal` if another machine is this table, or perhaps still is.
+        Raises `Illegal` if another machine is this table, or perhaps still is. A hub that does not
+        answer is still starting, and is asked again at the next interval.
         """
         if line_time_s() < self._next_claim_s:
             return
@@ -199,7 +200,7 @@ class PairLine:
         try:
             answer = await self._request(client, MachineClaim(self._machine_id))
         except (NatsTimeout, NoRespondersError):
-            return  # the hub is starting
+            return
         self.is_shared = answer.claim_answer == "shared"
         if answer.claim_answer == "taken":
             raise wrong_phase(TWO_MACHINES)
@@ -260,7 +261,7 @@ class PairLine:
             self._queue.popleft()
 
     def note_loss(self) -> None:
-        """Show that the connection is lost. Called after each disconnect."""
+        """Show that the connection is lost, if a game needs it. Called after each disconnect."""
         self._next_claim_s = 0.0
         lost = say("The connection to the other table is lost. The game goes on when it is back.")
         self._show_trouble(lost)
@@ -280,7 +281,11 @@ class PairLine:
         self._wake()
 
     async def _request(self, client: Client, request: PairRequest) -> PairAnswer:
-        """Send a request and return the hub's answer. Raises `Illegal` if it refuses."""
+        """Send a request and return the hub's answer.
+
+        Raises `Illegal` if it refuses, `Malformed` for an answer that is not valid, and `NatsError`
+        of the library if there is none.
+        """
         payload = msgspec.json.encode(request)
         subject = request_subject(self._own_table)
         answer = await client.request(subject, payload, timeout=ANSWER_TIMEOUT_S)
@@ -373,7 +378,10 @@ class PairLine:
         return 0
 
     async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
-        """Fetch the other table's messages in order, until there is no further one."""
+        """Fetch and process the other table's messages in order, until there is no further one.
+
+        A message that does not fit the game is a fault, after which nothing more is fetched.
+        """
         other = pair.other_of(self._own_table)
         while not self._fault:
             game = self._table.remote.remote_game

@@ -56,7 +56,7 @@ CLOSE_TIMEOUT_S = 0.5
 # Interval in seconds between two questions for our game at two tables, while a starting hub does
 # not answer them.
 PAIR_RETRY_S = 2.0
-# Interval in seconds at which this thread looks for news. An input does not wake it.
+# Interval in seconds at which this thread looks whether there is news. `wake` only sets a flag.
 POLL_INTERVAL_S = 0.03
 # Extra pause in seconds when there is news, because the table's own work after an input comes
 # first.
@@ -112,7 +112,9 @@ class HubLine:
         self._next_pair_request_s = 0.0
         self.is_connected = False
         self.trouble = ""
-        """Sentence on why the hub does not receive everything. Empty if it does."""
+        """Sentence on why the hub does not receive everything. Empty if it does, before the first
+        attempt to connect, and after `close`.
+        """
         self._thread = LoopThread("hub", self._run)
 
     def start(self) -> None:
@@ -217,7 +219,7 @@ class HubLine:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, stream: JetStreamContext) -> None:
-        """Send all pending records. Raises `HubStoresNothing`."""
+        """Send all pending records. Raises what `_send` and `_exchange` raise."""
         await self._exchange(client, stream)
         while (record := self._outbox.next()) and not self._is_closing:
             await self._send(stream, record)
@@ -226,9 +228,10 @@ class HubLine:
             await self._exchange(client, stream)
 
     async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
-        """Exchange messages of a game at two tables. Raises `HubStoresNothing`.
+        """Exchange messages of a game at two tables.
 
-        Called before each record, because the other table is waiting.
+        Called before each record, because the other table is waiting. Raises `HubStoresNothing`,
+        and other errors of the library that end the connection.
         """
         try:
             if line_time_s() >= self._next_pair_request_s:
@@ -249,7 +252,11 @@ class HubLine:
             log.info("Hub: it does not answer about games at two tables")
 
     async def _seek(self, stream: JetStreamContext) -> None:
-        """Let the outbox continue after the last record that the hub has."""
+        """Let the outbox continue after the last record that the hub has.
+
+        If that record is not from this journal, the current game is sent again from its beginning,
+        under a higher epoch.
+        """
         outbox = self._outbox
         subject = record_subject(self._membership.table)
         try:
@@ -262,8 +269,8 @@ class HubLine:
         try:
             last_record = read_record(last.data or b"")
         except Malformed:
-            # from a newer program, or from somebody with this table's key: send the current game
-            # again from its beginning
+            # from a newer program, or from somebody with this table's key. Its epoch is unknown.
+            # Its sequence number is higher than any epoch that this program has sent.
             outbox.seek(outbox.first_position(), last.seq or 1)
             return
         if outbox.mark(last_record.entry) == last_record.mark:
@@ -273,7 +280,11 @@ class HubLine:
             outbox.seek(outbox.first_position(), last_record.epoch + 1)
 
     async def _send(self, stream: JetStreamContext, record: PublicRecord) -> None:
-        """Send a record and wait until the hub has stored it. Raises `HubStoresNothing`."""
+        """Send a record and wait until the hub has stored it.
+
+        Raises `HubStoresNothing` if it does not confirm that, and `APIError` of the library if
+        another record of this table was stored since.
+        """
         headers = {SEQUENCE: str(self._sequence)}
         try:
             answer = await stream.publish(

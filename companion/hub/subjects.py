@@ -2,7 +2,8 @@
 
 A subject names a table by the identifier that it got when it joined, and a game at two tables (a
 pair) by the identifier of the pair. Tables may use only the subjects that the hub's permissions
-allow them: `may_publish`, `may_subscribe` and `may_publish_paired`.
+allow them: `publishable_subjects`, `subscribable_subjects` and `publishable_pair_subjects`.
+JetStream is the store in NATS.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ ALL_STATES = "tables.*.state"
 ALL_REQUESTS = "tables.*.pair"
 ALL_PAIRS = "pairs.*.*.*"
 ALL_PRESENCE = "near.*.*"
-# Last word of an announcement that the other table is there.
+# Last word of an announcement (`announcement_subject`) that the other table is there. The table
+# itself reports that on `presence_subject`.
 PRESENCE = "near"
-# Header of a message: the number of the last message of its subject. JetStream rejects it if
-# another one is the last. Messages have no id by which JetStream would find duplicates. All tables
-# would share these ids, so one table could use another one's next id, and the other one's message
-# would then count as stored.
+# Header with the sequence number that must be the last of the subject, 0 for none. Otherwise
+# JetStream rejects the message. This replaces `Nats-Msg-Id`: ids are shared within a stream, so one
+# table could use up another's next id, and that table's message would be dropped as a duplicate.
 SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
-# JetStream's error code for a message that does not follow the one it names.
+# JetStream's error code for a message whose `SEQUENCE` is not that of the last one.
 WRONG_SEQUENCE = 10071
 
 # Beginnings of the subjects on which JetStream is asked for the last message of a subject.
 _GET_RECORDS = f"$JS.API.DIRECT.GET.{RECORDS}."
 _GET_PAIRS = f"$JS.API.DIRECT.GET.{PAIRS}."
-# Requests that the store answers itself.
+# Requests that JetStream answers itself.
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 # All subjects on which tables publish. Each table may use only its own.
 PUBLISHED_SUBJECTS = (
@@ -65,7 +66,10 @@ def request_subject(table: str) -> str:
 
 
 def message_subject(pair: str, table: str, number: int | str) -> str:
-    """Return the subject of one message of a pair. It holds at most one message."""
+    """Return the subject of one message of a pair. It holds at most one message.
+
+    `number` counts the messages of that table from 1, and `*` stands for all of them.
+    """
     return f"pairs.{pair}.{table}.{number}"
 
 
@@ -77,7 +81,8 @@ def presence_subject(pair: str, table: str) -> str:
 def announcement_subject(table: str, pair: str, what: int | str) -> str:
     """Return the subject on which the hub announces something about the other table of a pair.
 
-    `what` is the number of a message of that table, or `PRESENCE`.
+    `table` gets the announcement. `what` is the number of a message of the other table, `PRESENCE`,
+    or `*` for both.
     """
     return f"news.{table}.{pair}.{what}"
 
@@ -91,11 +96,11 @@ def inbox_prefix(table: str) -> str:
 
 
 def table_of(subject: str) -> str:
-    """Return the table in a subject."""
+    """Return the table in a subject of `tables.*`. Subjects of pairs have it elsewhere."""
     return subject.split(".")[1]
 
 
-def may_publish(table: str) -> tuple[str, ...]:
+def publishable_subjects(table: str) -> tuple[str, ...]:
     """Return all subjects on which a table may publish.
 
     They are its own, and the request for its last record.
@@ -104,12 +109,12 @@ def may_publish(table: str) -> tuple[str, ...]:
     return record_subject(table), state_subject(table), request_subject(table), get_last_record
 
 
-def may_subscribe(table: str) -> tuple[str, ...]:
+def subscribable_subjects(table: str) -> tuple[str, ...]:
     """Return all subjects to which a table may subscribe, in addition to its answers."""
     return (command_subject(table), announcement_subject(table, "*", "*"))
 
 
-def may_publish_paired(pair: str, table: str, other: str) -> tuple[str, ...]:
+def publishable_pair_subjects(pair: str, table: str, other: str) -> tuple[str, ...]:
     """Return the further subjects on which a table of a pair may publish.
 
     They are its own messages and presence, and requests for messages of both tables.

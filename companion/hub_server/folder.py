@@ -58,7 +58,7 @@ class KnownTable(
     key: str
     """Public NKey, the key with which it connects to NATS."""
     is_shut_out: bool = False
-    """Whether it has sent too many messages."""
+    """Whether it has no permissions, because it has sent too many messages."""
     is_waiting: bool = False
     """Whether the owner has not admitted it yet."""
 
@@ -86,7 +86,7 @@ class HubFile(msgspec.Struct, frozen=True):
     def pair_of(self, table: str) -> Pair | None:
         """Return the last game of a table with another one.
 
-        None if the other table has begun another game since.
+        None if there was none, or if the other table has begun another game since.
         """
         pair = self._last_pair(table)
         if pair is None or self._last_pair(pair.other_of(table)) != pair:
@@ -136,7 +136,10 @@ class HubFolder:
         return edited
 
     def join(self, name: str, key: str) -> KnownTable:
-        """Add a table with this public key and the lowest free number. Raises `SystemTrouble`."""
+        """Add a table with this public key and the lowest free number, and return it.
+
+        It waits to be admitted. Raises `SystemTrouble`, also if there are `MAX_TABLES` already.
+        """
 
         def add(file: HubFile) -> HubFile:
             if len(file.tables) >= MAX_TABLES:
@@ -164,7 +167,10 @@ class HubFolder:
 
 
 def existing_folder(folder: Path) -> HubFolder:
-    """Open the folder of a hub that has run before. Raises `SystemTrouble` if none has."""
+    """Open the folder of a hub that has run before.
+
+    Raises `SystemTrouble` if none has, or if its file cannot be read.
+    """
     folder = folder.expanduser()
     if not (folder / FILE).exists():
         raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")

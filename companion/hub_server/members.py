@@ -50,7 +50,7 @@ class Members:
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
 
-        Tables without permission are disconnected when this returns.
+        Tables without permission are disconnected when this returns, unless NATS hangs.
         """
         # without the lock an older state could be written last
         with self._permissions_lock:
@@ -58,7 +58,10 @@ class Members:
             self._nats.reload()
 
     def join(self, name: str, key: str) -> JoinedTable:
-        """Add a table. It has no permissions until the owner admits it."""
+        """Add a table. It has no permissions until the owner admits it.
+
+        Raises `SystemTrouble` if the hub takes no more tables, or cannot write its file.
+        """
         table = self._folder.join(name, key)
         self._room.add(_room_table(table))
         log.info("Table %s wants to join", table.number)

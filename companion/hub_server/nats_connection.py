@@ -5,8 +5,9 @@ record for every input that they have accepted. JetStream, the store in NATS, ke
 stream, and a consumer delivers them to the hub in order. Messages between the two tables of a game
 are in a stream of their own.
 
-After any failure the server, the connection and the consumer are restarted. The consumer continues
-after the last record whose results were stored.
+After any failure the connection and the consumer are set up again. The server is restarted if it
+has stopped or does not answer. The consumer continues after the last record whose results were
+stored.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class NatsConnection:
         pairs: PairKeeper,
         step_parts: Callable[[], None],
     ) -> None:
-        """Start the thread and wait until tables can connect.
+        """Start the thread and wait until tables can connect, however long that takes.
 
         `step_parts` is called every `STEP_PAUSE_S` in the thread, and has to return quickly. Raises
         `SystemTrouble` if the NATS server cannot be started.
@@ -194,7 +195,8 @@ class NatsConnection:
         """Handle an accepted input of a table. Its result is stored before the room shows it.
 
         `sequence` is its number in the stream. `stored_s` is the Unix time, by the hub's clock, at
-        which it was stored there, and `age_s` the seconds since then.
+        which it was stored there, and `age_s` the seconds since then. Raises a `CompanionError` if
+        the result cannot be stored.
         """
         if self._room.has_table(table):
             pair = record.pair

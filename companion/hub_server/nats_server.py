@@ -25,9 +25,9 @@ from companion.hub.pair_messages import Pair
 from companion.hub.subjects import (
     PUBLISHED_SUBJECTS,
     inbox_prefix,
-    may_publish,
-    may_publish_paired,
-    may_subscribe,
+    publishable_pair_subjects,
+    publishable_subjects,
+    subscribable_subjects,
 )
 from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
 
@@ -95,7 +95,7 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
     imports = [
         _import_of(account_of(table.id), subject)
         for table in tables
-        for subject in may_subscribe(table.id)
+        for subject in subscribable_subjects(table.id)
     ]
     return {
         "jetstream": "enabled",
@@ -107,14 +107,14 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
 
 def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
     """Return a table's account. Its limits leave room for the connections of all other tables."""
-    publish = [*may_publish(table.id)]
+    publish = [*publishable_subjects(table.id)]
     if pair:
-        publish += may_publish_paired(pair.id, table.id, pair.other_of(table.id))
-    subscribe = [f"{inbox_prefix(table.id)}.>", *may_subscribe(table.id)]
+        publish += publishable_pair_subjects(pair.id, table.id, pair.other_of(table.id))
+    subscribe = [f"{inbox_prefix(table.id)}.>", *subscribable_subjects(table.id)]
     user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
     return {
         "users": [user],
-        "exports": _services(may_subscribe(table.id)),
+        "exports": _services(subscribable_subjects(table.id)),
         "imports": [_import_of(OWN_ACCOUNT, subject) for subject in publish],
         "limits": {"max_connections": MAX_CONNECTIONS_EACH, "max_subscriptions": MAX_SUBSCRIPTIONS},
     }
@@ -161,7 +161,7 @@ class NatsServer:
     def write(self, accounts: str) -> None:
         """Write the configuration, and the accounts, which `accounts_text` makes.
 
-        Only this user may read the files.
+        Only this user may read the files. Raises `OSError`.
         """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(self._folder / ACCOUNTS_FILE, accounts.encode())
@@ -207,16 +207,16 @@ class NatsServer:
         return False
 
     def reload(self) -> None:
-        """Reload the accounts and wait until it is done.
+        """Reload the accounts and wait until it is done, at most `RELOAD_TIMEOUT_S` for each time.
 
-        Clients without permission are disconnected at once, all others stay connected. A server
-        that has died reads the accounts at its restart.
+        Clients without permission are disconnected by the reload, all others stay connected. A
+        server that is not running reads the accounts at its start.
         """
         for _ in range(RELOADS):
             self._reload_once()
 
     def _reload_once(self) -> None:
-        """Make the server reload, and wait until its log confirms that."""
+        """Make the server reload, and wait until its log confirms that, or for the timeout."""
         log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return

@@ -107,14 +107,17 @@ class PairKeeper:
         self._offers: dict[str, tuple[str, PairOffer]] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
-        """Return the encoded answer to a table's request."""
+        """Return the encoded answer to a table's request. A refusal is an answer, too."""
         try:
             return msgspec.json.encode(self._answer(table, payload))
         except CompanionError as error:
             return msgspec.json.encode(PairAnswer(refused=i18n.pack(error.message)))
 
     def current(self, pair_id: str) -> Pair | None:
-        """Return the pair with this id. None if one of its tables has begun another game."""
+        """Return the pair with this id.
+
+        None if there is none, or if one of its tables has begun another game.
+        """
         file = self._folder.file
         pair = file.pair(pair_id)
         return pair if pair and file.pair_of(pair.tables[Seat.SOUTH]) == pair else None
@@ -125,7 +128,10 @@ class PairKeeper:
         return pair is not None and pair.tables[seat] == table
 
     def forget(self, table: str) -> None:
-        """Forget the offer and the games of a table that has left the hub."""
+        """Forget the offer and the games of a table that has left the hub.
+
+        Raises `SystemTrouble` if the hub's file cannot be written.
+        """
         self._offers.pop(table, None)
         current = self._folder.file.pair_of(table)
         self._folder.change(

@@ -41,10 +41,11 @@ PUBLISH_PAUSE_S = 0.1
 class MqttAdapter(Closeable):
     """Publishes the state of a table. A context manager whose `close` may be called twice.
 
-    A thread of its own follows the table, and paho's thread serves the network. Nothing waits for
-    the network. If MQTT is switched off or the topic changes, the retained messages of this table
-    are cleared at a connected broker. With `threads=False` the table is checked only in `step`, but
-    the network still has its own thread.
+    A thread of its own follows the table, and paho's thread serves the network. Only `change` and
+    `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each last message. If MQTT is
+    switched off or the topic changes, the retained messages of this table are cleared at a
+    connected broker. With `threads=False` the table is checked only in `step`, but the network
+    still has its own thread.
     """
 
     def __init__(
@@ -169,7 +170,10 @@ class MqttAdapter(Closeable):
     # ---- in the follower's thread ----
 
     def _publish_changes(self) -> float:
-        """Publish what is new at the table. Return for how many seconds to pause."""
+        """Publish what is new at the table. Return for how many seconds to pause (see `Follower`).
+
+        0 means that nothing is new: wait for the table.
+        """
         line, mqtt = self.line, self._settings.mqtt
         if line is None:
             return CHECK_INTERVAL_S

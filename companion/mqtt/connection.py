@@ -1,7 +1,7 @@
 """The connection to a broker: paho's thread connects and reconnects, and sends what is published.
 
-Nobody waits for the broker. While it is not connected, only the newest payload of each topic is
-kept. Every connection begins by publishing all of them.
+Nobody waits for the broker, except `close` for a moment. Only the newest payload of each retained
+topic is kept. Every connection begins by publishing all of them.
 """
 
 from __future__ import annotations
@@ -204,7 +204,10 @@ class BrokerLine(Closeable):
                     self._client.publish(topic, payload)
 
     def close(self, topics_to_clear: Iterable[str] = ()) -> None:
-        """Disconnect, clear these topics at the broker, and end the thread."""
+        """Say that the table is offline, clear these topics, disconnect, and end the thread.
+
+        Waits at most `FAREWELL_TIMEOUT_S` for each of these messages.
+        """
         client, self._client = self._client, None
         if client is None:
             return
