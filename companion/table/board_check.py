@@ -217,9 +217,10 @@ def hand_moves(
 ) -> tuple[HandMove, ...]:
     """Return the moves of hands that turn one layout into another.
 
-    Each says whether the reading already shows it. Equal pieces are matched first on the same
-    square, then in the order of their squares. Pieces with the same origin and target make one
-    move. A turn below another piece counts as done, because no picture shows it.
+    Each says whether the reading already shows it. Pieces of one kind are paired first on the same
+    square, then by the face that is up, then in the order of their squares. Pieces with the same
+    origin and target make one move. A turn below another piece counts as done, because no picture
+    shows it.
     """
     # A piece of several squares counts as one face on the lower left of them.
     before, after = kit.anchored(before), kit.anchored(after)
@@ -464,7 +465,8 @@ def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
 def _is_shown(layout: Layout, reading: Reading, before: BoardBefore) -> bool:
     """Return whether the board shows more than that a piece is gone.
 
-    The reading agrees with the layout. On a piece that looks the same only the marker shows it.
+    The caller has checked that the reading agrees with the layout. On a piece that looks the same
+    only the marker shows it.
     """
     old_tops = top_faces(before.layout)
     has_new_top = any(old_tops.get(square) != face for square, face in top_faces(layout).items())

@@ -39,9 +39,11 @@ class BoardFollower:
 
     What it does with a still board depends on what is due:
 
-    - in a set-up or a stage it ends it, as soon as the board shows what is expected,
-    - if one seat is on turn, it hands in the action that the board shows. If the board can mean
-      several, the player is asked. If it means no legal one, the broken rule is shown.
+    - a set-up, or a stage in which hands have work, is ended as soon as the board shows what is
+      expected,
+    - if one seat is on turn, the action that the board shows is handed in. If the board can mean
+      several, or does not prove the one, the player is asked. If it means no legal one, the broken
+      rule is shown.
     - in every other case it shows which pieces are wrong.
 
     The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
@@ -196,9 +198,10 @@ class BoardFollower:
         return bool(shown)
 
     def _recognise(self, seat: Seat, problems: Problems) -> None:
-        """Accept the action that hands have made on the board.
+        """Accept the action that hands have made on the board, for a person at this table.
 
-        If the board can mean several, show them. If it means no legal one, show why.
+        If the board can mean several, or does not prove the one, show them. If it means no legal
+        one, show why.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         is_in_hand = is_piece_in_hand(live, problems)
@@ -240,9 +243,9 @@ class BoardFollower:
     # ---- a clock pressed while hands are still at the board --------------------------------------
 
     def _settle_early_press(self) -> None:
-        """Judge an early press of the clock as soon as the board is still.
+        """Judge an early press of the clock as soon as the board is still, or after the timeout.
 
-        It counts from its own time stamp.
+        It counts from its own time stamp. It is refused if the board has problems.
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
@@ -306,7 +309,8 @@ def _seat_on_turn(session: Session) -> Seat | None:
 def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
     """Yield every legal action of a seat on turn, with the layouts that hands may produce for it.
 
-    These include layouts after its stages, such as a piece that is already turned over.
+    These include layouts after its stages, such as a piece that is already turned over. In a lesson
+    only the action that it asks for is yielded.
     """
     game, lesson_action = session.require_game(), wanted_action(session, seat)
     for play in game.plays(session.state, seat):

@@ -50,7 +50,10 @@ def begin_for_owner(
 
 
 def begin_lesson(store: TableStore, game: str) -> None:
-    """Start the lesson of a game. Raises `Malformed` if the game has none."""
+    """Start the lesson of a game.
+
+    Raises `Malformed` if the game has none, and what `begin_game` raises.
+    """
     rules = game_named(game)
     if rules.lesson is None:
         raise Malformed(say("{game} has no lesson", game=rules.title))
@@ -62,7 +65,8 @@ def begin_lesson(store: TableStore, game: str) -> None:
 def choose_game(store: TableStore, game: str) -> None:
     """Choose the game that everybody sees before it begins.
 
-    Raises `Malformed` for an unknown game, and `Illegal` during a game.
+    Raises `Malformed` for an unknown game, and `Illegal` outside the lobby: during a game, and
+    while the end of one is shown.
     """
     name = game_named(game).name
     if store.session.phase is not Phase.LOBBY:
@@ -81,7 +85,7 @@ def return_to_lobby(store: TableStore) -> None:
 
 
 def begin_chosen(store: TableStore) -> None:
-    """Start the chosen game. Raises `Illegal` if none is chosen."""
+    """Start the chosen game. Raises `Illegal` if none is chosen, and what `begin_game` raises."""
     chosen = store.live.chosen_game
     if chosen is None:
         raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
@@ -117,7 +121,9 @@ def begin_round(store: TableStore) -> None:
 def rematch(store: TableStore, swap: bool = False) -> None:
     """Start the same game with the same options again, as the next game of the match.
 
-    With `swap` the players change sides, if possible. After a lesson, start the game itself.
+    With `swap` the players change sides, if possible. After a lesson, start the game itself. Raises
+    `Illegal` if no end of a game is shown, or after a game at two tables, and what `begin_game`
+    raises.
     """
     session = store.session
     if session.phase is not Phase.OVER:

@@ -93,7 +93,8 @@ def fold(session: Session, record: AnyRecord) -> Advance:
 def _new_game(session: Session, record: NewGame) -> Advance:
     """Begin a game with its set-up, or with its first orders if it has no board to set up.
 
-    Raises `Illegal` during a game, and `Malformed` for unknown games and options.
+    A game that is still in its first set-up is replaced. Raises `Illegal` during any other, and
+    `Malformed` for unknown games and options.
     """
     game = game_named(record.game)
     options = game.options(record.options)

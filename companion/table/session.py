@@ -184,8 +184,8 @@ class Session:
     # ---- chance ----
     seed: int = 0
     chance: FairChance | None = None
-    """The source of the seed. None if somebody chose it or an older version of the program drew
-    it.
+    """The source of the seed. None if the owner chose it, if an older version of the program drew
+    it, if the game uses no chance, or at two tables until the first reveal.
     """
     is_seed_chosen: bool = False
     """Whether the owner has chosen the seed."""
@@ -596,9 +596,9 @@ Advance = tuple[Session, Signals]
 
 
 def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
-    """Return the player of each side, by the side's name.
+    """Return the player of each side, by the side's name. A guest without a name is left out.
 
-    Empty if both players have the same name.
+    Empty without a game, or if both players have the same name.
     """
     if game is None or len(set(names.values())) < len(names):
         return {}

@@ -127,7 +127,9 @@ class TableState:
     """What is entered on the pads, by seat."""
     tiles: TileState = NO_TILES
     possible_actions: tuple[str, ...] = ()
-    """The actions that the board can mean, in notation, if it can mean several."""
+    """The actions, in notation, from which the player has to choose. The board can mean several, or
+    does not prove the only one. Otherwise empty.
+    """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
     early_press: HandIn | None = None
@@ -273,7 +275,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 def headlines_of(session: Session) -> tuple[Headline, ...]:
     """Return the headlines of the current stage. If hands have work, only its scenes.
 
-    A stage without headlines gets one: the text of its last event, or its title.
+    A stage without headlines and without work gets one: the text of its last event, or its title.
     """
     if session.phase is not Phase.STAGES:
         return ()
@@ -291,9 +293,10 @@ def headline_at(session: Session, number: int) -> TimedHeadline | None:
 
 
 def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
-    """Return whether a press of the clock must wait for the camera, because a hand was moving.
+    """Return whether a press of the clock must wait for the camera.
 
-    `order` is the action that the press hands in.
+    That is so while a hand is moving, or if the last picture is older than the press and the rules
+    forbid the action by what it shows. `order` is the action that the press hands in.
     """
     session, reading = live.session, live.reading
     is_due = order.moment == session.moment and order.seat in session.awaited
@@ -311,7 +314,10 @@ def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
 
 
 def problems_of(live: TableState) -> Problems:
-    """Return the problems of the board. While something moves, the previous faults stay."""
+    """Return the problems of the board, without what was overruled.
+
+    While something moves, the previous ones stay. Empty while no board is checked or seen.
+    """
     session, reading = live.session, live.reading
     kit, target = session.kit, session.expected_layout
     is_checked = not session.is_between_games and live.sees_board
@@ -367,7 +373,7 @@ class Instruction:
 def instructions(live: TableState) -> tuple[Instruction, ...]:
     """Return everything that hands have to do for the set-up or stage, done or not.
 
-    South's instructions come first.
+    Moves of South's hands come first. A stage's own sentences keep their order.
     """
     session = live.session
     kit, target = session.kit, session.expected_layout

@@ -195,7 +195,11 @@ class TableStore:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the table during a change. Raises `Stale` once it is closed."""
+        """Hold the table during a change.
+
+        Raises `Stale` once it is closed, and `TimeoutError` if the lock stays taken for
+        `LOCK_TIMEOUT_S`.
+        """
         with self._lock_table():
             if self._is_closed:
                 raise Stale(say("The companion is shutting down"))
@@ -376,8 +380,10 @@ class TableStore:
     def start_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage that starts now. None after the last one.
 
-        A scene (a headline with a drawing) lasts twice as long, after a delay for moving the pieces
-        of its stage. In a lesson everything lasts `LESSON_READING_FACTOR` times as long.
+        A scene (a headline with a drawing) lasts twice as long. If it is the stage's first, a delay
+        for moving the pieces comes before. In a lesson everything, also a scene, lasts
+        `LESSON_READING_FACTOR` times as long as a plain headline. With the longest setting a
+        headline waits for a tap.
         """
         headline = headline_at(session, number)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:

@@ -57,7 +57,7 @@ from companion.table.views import progress_of, view_of
 # left holds the game up.
 UNDO_ANSWER_TIMEOUT_S = 20.0
 
-# Time in seconds without input after which the lobby replaces the end of a game or a chosen game.
+# Seconds after which the lobby replaces the end of a game or a chosen game.
 # Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
 LOBBY_TIMEOUT_S = 600.0
 
@@ -201,7 +201,8 @@ class Table(Closeable):
     def _act_in_time(self) -> None:
         """Do what is due by now: answer for a player, time out, read on, return to the lobby.
 
-        The store calls it at every beat. After the cheap steps at most one step changes the game.
+        The store calls it at every beat. First the board may end a stage or hand in an action. Of
+        the rest, only the first that is due is done, because it changes what is due.
         """
         store = self._store
         now_s = store.now_s()

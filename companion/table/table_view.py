@@ -108,8 +108,8 @@ class TurnView:
     title: str
     """Title of the shown stage, as a sentence. Empty while no stage is shown."""
     stage_count: int
-    """Number of stages that a turn can have. How many this one has stays secret until its last
-    stage.
+    """Number of stages that a turn can have, 0 while no stages are open. How many this one has
+    stays secret until its last stage.
     """
     instructions: tuple[Instruction, ...]
     orders: tuple[Mapping[Seat, Order], ...]
@@ -135,7 +135,7 @@ class BoardView:
     """The layouts of the board, what the camera sees of it, and what the game shows beside it."""
 
     layout: Layout
-    """Layout before the stage that is shown."""
+    """Layout before the stage that is shown. If the board is not checked, the last expected one."""
     undone_layout: Layout
     """Layout from which hands put the last turn back. Empty unless a turn is being undone."""
     undo_moves: tuple[HandMove, ...]
@@ -179,7 +179,7 @@ class OwnView:
     it. None if the board shows none.
     """
     possible_actions: tuple[str, ...] = ()
-    """The actions that the board can mean, in notation, if the viewer has to choose one."""
+    """The actions, in notation, from which the viewer has to choose (see `TableState`)."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ def hand_in(store: TableStore, order: HandIn) -> str:
 def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
     """Act for the seat on turn, if anybody at the table may do so in this game.
 
-    `at_s` is the monotonic time of the press. Raises `Illegal` for an action that is not open.
+    `at_s` is the monotonic time of the press. Raises `Illegal` for an action that is not open,
+    `Stale` for another moment, and what `hand_in` raises.
     """
     session = store.session
     session.require_moment(moment)
@@ -87,7 +88,9 @@ def undo(store: TableStore, moment: str | None = None) -> None:
     """Undo the last turn.
 
     The owner needs no `moment`. The table screen names it, in an open game. Then the player whose
-    turn it was is asked first, if both seats have people.
+    turn it was is asked first, if that player has a phone and a person sits opposite.
+
+    Raises `Illegal` if no turn can be undone, and `Stale` for another moment.
     """
     session = store.session
     if session.phase is Phase.OVER and not session.can_undo:
@@ -104,7 +107,11 @@ def undo(store: TableStore, moment: str | None = None) -> None:
 
 
 def ask_back(store: TableStore, seat: Seat, moment: str) -> None:
-    """Undo the last turn for a seat, or ask the other seat if the turn was not its own."""
+    """Undo the last turn for a seat, or ask the other seat if the turn was not its own.
+
+    See `companion.table.undo.ask_back`. Raises `Illegal` if no turn can be undone by seats, and
+    `Stale` for another moment.
+    """
     _require_open(store, moment)
     store.accept(AskBack(seat, moment, store.now_s()))
 
@@ -113,7 +120,8 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
     """Confirm for `by` that the board is right, in the set-up or after a stage.
 
     `moment` and `stage` name the stage that is meant, else this raises `Stale`. If the camera sees
-    the board and disagrees, this raises `Illegal` unless `force` overrules the camera.
+    the board and disagrees, this raises `Illegal` unless `force` overrules the camera. Except for
+    the owner, that needs a camera that has disagreed for `MIN_DISAGREEMENT_S`.
     """
     session = store.session
     if (moment, stage) != (session.moment, session.stage_index):
@@ -137,7 +145,10 @@ def end_stage(store: TableStore, by: str) -> None:
 
 
 def read_headline(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
-    """Mark the current headline as read. Raises `Stale` if another one is shown now."""
+    """Mark the current headline as read. Raises `Stale` if another one is shown now.
+
+    It has no effect while this table waits for the other one.
+    """
     session, headline = store.session, store.live.headline
     shown = (session.moment, session.stage_index, headline.number if headline else None)
     if (moment, stage, number) != shown:
@@ -160,7 +171,10 @@ def show_next_headline(store: TableStore, by: str) -> None:
 
 
 def show_help(store: TableStore, is_shown: bool) -> None:
-    """Show or close what can be done now, on the table screen."""
+    """Show or close what can be done now, on the table screen.
+
+    Raises `Illegal` if it is to be shown while no orders are due.
+    """
     if is_shown and store.session.phase is not Phase.ORDERS:
         raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
     store.publish(replace(store.live, is_help_shown=is_shown))
@@ -176,7 +190,8 @@ def _require_open(store: TableStore, moment: str) -> None:
 def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
-    `force` overrules a camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
+    A board on which it can name no problem and no missing move is accepted. `force` overrules a
+    camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
     if live.session.expected_layout is None or live.shows_expected_layout:
@@ -225,7 +240,7 @@ def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool =
 def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     """Hand in the rows that the camera has read, or show which ones it could not read.
 
-    An answer to an older request is ignored.
+    If it could not read one of them, none is handed in. An answer to an older request is ignored.
     """
     tiles = store.live.tiles
     if tiles.wanted is None or tiles.wanted.number != answer.number:

@@ -1,8 +1,9 @@
 """Undoing, as a part of the reducer: a sealed action, a seat's last turn, the last turn of both.
 
-To "take back" concerns an own action from which nobody has learned anything. To "undo" a turn needs
-the other seat's consent or the owner. To "put back" is what hands then do with the pieces. An
-action is sealed from when it is handed in until all that are due are revealed together.
+To "take back" concerns an own action from which nobody has learned anything. To "undo" a turn is
+for the owner. In an open game seats may do it, too: their own last turn at once, that of the other
+seat if its player agrees. To "put back" is what hands then do with the pieces. An action is sealed
+from when it is handed in until all that are due are revealed together.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
 def take_back(session: Session, record: TakeBack) -> Advance:
     """Give a seat its sealed action back, or its last turn if nobody has learned anything from it.
 
-    Raises `Illegal` if it is too late for that.
+    Raises `Illegal` if it is too late for that, or if there is nothing to take back.
     """
     earlier = session.before_turn
     if earlier and record.moment == earlier.moment and record.seat is seat_to_take_back(session):
@@ -68,9 +69,10 @@ def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Adv
 
 
 def undo(session: Session, _: Undo | AskBack) -> Advance:
-    """Return to the beginning of the last turn.
+    """Go back to the beginning of the last turn.
 
-    The board has to be put back as in a set-up, and the clock is stopped.
+    The board has to be put back as in a set-up, unless it already lies so. The clock is stopped.
+    Raises `Illegal` if there is no turn to undo.
     """
     earlier = session.before_turn
     if earlier is None or session.phase is Phase.LOBBY:
@@ -128,7 +130,8 @@ def decline(session: Session, record: Decline) -> Advance:
 def with_lasting_parts(session: Session, earlier: Session) -> Session:
     """Return the earlier session with the parts that are never undone.
 
-    These are seats, commitment and coaching.
+    These are seats, commitment, coaching, and that the lesson was left. The tick still rises, so
+    input for an undone decision is out of date.
     """
     return replace(
         earlier,

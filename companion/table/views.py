@@ -1,6 +1,6 @@
 """What a viewer may know of the table: the only way from a session to a page or a voice.
 
-Everything here is computed for one viewer. A sealed action reaches only its own seat, and a
+Everything here is computed for one viewer. A sealed action reaches only who handed it in, and a
 revealed one appears stage by stage. Lamps show the same to everybody, see `listeners.lamps_of`.
 The words are explained in `companion.table.session`.
 """

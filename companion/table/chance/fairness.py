@@ -116,7 +116,7 @@ def stream_number(
 ) -> int:
     """Return the number of a turn's stream of random numbers: that of the turn, counted from 1.
 
-    In games of older versions, which have neither chance nor a chosen seed, it is the tick of the
-    turn's moment. That also counts turns that were taken back.
+    In games of older versions with neither chance nor a chosen seed, it is the tick of the turn's
+    moment, which also counts turns that were taken back. For games that draw nothing, both do.
     """
     return tick if chance is None and not is_seed_chosen else turn_number

@@ -125,7 +125,7 @@ class ChanceView:
 
 
 def chance_of(session: Session) -> ChanceView | None:
-    """Return the view of the chance of the game on the table. None without chance.
+    """Return the view of the chance of the game on the table. None if nothing is drawn or chosen.
 
     The start of a lesson is always chosen, so this is not said.
     """

@@ -60,8 +60,8 @@ class ChessClocks:
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
         """Return the time left for each seat, in seconds.
 
-        `countdown` is the stopped clock of the seat on turn. With None nobody has a clock running,
-        and the times of the beginning are returned.
+        `countdown` is the clock of the seat on turn. A running one counts as at its last start.
+        With None nobody has a clock running, and the times of the beginning are returned.
         """
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 

@@ -21,8 +21,9 @@ CHESS_CLOCK_LAST_S = 10
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """Return all alarms of this turn, if nobody acts before. Empty while the clock is stopped.
+    """Return all alarms of this turn, if nobody acts before.
 
+    Empty while the clock is stopped, and for a turn at the other table, which sounds its own.
     The same clock always gives the same times, regardless of what was played.
     """
     countdown, seats = session.countdown, session.awaited

@@ -31,8 +31,8 @@ _MAX_DEPTH = 8
 _MAX_PART_USES = 2
 
 _Short = Annotated[str, msgspec.Meta(max_length=200)]
-# A number that counts. The maximum is the first integer beyond those that a browser represents
-# exactly. SQLite stores all of them.
+# A number that counts. A browser represents all integers up to the maximum exactly, and SQLite
+# stores all of them.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 # A part of a sentence's pattern, such as `{side!c}`, or a doubled brace.
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
@@ -121,7 +121,7 @@ class PublicView(_Plain, frozen=True):
     stage: _Count = 0
     """Index of the shown stage in the stages of its turn."""
     steps: _Count = 0
-    """Number of stages that the turn can have."""
+    """Number of stages that the turn can have. 0 while no stages are open."""
     step: Any = ""
     """Title of the shown stage, as a packed sentence."""
     sign: Any = ""
@@ -174,7 +174,8 @@ class PublicRecord(_Plain, frozen=True):
     restored from a backup.
     """
     epoch: _Count
-    """Rises when the journal was restored from a backup, because its numbers are then used again.
+    """Rises when the journal was restored from a backup, because its numbers are then used again,
+    or when the table cannot read its own last record at the hub.
     """
     what: str
     """Kind of the input, as in the journal."""
@@ -196,7 +197,7 @@ class PublicState(_Plain, frozen=True):
 
     version: _Short
     names: Mapping[Seat, _Short] = {}
-    """Names of the players, if the table's owner agrees to publish them."""
+    """Names of machines, and of the people at this table if its owner agrees to publish them."""
     call: Call = Call.NONE
     """State of the call for the staff."""
     health: Any = ""

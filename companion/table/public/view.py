@@ -1,7 +1,7 @@
 """The public part of a session, as a message. Fields not named here are never published.
 
-It is made from the view that everybody may have. It never has the names of people, because the
-caller passes a session without them.
+It is made from the view that everybody may have. This module does not remove names of people: the
+caller has to pass a session without them, as `companion.storage.outbox` does.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from companion.table.views import view_of
 
 
 def public_view(session: Session, now_s: float) -> PublicView:
-    """Return the public view of a session without names at a monotonic time."""
-    # Nothing that is seen just now is published, only the first headline of the stage.
+    """Return the public view of a session, which must not have names, at a monotonic time.
+
+    It depends on nothing else, so it is the same after a restart. What only the running table knows
+    is not in it: what the camera sees, what is entered, and which headline (a sentence on what
+    happened, shown before hands get work) people are reading. Its sign has the stage's first one.
+    """
     live = TableState(session, headline=headline_at(session, 0))
     view = view_of(live, viewer=None)  # what everybody may know
     cards = view.board.card_ui
@@ -53,7 +57,9 @@ def public_view(session: Session, now_s: float) -> PublicView:
         lanes=tuple(map(_public_lane, cards.lanes)) if cards else (),
         orders=tuple(
             {
-                seat: PublicOrder(order.letter, order.on_board, i18n.pack(order.initial))
+                seat: PublicOrder(
+                    letter=order.letter, drawing=order.on_board, initial=i18n.pack(order.initial)
+                )
                 for seat, order in stage_orders.items()
             }
             for stage_orders in view.turn.orders
@@ -93,7 +99,7 @@ def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
 
 def _public_clock(clock: ClockView, now_s: float) -> PublicClock:
     is_running = clock.due_s is not None
-    return PublicClock(round(clock.limit_s, 1), clock.left_at_s(now_s), is_running)
+    return PublicClock(round(clock.limit_s, 1), clock.left_at_s(now_s), runs=is_running)
 
 
 def _public_lane(lane: Lane) -> PublicLane:
@@ -117,7 +123,7 @@ def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
         if move.faces:
             origin, target = _square_name(move.origin), _square_name(move.target)
             faces = tuple(map(str, move.faces))
-            moves.append(PublicMove(faces, origin, target, move.is_turned_over))
+            moves.append(PublicMove(faces, origin, target, turned=move.is_turned_over))
     return tuple(moves)
 
 

@@ -20,8 +20,9 @@ Each table's clock counts for its own seat. The messages to send are part of the
 restarts sends the same ones in the same order.
 
 Two inputs can cross on the way. If that could lead to two different games (resigning while the last
-stage is being done), a table asks first. Until the answer comes it sends nothing, so both tables
-apply the question at the same point of the game. If both ask at once, South's question counts.
+stage is being done), a table asks first. Until the answer comes it sends nothing else, so both
+tables apply the question at the same point of the game. The exceptions change nothing there: a
+restart that pauses the clock, and leaving the game. If both ask at once, South's question counts.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class RemoteTable:
         `remote_seat` is played at the other table. `number` is the number of the game in both
         journals. `next_number` was the next free number of this table when the tables agreed.
 
-        Raises `Malformed` or `Illegal` if the game cannot be played, and `Illegal` if this table
-        has begun another game since.
+        Raises `Malformed` or `Illegal` if the game cannot be played, `Illegal` if this table has
+        begun another game since, and `JournalError` if it cannot be stored.
         """
         session = self._store.session
         if session.remote and session.remote.remote_seat.id == remote_seat.id:
@@ -97,8 +97,8 @@ class RemoteTable:
         the other table's messages in it, from 1. A message that was received before, or that
         belongs to another game, changes nothing.
 
-        Raises `Malformed` if the message is not valid or does not fit. Then the game cannot
-        continue.
+        Raises `JournalError` if it cannot be stored now. Any other `CompanionError` means that the
+        message is not valid, does not fit, or is not the next one. Then the game cannot continue.
         """
         message = read_message(game_id, message_number, payload)
         with self._store.hold():

@@ -1,6 +1,7 @@
 """Who may ask the coach about what: it depends on the owner's rule and on the state of the game.
 
-Everybody may ask for a machine's reasons as soon as its action is public.
+A machine's reasons are for the seat opposite, whatever the rule. They are shown as soon as they
+reveal nothing secret.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ class MachineReasons:
 def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:
     """Return what a seat may ask the coach about.
 
-    Nothing during a lesson, which has its guide. Nothing either if people deal the cards, because
-    the program does not know them.
+    Nothing before the first decision, and nothing during a lesson, which has its guide. Nothing
+    either in a game at two tables, or if people deal the cards, because the program does not know
+    them.
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []
@@ -175,7 +177,7 @@ class Coaching:
     # ---- what a seat may do now ----
 
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
-        """Return the squares to which the orders entered so far would lead."""
+        """Return the squares to which the orders entered so far would lead. Empty if unknown."""
         session = self._session_if_due(seat, moment)
         if session is None:
             return ()

@@ -61,7 +61,10 @@ class MachineSeats:
         self._store = store
 
     def seat_machine(self, seat: Seat, name: str) -> None:
-        """Seat a program of this name. Raises `Illegal` if the seat is taken."""
+        """Seat a program of this name.
+
+        Raises `Illegal` if the seat is taken, and `Malformed` for a name that cannot be shown.
+        """
         self._store.submit(TakeSeat(seat, name, secrets.token_urlsafe(18), MACHINE))
 
     def unseat_machine(self, seat: Seat) -> None:
@@ -94,7 +97,7 @@ class MachineSeats:
     def act_at_random(self, seat: Seat, moment: str) -> None:
         """Take a random legal action for a machine whose program has failed.
 
-        Raises `Stale` if it no longer has to act.
+        In a lesson take the one that it asks for. Raises `Stale` if it no longer has to act.
         """
         with self._store.hold():
             session = self._store.session

@@ -27,7 +27,10 @@ from companion.table.store import TableStore
 
 
 def handle_press(store: TableStore, press: Press) -> None:
-    """Handle a key that is pressed or held. A refusal is only signalled by a cue."""
+    """Handle a key that is pressed or held.
+
+    A refusal is only signalled by a cue. That of a hold is silent, because its press came before.
+    """
     try:
         if press.is_long:
             _open_seat(store, press)
