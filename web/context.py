@@ -163,7 +163,7 @@ class PageContext:
 
     @property
     def is_first_evening(self) -> bool:
-        """Return whether a new owner has answered no question and played no game."""
+        """Return whether a new owner has neither ended the first questions nor played a game."""
         upkeep = self.features.upkeep
         history = self.features.history
         if not self.features.has_first_evening or upkeep is None or upkeep.is_first_evening_over():

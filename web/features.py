@@ -45,7 +45,7 @@ class Site:
     host_key: str
     """What a person types to become the owner."""
     make_host_key: Callable[[], str] | None = None
-    """Creates and stores a new owner key."""
+    """Stores a new owner key and returns it. None if the key cannot be changed by a page."""
     compiled: Path | None = None
     """Folder for compiled templates."""
     key_command: str = "companion host-key"

@@ -243,19 +243,19 @@ class HistoryPages(PageGroup):
 
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
-        """Return the game as a file."""
+        """Return a finished game as a file."""
         content = self.history.as_json(self._line(number).number)
         return download(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
-        """Return the game in notation."""
+        """Return a finished game in notation."""
         text = self.history.as_text(self._line(number).number)
         return download(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int) -> Response:
-        """Return the game as a moving picture of its board."""
+        """Return a finished game as a moving picture of its board."""
         game = self._line(number).number
         picture = self._run_in_worker(lambda: self.history.picture(game))
         return Response(picture, mimetype="image/webp")

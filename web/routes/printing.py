@@ -63,7 +63,7 @@ class KitPages(PageGroup):
         """Return a game's kit, its board in one piece (`GAME-board`), or the table card (`join`).
 
         Raises `NotFound` for any other name, and `Malformed` for an unknown paper, language or
-        option.
+        option, and for a board that no sheet holds in one piece.
         """
         paper = _paper()
         language = _language()

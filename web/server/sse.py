@@ -158,9 +158,9 @@ class Streams:
         """Return a stream of the messages that `next_messages` returns, empty for no news.
 
         `next_messages` runs in the context of the current request and its language. `pause` is
-        called after each call of it, and waits for news or for a while. `on_close` is called once:
-        when the stream ends, or if there is none. Raises `TooManyViewers` if all places for this
-        address are taken, or the server is closing.
+        called after each call of it, and waits for news or for a while. `on_close` is called once,
+        when the stream ends or is refused. Raises `TooManyViewers` if all places for this address
+        are taken, or the server is closing.
         """
         address = request.remote_addr or ""
         place = None if self.closing.is_set() else self._take_place(audience, address)
