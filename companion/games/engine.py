@@ -161,7 +161,7 @@ def _read(line: bytes) -> _Request:
             raise Malformed("limit goes with legal")
         argument = _decode(text, type=_ARGUMENT_TYPES[verb])
         return _Request(verb, argument, None if limit is None else _decode(limit, type=int))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
 
 

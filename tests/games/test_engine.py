@@ -66,6 +66,8 @@ def test_limit_draws_a_random_part(engine: Engine) -> None:
         ('{"new": {"options": {"turn_limit": -1}}}', "malformed", "turn_limit"),
         ('{"new": {"seeds": 1}}', "malformed", "unknown field `seeds`"),
         ("\u00ff", "malformed", "Not a request"),
+        ('{"state": ' + 5000 * "[", "malformed", "Not a request"),
+        ('{"new": {"options": {"board": ' + 5000 * "[", "malformed", "Not a request"),
     ],
 )
 def test_whatever_is_wrong_changes_nothing(
