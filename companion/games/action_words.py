@@ -46,7 +46,7 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
     """Return an action in words and drawings, in the form in which its seat gives it.
 
     The first form that the game offers in this state counts: a play, an order sheet, cards, a duel,
-    placings, keys of a pad. Without any of them it is the notation.
+    placings, keys of a pad that spell the action. Without any of them it is the notation.
     """
     board_ui = game.board_ui(state, seat)
     words = notation
@@ -60,10 +60,10 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
         words = say("Card {value}", value=notation)
     elif board_ui and board_ui.placing:
         return tuple(_spell_placing(dict(board_ui.placing.pieces), notation))
-    elif grammar := game.pad(state, seat):
+    elif (grammar := game.pad(state, seat)) and (pads := grammar.spell(notation)):
         return tuple(
             SpelledOrder(key.drawing, key.initial or key.letter, key.label)
-            for key in map(grammar.key, grammar.spell(notation))
+            for key in map(grammar.key, pads)
             if key is not None
         )
     return (SpelledOrder("", notation, words),)
@@ -91,9 +91,9 @@ def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str
 
 
 def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None:
-    """Return the play with this notation. None if the seat does not give it by taps.
+    """Return the play with this notation. None if `Game.plays` does not list it.
 
-    An order sheet, a duel or a placing takes the place of taps on squares and keys.
+    Also None with an order sheet, a duel or a placing, which take the place of taps on squares.
     """
     board_ui = game.board_ui(state, seat)
     if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
@@ -148,10 +148,11 @@ def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arr
     """Return the arrows that show an action on the board.
 
     There is one for each step of a play, or one for each piece on a sheet. An action of any other
-    form has one for its first order.
+    form has one for its first order, if the game plans it (`Game.plan`). A piece that is placed by
+    one tap, and a play without squares, have none.
     """
     if play := play_of(game, state, seat, notation):
-        # A piece that is placed on one square has no start.
+        # A piece that is placed has no start.
         if len(play.touches) == 1:
             return ()
         return tuple(pairwise(play.squares))

@@ -12,6 +12,7 @@ from kahmate_tools import GAME, NORTH, SOUTH, at, do, event_texts, set_up_state,
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
+from companion.games.action_words import spell_action
 from companion.games.base import plain_layout
 from companion.games.kahmate.actions import Run, Tackle
 from companion.games.kahmate.state import State
@@ -303,3 +304,8 @@ def test_in_a_round_ready_ends_it_and_before_and_after_no_key_does() -> None:
     assert GAME.pad(set_up_state(), NORTH) is None
     assert GAME.pad(NEW, SOUTH) is None
     assert GAME.pad(do(at("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
+
+
+def test_a_run_by_a_longer_path_is_spelled_in_notation() -> None:
+    spelled = spell_action(GAME, at("R@b2", "R@h9", "d6"), SOUTH, "b2-b3-b4-b3")
+    assert [order.words for order in spelled] == ["b2-b3-b4-b3"]
