@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from bot_tools import consecutive_states
+from kahmate_tools import at
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
@@ -20,8 +21,9 @@ from companion.bots.kahmate.moves import (
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.kahmate.actions import Card
+from companion.games.kahmate.actions import Card, Kick
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
+from companion.games.kahmate.moves import kicks
 from companion.games.kahmate.state import Course, State
 
 GAME = game_named("kahmate")
@@ -117,3 +119,15 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
         if state.course is None:
             return
     raise AssertionError("60 cards each, and no end")
+
+
+def test_it_kicks_only_to_empty_squares() -> None:
+    state = at("R@d5 F@a3", "S@e7 T@b9", "d5")
+    targets = {
+        str(action).partition("!")[2]
+        for action, _ in plays(state, all_face_offs=True)
+        if isinstance(action, Kick)
+    }
+    assert "d8" in targets
+    assert "e7" not in targets
+    assert "e7" in {str(kick).partition("!")[2] for kick in kicks(state)}

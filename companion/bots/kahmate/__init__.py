@@ -82,13 +82,13 @@ class KahmateBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # bots with the same seed differ
-        # how often each position was on the board at the start of a turn, by `key_of`
+        # how often each position was on the board before any run of a turn, by `key_of`
         self._visits: Counter[tuple[object, ...]] = Counter()
         # number of cards of this seat in the present face-off
         self._cards_played = 0
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Remember the position after a turn."""
+        """Remember the position if no piece has run in the present turn."""
         if view.get("phase") == "round":
             self._cards_played = 0
             if not view["ran"]:

@@ -24,7 +24,6 @@ from companion.games.kahmate.board import (
     CLEAR_LEAD,
     FILES,
     OWN_LINE,
-    PASS_REACH,
     ROLE_OF,
     SEAT_OF,
     SPEED,
@@ -35,7 +34,7 @@ from companion.games.kahmate.board import (
     ranks_ahead,
     squares_between,
 )
-from companion.games.kahmate.moves import able_pieces
+from companion.games.kahmate.moves import able_pieces, is_pass
 from companion.games.kahmate.state import EMPTY, FULL_HAND, State
 
 # Cards that a seat still has, as numbers of pips.
@@ -223,12 +222,6 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
             if chance > chances.get(taker, 0.0):
                 chances[taker] = chance
     return chances
-
-
-def is_pass(seat: int, start: int, end: int) -> bool:
-    """Return whether a pass between two squares is allowed: backwards and within reach."""
-    ranks_back = ranks_ahead(end, start, seat)
-    return 1 <= ranks_back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
 
 
 def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:

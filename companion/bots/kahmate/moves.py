@@ -1,9 +1,10 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
 States, actions and courses are the game's own. A course is what an action leads to, with its
-face-offs: duels of cards, one for each opponent in the way. Whoever plays the higher card wins by a
-lead, the difference. A piece that loses is turned over and is down: it misses turns. The search
-leaves out runs into several opponents.
+face-offs: duels of cards, one for each opponent in the way. Each side adds a secret card to its
+strength. The higher total wins, and the difference is the lead. After a run or a tackle, a piece
+that loses is turned over and is down: it misses turns. The search leaves out runs into several
+opponents, and kicks to one.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def end_turn(state: State) -> State:
 def state_if_won(state: State, course: Course, lead: int = 1) -> State:
     """Return the state after a course with all face-offs won, the last one by `lead`.
 
-    A tackle ends the turn.
+    A tackle ends the turn, so the other seat is on turn after it.
     """
     state = _refill_hands(state, course)
     defenders = [face_off.defender for face_off in course.face_offs]
@@ -107,7 +108,7 @@ def state_if_won(state: State, course: Course, lead: int = 1) -> State:
 def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
     """Return the state after a course that ends with the loss of this face-off.
 
-    A tackle ends the turn.
+    A tackle ends the turn, so the other seat is on turn after it.
     """
     state = _refill_hands(state, course)
     ball = face_off.ball_if_lost
@@ -156,9 +157,11 @@ def _turn_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 
 
 def plays(state: State, *, all_face_offs: bool) -> Iterator[Play]:
-    """Yield the plays of the seat on turn, one for each course. `END_TURN` is not among them.
+    """Yield the plays that the search considers, one for each course, without `END_TURN`.
 
-    :param all_face_offs: whether pieces without the ball may run into an opponent, too
+    The carrier runs into one opponent at most.
+
+    :param all_face_offs: whether pieces without the ball may do so, too
     """
     for action, course in one_play_per_course(state):
         if course is None:
@@ -166,8 +169,8 @@ def plays(state: State, *, all_face_offs: bool) -> Iterator[Play]:
         max_face_offs = 1 if all_face_offs or course.mover == state.carrier else 0
         if course.kind is Kind.RUN and len(course.face_offs) > max_face_offs:
             continue
-        # never kick the ball to an opponent
-        if course.kind is Kind.KICK and state.board[course.end] != EMPTY:
+        # never kick the ball to an opponent, standing or turned over
+        if course.kind is Kind.KICK and state.board[course.ball] != EMPTY:
             continue
         yield Play(action, course)
 

@@ -154,7 +154,8 @@ def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
 def as_laid(state: State, action: Action) -> Layout | None:
     """Return the board after a play by hand, on the assumption that every face-off is won.
 
-    Tacklers are on top of the carrier, the first one below the second.
+    Tacklers are on top of the carrier, the first one below the second. None for a placing, a card
+    and the end of a turn, which move no piece.
     """
     if not isinstance(action, BallPlay):
         return None
@@ -174,7 +175,7 @@ def as_laid(state: State, action: Action) -> Layout | None:
 def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     """Return the placing that is visible on a seat's two ranks.
 
-    None unless exactly its six pieces are there.
+    None unless exactly its six pieces are there, and after the placing.
     """
     # Two regulars share one face. The first of them gets the lower square.
     faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
@@ -263,20 +264,23 @@ def runs(state: State, piece: int) -> Iterator[Run]:
 
 
 def passes(state: State) -> Iterator[Pass]:
-    """Yield every pass of the carrier."""
+    """Yield every pass of the carrier, or none if the other side has the ball or nobody."""
     if state.carrier not in TEAMS[state.seat]:
         return
     for mate in TEAMS[state.seat]:
         end = state.piece_squares[mate]
-        ranks_back = ranks_ahead(end, state.ball, state.seat)
-        files_aside = abs(file_of(state.ball) - file_of(end))
-        is_in_reach = 1 <= ranks_back <= PASS_REACH and files_aside <= PASS_REACH
-        if is_in_reach and not state.turns_to_miss[mate]:
+        if is_pass(state.seat, state.ball, end) and not state.turns_to_miss[mate]:
             yield Pass(state.ball, end)
 
 
+def is_pass(seat: int, start: int, end: int) -> bool:
+    """Return whether a seat may pass between two squares: backwards and within reach."""
+    ranks_back = ranks_ahead(end, start, seat)
+    return 1 <= ranks_back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
+
+
 def kicks(state: State) -> Iterator[Kick]:
-    """Yield every kick of the carrier."""
+    """Yield every kick of the carrier, or none if the other side has the ball or nobody."""
     ball = state.ball
     mates = TEAMS[state.seat]
     if state.carrier not in mates:
