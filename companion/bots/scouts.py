@@ -39,7 +39,7 @@ from companion.games.scouts.moves import (
     shortest_chains,
 )
 from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Position, lay_rock, move_scout, parse, pass_turn
+from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
 from companion.games.screen import Play
 
 # Minimum value of a game that is won. A win in a later turn is worth slightly less than `WIN`.
@@ -159,7 +159,11 @@ class ScoutsBot(Bot):
         return Choice(self._plan[position], search.nodes, self._why)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Return the lead of the best turn over the best one that begins with this decision."""
+        """Return the lead of the best turn over the best one that begins with this decision.
+
+        Of a rock it is known only after the plays, so before them it is None. Placings lose
+        nothing.
+        """
         position = position_of(view, self._may_stack)
         if position.to_place:
             return 0.0
@@ -173,7 +177,7 @@ class ScoutsBot(Bot):
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.find_best(position)
-        if turn is None or len(decision.squares) < 2:
+        if turn is None or decision.kind not in (Kind.DASH, Kind.JUMP):
             return None
         after = move_scout(position, 1 << decision.squares[0], 1 << decision.squares[-1])
         return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)

@@ -59,3 +59,9 @@ def test_it_plays_a_turn_that_somebody_else_has_begun() -> None:
 def test_two_beginners_that_hold_each_other_down_come_to_an_end() -> None:
     """A thousand decisions were not enough while only whole positions were known again."""
     assert play_game(Pairing("scouts", 1, 1, None, 0.0), 27) != 0
+
+
+@pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])
+def test_it_does_not_judge_a_rock_before_the_plays(rock: str) -> None:
+    state = at(white="d2 g2", black="c9 h9")
+    assert bot_of("scouts", Seat.SOUTH, 3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None
