@@ -3,7 +3,8 @@
 This is the option `way` with the value `referee`. Anybody at the table may act for the side on
 turn, as on a chess clock. The notation of actions:
 
-- `.` ends a turn. In a combat it says that people have resolved it by hand.
+- `.` ends a turn. In a combat it says that people have resolved it by hand, or that the attacker
+  has drawn the cards that the lane deck owes.
 - `--` is a pass.
 - `c` declares a combat and stops the clock. `c3` also names the lane.
 - `3: 5& 3% >+ / 4^ 2#` are the open cards of a combat: the lane, which may be left out, the
@@ -182,7 +183,11 @@ def legal_actions(state: RealCardsState) -> tuple[str, ...]:
 
 
 def check(state: RealCardsState, action: str) -> None:
-    """Raise `Illegal` for an action that is not legal now, or for open cards outside a combat."""
+    """Raise `Illegal` unless the action is legal now.
+
+    Open cards are legal once a combat is declared. In the rulebook edition they need an attacker
+    stack.
+    """
     if action in legal_actions(state):
         return
     rule = "clock"
@@ -404,7 +409,8 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     """Return the action for cards that are laid open in one lane, once all of them have been read.
 
     `fans` holds the open cards of each zone now, and `before` those when the combat was declared.
-    Return None while no combat is declared or no attacker card lies open.
+    Return None while no combat is declared, while no attacker card lies open, and if it is not
+    clear in which lane. Also if a card is seen twice, since there is one of each.
     """
     if not state.is_declared:
         return None
@@ -415,8 +421,9 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     defender_zone = Square(lane, _ZONE_RANKS[DEFENDER])
     attacker = fans.get(attacker_zone, ())
     defender = fans.get(defender_zone, ())
+    cards = (*attacker, *defender)
     # The stacks are not known while a card could not be read.
-    if not attacker or _UNREAD in (*attacker, *defender):
+    if not attacker or _UNREAD in cards or len(set(cards)) < len(cards):
         return None
     # Only in the hackmud edition do single attacker cards lie open before a combat.
     open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()

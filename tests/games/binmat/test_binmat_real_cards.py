@@ -192,6 +192,8 @@ def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
     assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card is not read"
+    twice = {Square(3, 1): ("5&",), Square(3, 0): ("5&",)}
+    assert GAME.laid_open(state, twice, {}) is None, "there is one of each card"
     assert GAME.laid_open(state, {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}, {}) is None, (
         "two lanes"
     )
