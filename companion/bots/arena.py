@@ -10,7 +10,7 @@ round does this (double oracle: McMahan, Gordon and Blum, 2003):
 1. Solve the small matrix of all plans against all plans by regret matching. The result is a mix for
    each side: a share, the probability to be played, for each of its plans.
 2. Find an answer of each side to the other side's mix, robot by robot: each robot gets its best
-   order while the others keep theirs, until nothing improves.
+   order while the others keep theirs, in a few passes over all robots.
 3. Add these answers to the plans.
 
 With a certain probability, the trust, the other side is assumed to play its typical plan
@@ -143,7 +143,7 @@ class ArenaBot(Bot):
         self._evaluation = _Evaluation(Arena().options(options), weights, seat)
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return orders for every robot, drawn from the mixed strategy with the turn's own seed."""
+        """Return orders for every robot, by `_Search.draw_plan` with the turn's own seed."""
         search, plan = self._search(view)
         return search.explain(plan)
 
@@ -293,7 +293,11 @@ class _Search:
     # ---- the plan to play ----
 
     def draw_plan(self, rng: Random) -> Plan:
-        """Return the plan to play: a sure win, or else a plan drawn from the mixed strategy."""
+        """Return the plan to play: a sure win, or else one drawn from the mixed strategy.
+
+        A plan that wins against all known replies is not left to the draw. A level without rounds
+        draws nothing and plays the best answer to a side that stays.
+        """
         for side in (_OWN, _OTHER):
             self._add(side, self.typical_plan(side))
             self._add(side, (DEFEND,) * len(self.robots[side]))
@@ -377,7 +381,7 @@ class _Search:
         return self._improve(side, best, value_of)
 
     def _improve(self, side: int, plan: Plan, value_of: Callable[[Plan], float]) -> Plan:
-        """Return an improved plan, or the same one if no single order improves it.
+        """Return an improved plan, or the same one if no single order was found to improve it.
 
         This is coordinate ascent: each robot in turn gets its best order while the others keep
         theirs. `value_of` returns the value of a plan for this side.
@@ -400,7 +404,10 @@ class _Search:
         return plan
 
     def _sure_win(self) -> Plan | None:
-        """Return a plan that wins in this turn whatever the last enemy does, or None."""
+        """Return a plan that wins in this turn whatever the last enemy does, or None.
+
+        Also None while there are several enemies.
+        """
         if len(self.robots[_OTHER]) > 1:
             return None
         (last_enemy_orders,) = self._orders[_OTHER]
@@ -416,7 +423,10 @@ class _Search:
     # ---- single orders ----
 
     def typical_plan(self, side: int) -> Plan:
-        """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy."""
+        """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy.
+
+        A robot that can do neither defends.
+        """
         enemy_points = {robot.place: robot.points for robot in self.robots[1 - side]}
         # places of own robots, before and after their moves
         occupied = {robot.place for robot in self.robots[side]}

@@ -54,8 +54,8 @@ from companion.games.binmat.turn import carry_out
 # Action that ends a turn with real cards, where the program only counts turns.
 _END_TURN = "."
 
-# Number of deals on which an action must win at once to count as a sure win. More: slower. Fewer:
-# takes a mere chance for a win.
+# Number of deals on which an action must win at once to count as a sure win. More cost time. With
+# fewer, luck may look like a sure win.
 _SURE_WIN_DEALS = 6
 
 # Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in every
@@ -108,7 +108,7 @@ class BinmatBot(Bot):
         self._held: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Remember which cards lay open and are now in the other side's hand."""
+        """Remember which cards lay open and are now with the other side."""
         if "lanes" in view:
             self._remember(state_of(view))
 
@@ -121,7 +121,10 @@ class BinmatBot(Bot):
         self._open_tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return the action with the best result in the playouts."""
+        """Return an action that wins at once, or the one with the best value in the playouts.
+
+        A level without playouts takes the one with the most points.
+        """
         if "lanes" not in view:
             return Choice(_END_TURN, 1)
         state = state_of(view)
@@ -260,8 +263,9 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
 
 def points_of(playout: Playout, action: Action) -> float:
     """Return how promising an action looks to the seat on turn, by rules of thumb."""
-    points = _attack_points if playout.seat == ATTACKER else _defence_points
-    return points(playout, action)
+    if playout.seat == ATTACKER:
+        return _attack_points(playout, action)
+    return _defence_points(playout, action)
 
 
 def _cards_left(playout: Playout, lane: int) -> int:
@@ -361,9 +365,9 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
     # value of one more card in hand, which is 0 from 8 cards on
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
     # gain of each action that is considered
-    options = [(_NO_GAIN, PASS_ACTION)]
+    candidates = [(_NO_GAIN, PASS_ACTION)]
     if playout.attacker_deck or playout.attacker_discard:
-        options.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
+        candidates.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
     breaks = [card for card in hand if card[0] == BREAK]
     attractions = []
     for lane in LANES:
@@ -374,7 +378,7 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
         # a card drawn from a lane is a card of damage, too
         if not wall and cards_left:
-            options.append((weight + card_value + 0.3 * random(), (DRAW, "", lane)))
+            candidates.append((weight + card_value + 0.3 * random(), (DRAW, "", lane)))
         if not attack:
             continue
         attack_power = power(attack)
@@ -384,16 +388,16 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
         damage = damage_of(attack, attack_power, wall, wall_power, playout.is_hackmud)
         if damage > cards_left:
             return (COMBAT, "", lane)
-        options.append((weight * damage + 0.3 * random(), (COMBAT, "", lane)))
+        candidates.append((weight * damage + 0.3 * random(), (COMBAT, "", lane)))
         # with a BREAK the damage is the whole power
         if wall and breaks:
-            options.append((weight * attack_power, (PLAY_UP, breaks[0], lane)))
+            candidates.append((weight * attack_power, (PLAY_UP, breaks[0], lane)))
     if hand:
         # build only in the most attractive lane
         lane = attractions.index(max(attractions))
         gain, card = _best_build(playout, lane, bool(breaks), rng)
-        options.append((gain, (PLAY_DOWN, card, lane)))
-    _, action = max(options, key=itemgetter(0))
+        candidates.append((gain, (PLAY_DOWN, card, lane)))
+    _, action = max(candidates, key=itemgetter(0))
     return action
 
 
@@ -419,7 +423,7 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     """Return the gain per turn of the best card to play in a lane, and that card.
 
     It considers one or two cards, and the turn of the combat. If no card leads to a combat, the
-    gain is `_NO_GAIN`.
+    gain is `_NO_GAIN` and the card is empty.
     """
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane) + len(wall)
@@ -429,7 +433,7 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     # with a BREAK the damage is the whole power, otherwise the difference plus one
     blocked = 0 if has_break and wall else wall_power - 1
     cards = [(card, STACK_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
-    options = [(_NO_GAIN, "")]
+    candidates = [(_NO_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
         builds = [(before + value, 2)]
@@ -439,12 +443,12 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
             if attack_power >= wall_power:
                 damage = attack_power - blocked
                 gain = _WINNING_GAIN if damage > cards_left else weight * damage / turns
-                options.append((gain, card))
-    return max(options, key=itemgetter(0))
+                candidates.append((gain, card))
+    return max(candidates, key=itemgetter(0))
 
 
 def defender_move(playout: Playout, rng: Random) -> Action:
-    """Return the defender's action in a playout: build a wall, or else draw from a long lane."""
+    """Return the defender's action in a playout: build a wall, draw from a long lane, or pass."""
     hand = playout.hands[DEFENDER]
     if hand and (build := _build_wall(playout, hand, rng)):
         return build
@@ -457,7 +461,7 @@ def defender_move(playout: Playout, rng: Random) -> Action:
 
 
 def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None:
-    """Return a card for a lane without a wall, or for a wall that it strengthens."""
+    """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
     bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
     if bare_lanes:
         # a lane is safer the more cards it has left and the fewer cards attack it
@@ -484,7 +488,7 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None
 
 
 def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
-    """Return the card that makes a wall strongest, or None.
+    """Return the card that makes a wall strongest, or None if the hand holds only BREAKs.
 
     BREAKs are kept in hand, and BOUNCEs and TRAPs are rather kept.
     """

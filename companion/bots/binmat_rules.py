@@ -1,12 +1,13 @@
 """Fast rules of BINMAT for playouts, and random deals of what a view hides.
 
 A playout plays a deal out to the end of the game. The game's own rules carry out its first action.
-After that both sides only draw, build stacks and fight, and this module does so on mutable lists
-and without sentences, about as fast as plain Python can.
+After that both sides only draw, build stacks, fight or pass, and this module does so on mutable
+lists and without sentences, about as fast as plain Python can.
 
-Decks are listed from the bottom, so that the top card is popped. Stacks and piles are listed from
-the oldest card. `card[0]` is the value of a card, such as `BREAK`. A wall is a stack of the
-defender. Seats are numbers: 0 is South, the defender, and 1 is North, the attacker.
+A `Playout` lists decks from the bottom, so that the top card is popped, while a `State` lists them
+from the top. Stacks and piles are listed from the oldest card. `card[0]` is the value of a card,
+such as `BREAK`. A wall is a stack of the defender. Seats are numbers: 0 is South, the defender, and
+1 is North, the attacker.
 """
 
 from __future__ import annotations
@@ -144,7 +145,10 @@ class Playout:
         self.hands[seat].append(self.decks[lane].pop())
 
     def _fight(self, lane: int, rng: Random) -> None:
-        """Resolve a combat in the same way as `companion.games.binmat.combat`."""
+        """Resolve a combat as `companion.games.binmat.combat` does, apart from open attacker cards.
+
+        A playout does not know which attacker cards lay face up, so all their TRAPs spring.
+        """
         attack = self.attack[lane]
         self.attack[lane] = []
         self._spring_traps(lane, attack)
@@ -179,7 +183,7 @@ class Playout:
             self._draw_from_lane(lane, ATTACKER, rng)
 
     def _spring_traps(self, lane: int, attack: list[str]) -> None:
-        """Spring face-down TRAPs: each takes a card of the other stack.
+        """Spring the TRAPs, except in a face-up wall: each takes a card of the other stack.
 
         Those of the seat that began the combat act first.
         """

@@ -181,7 +181,10 @@ def limit_process(pid: int, memory_bytes: int) -> None:
 
 
 def run_bot(game: str, level: int, seed: int) -> int:
-    """Play a seat over standard input and output until the input ends. Return the exit status."""
+    """Play a seat over standard input and output until the input ends. Return the exit status.
+
+    Raises `Malformed` for a game without a bot.
+    """
     if not has_bot(game):
         raise Malformed(f"There is no opponent for {game}")
     limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)
@@ -205,7 +208,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> int:
-    """Run `python -m companion.bots.bot_engine GAME --level N --seed N`."""
+    """Run `python -m companion.bots.bot_engine GAME --level N --seed N`. Return the exit status."""
     parser = argparse.ArgumentParser(prog="bot_engine", description=__doc__)
     add_options(parser)
     options = parser.parse_args()

@@ -52,7 +52,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_words).encode
 
 
 class BotFailure(CompanionError, RuntimeError):
-    """The bot was killed, hung, answered late, or sent an invalid answer.
+    """The bot did not start, ended, answered late, refused a request, or sent an invalid answer.
 
     The message says which of these, but never the bot's action.
     """

@@ -40,8 +40,8 @@ CHARACTERS = (
 def all_characters(engines: Iterable[str]) -> tuple[Character, ...]:
     """Return the built-in characters, then the engines of the settings (`NAME=COMMAND`).
 
-    An engine cannot take the name of a built-in character. An engine whose command has unbalanced
-    quotation marks is left out.
+    An engine is left out if its name is that of a built-in character or of an engine before it, or
+    if its command has unbalanced quotation marks.
 
     >>> [character.name for character in all_characters(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']

@@ -1,8 +1,9 @@
 """The coach: the strongest bot, which gives advice from the learner's own view.
 
-Each question runs in a separate process (`bot_process`). It gets a `MachineTurn`, the same data as
-a machine player at that seat. Its answer goes to that seat only. Pages ask about the present turn,
-the last action, or the reasons of a machine player, and replays about a turn of a finished game.
+A question about an action runs in a separate process (`bot_process`). It gets a `MachineTurn`, the
+same data as a machine player at that seat. Its answer goes to that seat only. Pages ask about the
+present turn or the last action, and replays about a turn of a finished game. Pages also ask for the
+reasons of a machine player, which the table has stored.
 """
 
 from __future__ import annotations
@@ -138,7 +139,10 @@ class Coach:
             self._lock.release()
 
     def _answer(self, turn: MachineTurn, action: str, spell: Speller) -> Hint:
-        """Return the coach's hint for a turn. `action` is the one that was taken, or empty."""
+        """Return the coach's hint for a turn. `action` is the one that was taken, or empty.
+
+        Raises `CoachFailure`.
+        """
         for _ in range(MAX_ATTEMPTS):
             try:
                 verdict = self._verdict(turn, action)

@@ -231,7 +231,8 @@ class _MachinePlayer:
     def _choose(self, turn: MachineTurn) -> Choice | None:
         """Return the action that a lesson wants, or else the choice of the process.
 
-        Return None after too many failures, or if no time is left on the clock.
+        Return None for a game that the character does not know, after too many failures, if no time
+        is left on the clock, and while the service ends.
         """
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)

@@ -22,7 +22,7 @@ class AidRow:
     name: str
     words: str = ""
     figures: tuple[str, ...] = ()
-    """One figure for each of the aid's `heads`."""
+    """One figure for each column title (`PlayerAid.heads`)."""
     drawing: str = ""
     """Name of a drawing in `companion.core.drawings`."""
     face: str = ""

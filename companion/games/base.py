@@ -121,7 +121,7 @@ class Stage:
     """Orders that this stage reveals."""
     events: tuple[Event, ...]
     expected: Layout | None
-    """Layout after the stage, or None if the board is no longer checked."""
+    """Layout after the stage, or None if the board is not checked then."""
     tallies: tuple[Tally, ...] = ()
     """Sums that are shown with the stage."""
     todo: tuple[tuple[Seat, str], ...] = ()
@@ -301,7 +301,7 @@ class BoardMixin(Generic[S, A]):
         """
 
     def laid_open(self, state: S, fans: Layout, before: Layout) -> A | None:
-        """Return the action that the face-up cards show, or None if they show none.
+        """Return the action that the face-up cards show, or None if they show no complete one.
 
         `fans` holds the face-up cards of each zone of the board, from the bottom to the top.
         `before` holds those that were face up when this decision became due.
@@ -328,13 +328,14 @@ class PadMixin(Generic[S]):
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
         """Return the square that each entered order would reach if nobody interfered.
 
-        Only the seat itself may see it.
+        The square is None for an order that leads off the board or into a wall. Only the seat
+        itself may see the plan. A game without plans returns None.
         """
 
     def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible] | None:
         """Return the possibilities of a seat after the orders of its draft.
 
-        For games in which `help_words` are not enough.
+        For games in which `help_words` are not enough. With None those are used.
         """
 
 
@@ -376,7 +377,7 @@ class ClockMixin(Generic[S, A]):
     """
 
     def time_limit(self, state: S) -> float | None:
-        """Return the time limit of the present decision in seconds, from its beginning."""
+        """Return the time limit of the present decision in seconds, or None if it has none."""
 
     def on_timeout(self, state: S, seat: Seat) -> A | None:
         """Return the action for a seat whose `time_limit` has run out.
@@ -448,7 +449,7 @@ class TextMixin(Generic[S, A]):
     def lead(self, state: S) -> float | None:
         """Return the lead of South, worked out of what everybody may see. Negative if North leads.
 
-        The unit is the game's own, such as hit points or steps.
+        The unit is the game's own, such as hit points or steps. None if nobody can tell.
         """
 
     def tools(self) -> tuple[Command, ...]:
@@ -497,7 +498,10 @@ class Game(
     option_rows: ClassVar[tuple[OptionRow, ...]] = ()
     """Rows of the set-up page, one for each field of `options_type` that people may choose."""
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
-    """One-tap starts from a seat. The last one gives the default options."""
+    """One-tap starts from a seat. The last one counts until the owner has chosen options.
+
+    If people deal the cards in that one, a game with a machine player takes the first one.
+    """
     rules: ClassVar[tuple[Rule, ...]]
     turn_rule: ClassVar[str | None] = None
     """Id of the paragraph on who acts when."""
@@ -513,7 +517,8 @@ class Game(
     def options(self, raw: Mapping[str, Any]) -> Any:
         """Return the game's options, parsed from plain JSON.
 
-        Raises `Malformed`, which names the option, also for options that `setup` refuses.
+        Raises `Malformed` for an unknown option, for a value of the wrong type or out of range, and
+        for options that `setup` refuses.
         """
         try:
             options = msgspec.convert(dict(raw), self.options_type)

@@ -1,9 +1,9 @@
 """What the screens of a game show beside its board, and how its actions are tapped.
 
-These are values without methods that do anything: a game returns them, and pages draw them. A game
-of pieces returns a `BoardUi` from `Game.board_ui`, a game of cards a `CardUi` from `Game.card_ui`,
-and both are made of the parts above them. `Play` says how an action is tapped. `Tally` and
-`Headline` belong to the stages of a turn.
+Plain values: games return them, and pages draw them. A game of pieces returns a `BoardUi` from
+`Game.board_ui`, a game of cards a `CardUi` from `Game.card_ui`, and both are made of the parts
+above them. `Play` says how an action is tapped. `Tally` and `Headline` belong to the stages of a
+turn.
 
 Every value is public, or for the one viewer for whom the game was asked. Texts are sentences for
 people, made by `say` if the game is translated.
@@ -35,7 +35,7 @@ class Tally:
     reached: int = 0
     """How many numbers of the `ladder` are filled, from the left."""
     is_greater: bool = False
-    """Whether this is the greater of two sums."""
+    """Whether this sum counts for more than the other side's."""
     lost: frozenset[str] = frozenset()
     """Parts that the seat loses, which are crossed out."""
 
@@ -44,7 +44,7 @@ class Tally:
 class Headline:
     """A sentence for both sides on what happened, read while nobody has to act.
 
-    The last four fields are for the scene `hit` alone.
+    `square`, `lost`, `left` and `most` are for the scene `hit` in a game with hit points.
     """
 
     text: str
@@ -56,15 +56,15 @@ class Headline:
     tallies of a fight (`sums`).
     """
     faces: tuple[str, ...] = ()
-    """Pieces in the picture, from left to right. The first acts on the second."""
+    """Pieces in the picture, from left to right. If one acts on another, it is the first."""
     square: Square | None = None
-    """Square of the piece that is hit, which is the last of `faces`."""
+    """Square of the piece that is hit, which is the last of `faces`. None if several are hit."""
     lost: int = 0
-    """Hit points that the hit has cost."""
+    """Hit points that the hit has cost, summed over all pieces that are hit."""
     left: int = 0
-    """Hit points that the piece still has."""
+    """Hit points that the piece on `square` still has."""
     most: int = 0
-    """Hit points with which the piece began the game."""
+    """Hit points with which that piece began the game."""
 
 
 # ---- games of pieces -----------------------------------------------------------------------------
@@ -119,7 +119,8 @@ class Play:
     taps: tuple[Square, ...] = ()
     """Squares to tap in order, if they are not the first and the last of `squares`.
 
-    A square beyond the last rank stands for the goal. Read `touches` for the squares of any play.
+    A square one rank off the board stands for the goal there. Read `touches` for the squares of any
+    play.
     """
     meets: tuple[Square, ...] = ()
     """Squares of the path on which a piece of the other side can stop it."""
@@ -248,8 +249,8 @@ class HandCard:
 class BoardUi:
     """What a viewer sees beside the board of a game with pieces, and the controls for acting.
 
-    `sheet`, `placing` and `duel` are ways of acting. Each is present while the viewer may use it,
-    and at most one at a time.
+    `sheet`, `placing` and `duel` are ways of acting, at most one at a time. The first two are there
+    only for a viewer who may use them, but everybody sees a duel.
     """
 
     sign: str
@@ -281,7 +282,7 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """One possibility of a seat, in the answer to “What can I do now?”: a word and its result."""
+    """One thing that a seat can do now, and what it leads to. Answers “What can I do now?”."""
 
     drawing: str
     """Name of a drawing, or empty."""
@@ -339,9 +340,9 @@ class CardChoice:
 class CardEntry:
     """A form in which somebody enters the face-up cards of both seats by taps.
 
-    It is for real cards, which people hold. The action is the text `NORTH CARDS / SOUTH CARDS`. A
-    card is its value and its suit, without a space. A prefix `LANE: ` is possible where `zones` are
-    known. The lane is the file of its zones, counted from 0 at South's left.
+    It is for real cards, which people hold. The action is a text such as `5& 3% / 4^`: North's
+    cards, a slash, South's cards. A card is its value and its suit. If `zones` are known, a lane
+    comes first, as in `2: 5& 3% / 4^`. It is the file of the zones, counted from 0 at South's left.
     """
 
     values: tuple[str, ...]

@@ -131,8 +131,8 @@ class Terrain:
 def terrain_of(text: str) -> Terrain:
     """Parse a text map of the characters `s S n N # .`.
 
-    Raises `Malformed` if a side has no start. Starts and spawn points are ordered by file, then
-    rank.
+    Raises `Malformed` if the map is not valid or a side has no start. Starts and spawn points are
+    ordered by file, then rank.
     """
     tiles = parse_map(text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):

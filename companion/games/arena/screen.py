@@ -150,8 +150,8 @@ def order_words(number: int, code: str) -> str:
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
     """Return the target square of each order entered so far. See `Game.plan`.
 
-    It is the square that the robot would enter or attack, or else its own. None means a wall or a
-    square off the board.
+    It is the square that the robot would enter or attack, or else its own. None means a wall, a
+    square off the board, or a robot that the seat does not have. Raises `Malformed`.
     """
     places = {robot.number: robot.place for robot in state.robots[seat.number]}
     squares: list[Square | None] = []
@@ -180,7 +180,7 @@ class OrdersPad(PadGrammar):
     """Pad grammar for the robots in `numbers`, one after the other. `length` is their number.
 
     A direction key moves. `a` and a direction attack, `a` twice self-destructs, `b` defends, and a
-    short ready does nothing. `b` or ready after `a` cancel the `a`. Directions are seen from the
+    short ready does nothing. Before `b` or ready an `a` is ignored. Directions are seen from the
     seat: up is away from the player.
 
     Every key is accepted until all robots have an order, so that a refusal always means that the
@@ -214,7 +214,7 @@ class OrdersPad(PadGrammar):
     def spell(self, text: str) -> tuple[str, ...]:
         """Return the keys that spell orders: one or two for each robot, and ready for an idle one.
 
-        Unlike other pads, it can spell every action.
+        They can spell every action. Raises `Malformed` for a text that is none.
         """
         orders = dict(parse_orders(text).by_robot)
         pads = {key.letter: (key.pad,) for key in self.keys}

@@ -20,7 +20,7 @@ _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
 class ArenaOptions(Options, frozen=True):
-    """Options of Robot Arena. Damages are the rulebook's, and the other defaults are Ruling 3."""
+    """Options of Robot Arena. Damage values are from the rulebook, other defaults from Ruling 3."""
 
     board: str = STANDARD_MAP
     """Text map, as `board.py` explains."""
@@ -29,9 +29,9 @@ class ArenaOptions(Options, frozen=True):
     hit_points: _Points = 30
     """Hit points with which a robot begins."""
     spawn_every: Limit = 5
-    """Number of turns between new robots. 0 for no new robots."""
+    """Robots appear in each turn whose number is a multiple of this. 0 for no new robots."""
     max_robots: Annotated[int, Meta(ge=1, le=MAX_ROBOTS)] = MAX_ROBOTS
-    """Number of robots of a side up to which new ones appear."""
+    """Maximum number of robots of a side, at the start and when new ones appear."""
     attack: _Damage = 12
     """Damage of an attack to an enemy."""
     friendly: _Damage = 8
@@ -49,7 +49,7 @@ class Reason(StrEnum):
 
 
 class Robot(NamedTuple):
-    """A robot on the board: its number, its place in `Terrain.squares`, and its hit points."""
+    """A robot on the board: its number, its place (index in `Terrain.squares`), its hit points."""
 
     number: int
     place: int
@@ -101,8 +101,9 @@ def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], .
 def first_state(options: ArenaOptions) -> State:
     """Return the first state, with robots 1, 2, 3 … of each side on its starts.
 
-    The starts of the map are taken by file, then rank. Raises `Malformed` if the board or the
-    option `start` is not valid, or if a side has more starts than robots are allowed.
+    The starts of the map are taken by file, then rank, those of the option `start` as it lists
+    them. Raises `Malformed` if the board or that option is not valid, or if a side has more starts
+    than robots are allowed.
     """
     terrain = terrain_of(options.board)
     sides = []

@@ -22,16 +22,18 @@ VALUES = "23456789a@*?>"
 # Values of the four modifiers, and what they do. `combat.py` carries out their rules, and `turn.py`
 # those of a card that is played face up.
 
-# Takes the top card of the other stack: `Combat._spring_trap`.
+# Takes the top card of the other stack, if it lay face down before: `Combat._spring_trap`.
 TRAP = "@"
 # Lifts the sum of its own stack to the next power of two: `combat.sum_of`.
 WILD = "*"
 # Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`. In
 # the rulebook edition the attacker may also play it face up on an empty stack. That begins no
-# combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`.
+# combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`. In the
+# hackmud edition it begins combat.
 BOUNCE = "?"
-# Makes the attacker's whole power the damage: `Combat._damage`. In the hackmud edition a larger
-# defender stack makes the damage larger still. Played face up, it begins combat.
+# In the attacker stack, makes the attacker's whole power the damage: `Combat._damage`. In the
+# hackmud edition it does so in either stack, and a larger defender stack makes the damage larger
+# still. Played face up, it begins combat.
 BREAK = ">"
 
 # All cards, suit by suit. The index of a card gives its marker.

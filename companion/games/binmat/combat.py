@@ -137,7 +137,8 @@ def power_of(total: int) -> int:
 def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
     """Return an explanation of a stack's sum and power, clause by clause.
 
-    Return None for a single number card that is a power of two, which explains itself.
+    Return None if the only number card is a power of two and no WILD lifts it, since that explains
+    itself.
     """
     if not stack:
         return say("The stack is empty.")

@@ -69,7 +69,7 @@ class BinmatOptions(Options, frozen=True):
 def check_options(options: BinmatOptions) -> None:
     """Raise `Malformed` unless `deck` is complete and `hands` leave equal lane decks.
 
-    The types of the options cannot express this.
+    Hands hold different cards, at most half of all. The types of the options cannot express this.
     """
     held = [parse_card(card) for hand in options.hands for card in hand]
     has_duplicates = len(set(held)) < len(held)

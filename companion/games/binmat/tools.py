@@ -63,7 +63,7 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
 def _print_combat(options: argparse.Namespace) -> int:
     """Resolve a combat of two stacks that are given as text, and print its explanation.
 
-    Raises `Malformed` for stacks between which there is no combat.
+    Raises `Malformed` for a text that is no stack, and for stacks between which there is no combat.
     """
     attacker = parse_cards(options.attacker)
     open_cards = parse_cards(options.attacker_open)

@@ -185,7 +185,7 @@ class _Turn(TurnLog):
         self.hands[seat.number] += deck[:1]
 
     def _draw_from_attacker_deck(self) -> None:
-        """Move the top card of the attacker deck, refilled if it is empty, to the own hand."""
+        """Move the top card of the attacker deck, refilled if empty, to the attacker's hand."""
         text = say("The attacker discard becomes the attacker deck.")
         deck, self.attacker_discard = self._refill(self.attacker_deck, self.attacker_discard, text)
         self.attacker_deck = deck[1:]

@@ -89,7 +89,10 @@ class Kahmate(Game[State, Action]):
         return first_state(options)
 
     def drawn(self, options: KahmateOptions) -> Drawn:
-        """Return when the ball's card and the first seat are drawn, or never if both are chosen."""
+        """Return when the ball's card and the first seat are drawn.
+
+        Never if both are chosen, or the whole start.
+        """
         if options.start:
             return Drawn.NEVER
         if options.ball_card is None or options.starter is None:
@@ -114,7 +117,7 @@ class Kahmate(Game[State, Action]):
         return (word,) if word else ()
 
     def expected(self, state: State) -> Layout | None:
-        """Return the layout, with the ball on top of its carrier.
+        """Return the layout, with the ball on top of its carrier. None while pieces are placed.
 
         During a face-off it is the board before the action.
         """

@@ -15,7 +15,8 @@ from companion.core.grid import numbers_in
 from companion.core.i18n import Verbatim, say
 from companion.games.kahmate.board import NAMES, NUMBERS, RANKS, ROLES
 
-# Numbers of the squares of a path, one step apart. The first is the piece's own square.
+# Numbers of the squares of a path, one step apart if the action is legal. The first is the piece's
+# own square.
 Path = tuple[int, ...]
 
 
@@ -60,7 +61,7 @@ class Kick(msgspec.Struct, frozen=True):
 
 
 class Tackle(msgspec.Struct, frozen=True):
-    """A tackle on `target` by one or two pieces. Each path ends next to the target."""
+    """A tackle on `target` by one or two pieces. A legal path ends next to the target."""
 
     paths: tuple[Path, ...]
     target: int

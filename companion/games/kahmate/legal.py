@@ -544,7 +544,8 @@ def _check_tackle_path(state: State, path: Path) -> None:
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken with one piece or the ball.
 
-    None if the change is a legal action, or none at all.
+    None if the change is a legal action or no single one, if the seat is not on turn, or while no
+    turn is played: before the placing, in a face-off, and after the end.
     """
     if state.is_placing or state.course or state.outcome or seat.number != state.seat:
         return None

@@ -57,6 +57,7 @@ class KahmateOptions(Options, frozen=True):
     """Starting position instead of placings, or empty.
 
     The squares of Blue's R R B T F S, a slash, those of Pink's, a slash, and the ball's square.
+    `ball_card` then has no effect, and South begins unless `starter` names North.
     """
 
 
@@ -180,7 +181,10 @@ class State:
 
 
 def first_state(options: KahmateOptions) -> State:
-    """Return the state before the pieces are placed, or the chosen start. Raises `Malformed`."""
+    """Return the state before the pieces are placed, or the chosen start.
+
+    Raises `Malformed` if the option `start` is not valid.
+    """
     if not options.start:
         return State(options)
     teams_text, _, ball_text = options.start.rpartition("/")

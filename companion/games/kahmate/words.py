@@ -251,7 +251,7 @@ _TWICE = say("two of them")
 
 
 def _player_aid(seat: int) -> PlayerAid:
-    """Return the player aid of a seat. The two differ only in their pieces."""
+    """Return the player aid of a seat (0 South, 1 North). The two differ only in their pieces."""
     rows = []
     for index, role in enumerate(ROLES):
         # The two regulars share one row.

@@ -88,7 +88,7 @@ class Outbuffered(Game[State, str]):
         return frozenset(SEATS)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
-        """Yield all 216 buffers."""
+        """Yield all 216 buffers, or none once the game is over."""
         if seat in self.to_act(state):
             yield from map("".join, itertools.product("UDLRIS", repeat=3))
 
@@ -129,7 +129,10 @@ class Outbuffered(Game[State, str]):
         }
 
     def expected(self, state: State) -> Layout | None:
-        """Return the layout, with flags under the robots that are on them or carry them."""
+        """Return the layout, with flags under the robots that are on them or carry them.
+
+        None if the game has ended because a robot could not return to its start tile.
+        """
         if state.off_board:
             return None
         return layout_of(state.robots, state.flags)

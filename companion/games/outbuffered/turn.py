@@ -60,7 +60,7 @@ class OutbufferedOptions(Options, frozen=True):
     quiet_limit: Limit = 0
     """Maximum number of turns in a row without a flag taken or a robot hit. 0 for none."""
     tiles: bool = False
-    """Whether orders may be laid as tiles behind a wall, where the camera reads them."""
+    """Whether orders may be laid as tiles behind a screen, where the camera reads them."""
 
 
 @dataclass(frozen=True)
@@ -421,9 +421,10 @@ def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bo
 
 
 def _send_back(turn: _Turn, victims: list[int]) -> None:
-    """Put robots that were hit on their start tiles. If that is impossible, the opponent wins.
+    """Put robots that were hit on their start tiles. One that cannot return loses the game.
 
-    A start tile is blocked by the opponent or by the robot's own flag, lying or carried (ruling).
+    A start tile is blocked by the opponent or by the robot's own flag, lying or carried. If neither
+    robot can return, the game is a draw (ruling).
     """
     starts = turn.terrain.starts
     before = list(turn.robots)

@@ -21,7 +21,8 @@ from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, ScoutsEvent, squares_in
-from companion.games.scouts.legal import check, find_broken_rule
+from companion.games.scouts.legal import check as check_decision
+from companion.games.scouts.legal import find_broken_rule
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
 from companion.games.scouts.screen import PAD, board_ui, plays
@@ -97,7 +98,7 @@ class Scouts(Game[State, Decision]):
         return frozenset({state.seat})
 
     def check(self, state: State, seat: Seat, action: Decision) -> None:
-        check(state, action)
+        check_decision(state, action)
 
     def commands(self, action: Decision) -> tuple[str, ...]:
         """Return the word for a dash, jump or rock. A placing and the end of a turn have none."""
@@ -112,8 +113,9 @@ class Scouts(Game[State, Decision]):
 
         `scouts` holds the squares of each side: `upper` (including single scouts), `lower` and
         `with_intel`. `pieces` lists the scouts one by one, because two scouts of a side may share a
-        square. `turn` is 0 during the set-up. `played` is the square of the scout that made the
-        last play of this turn, and `due` the number of plays left.
+        square. `turn` is 0 during the set-up. `played` lists the square of the scout that made the
+        last play of this turn, or nothing, and `due` is the number of plays left. `rocks` holds the
+        squares of each side's boulder and rock, once they are laid.
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
@@ -155,7 +157,7 @@ class Scouts(Game[State, Decision]):
         return ChessClock(state.options.seconds, state.options.increment)
 
     def is_reversible(self, state: State, seat: Seat, action: Decision) -> bool:
-        """Return whether the game goes on. All is open, so an action reveals nothing."""
+        """Return whether the game goes on after it. All is open, so an action reveals nothing."""
         return carry_out(state, action).state.outcome is None
 
     def turn_number(self, state: State) -> int:

@@ -316,7 +316,8 @@ def _covered_text(position: Position, square: int) -> str:
 def _check_rock(position: Position, decision: Decision) -> None:
     """Check that a boulder or rock is left and fits on its squares (rulebook, "Boulders").
 
-    It covers nothing and has no other rock beside it. Diagonal contact is fine (ruling).
+    Its squares hold no scout and no rock, and no rock is beside them. Diagonal contact is fine
+    (ruling).
     """
     name = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     squares = listed(NAMES[square] for square in decision.squares)
@@ -365,7 +366,8 @@ def _check_rock(position: Position, decision: Decision) -> None:
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the rule that hands of the seat on turn have broken with one scout or rock.
 
-    None if the change is a legal decision, or none at all.
+    None if the change is a legal decision or no single one, if the seat is not on turn, or if the
+    game is over.
     """
     if state.outcome or seat is not state.seat:
         return None

@@ -104,8 +104,8 @@ def plays(state: State, seat: Seat) -> Iterator[Play]:
 def play_of(decision: Decision) -> Play:
     """Return a decision as taps, with a label of at most 40 characters.
 
-    A dash has two squares and a chain of jumps all of its squares. A rock has a key and one or two
-    squares, and the end of the turn only a key.
+    A dash has two squares and a chain of jumps all of its squares. A boulder or rock has a key and
+    all squares that it covers, and the end of the turn only a key.
     """
     kind = decision.kind
     text = str(decision)

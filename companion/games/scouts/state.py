@@ -352,7 +352,10 @@ _PATTERNS = {
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Decision:
-    """Parse a decision from its notation. Raises `Malformed` with the expected forms.
+    """Parse a decision from its notation.
+
+    Raises `Malformed` for a text of no known form, for a square that is not on the board, and for a
+    rock whose squares are not adjacent or not in order.
 
     >>> parse("c1^c3^e3")
     Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))

@@ -197,7 +197,7 @@ _POINTS = (
 
 
 def _player_aid(seat: int) -> PlayerAid:
-    """Return the player aid of a seat. The two differ only in their pieces."""
+    """Return the player aid of a seat (0 South, 1 North). The two differ only in their pieces."""
     plain, with_intel = SCOUT_FACES[seat]
     boulder, rock = ROCK_FACES[2 * seat : 2 * seat + 2]
     return PlayerAid(
