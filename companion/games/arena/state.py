@@ -121,7 +121,9 @@ def first_state(options: ArenaOptions) -> State:
             )
             raise Malformed(text)
         sides.append(
-            tuple(Robot(*numbered, options.hit_points) for numbered in enumerate(starts, 1))
+            tuple(
+                Robot(number, place, options.hit_points) for number, place in enumerate(starts, 1)
+            )
         )
     return State(options, terrain, (sides[0], sides[1]))
 

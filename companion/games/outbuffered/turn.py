@@ -234,7 +234,8 @@ class _Bounce(NamedTuple):
 def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
     """Return why a move bounces whatever the other robot does, or None.
 
-    The obstacle is the edge of the board, a wall, or the robot's own flag (ruling).
+    The obstacle is the edge of the board, a wall, or the robot's own flag (rulebook, section 2, and
+    rulings).
     """
     state = turn.state
     side = NAMES[seat]
@@ -271,8 +272,8 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
 def _move(turn: _Turn, letters: tuple[str, str]) -> None:
     """Carry out the moves of one step at the same time.
 
-    Rulings: two moves to the same square both bounce, and so does a move to a robot that stays.
-    Robots may swap squares or follow one another.
+    Two moves to the same square both bounce, and so does a move to a robot that stays (rulebook,
+    section 2). Robots may swap squares or follow one another (ruling).
     """
     targets: dict[int, Square | None] = {}
     bounces: dict[int, _Bounce] = {}
@@ -378,7 +379,7 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
     """Carry out the shots of one step at the same time, and send back the robots that are hit.
 
     A shot goes along rank and file over any distance, up to a wall. A robot that is hit drops the
-    flag that it carries (rulings).
+    flag that it carries (rulebook, section 2 and "What if", and rulings).
     """
     shooters = [seat for seat in (SOUTH, NORTH) if letters[seat] == "S"]
     victims: list[int] = []
@@ -423,8 +424,8 @@ def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bo
 def _send_back(turn: _Turn, victims: list[int]) -> None:
     """Put robots that were hit on their start tiles. One that cannot return loses the game.
 
-    A start tile is blocked by the opponent or by the robot's own flag, lying or carried. If neither
-    robot can return, the game is a draw (ruling).
+    A start tile is blocked by the opponent or by the robot's own flag (rulebook, "What if"), lying
+    or carried. If neither robot can return, the game is a draw (rulings).
     """
     starts = turn.terrain.starts
     before = list(turn.robots)

@@ -217,7 +217,7 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
     has_intel = bool(position.intel & start)
-    # A play ends where the scout is turned over, or wins with intel (ruling).
+    # A play ends where the scout is turned over (rulebook, "Gathering Intel"), or wins (ruling).
     last_squares = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
         # The start square does not end a play.

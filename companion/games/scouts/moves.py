@@ -54,8 +54,9 @@ def dash_targets(position: Position, square: int) -> int:
 def jump_chains(position: Position, square: int) -> Iterator[Chain]:
     """Yield every chain of jumps of a scout, each before its own continuations.
 
-    Rulebook, "Jump". Ruling: a chain visits no square twice, does not go over or onto a stack, and
-    ends where the scout is turned over or wins.
+    A chain goes neither over nor onto a stack, and ends where the scout is turned over (rulebook,
+    "Jump" and "Gathering Intel"). It also ends where the scout wins, and visits no square twice
+    (rulings).
     """
     start = 1 << square
     stacks = position.stacks

@@ -1,6 +1,6 @@
 """Options and rules of Scouts in words for people.
 
-The texts retell the rulebook and the rulings.
+The texts retell the rulebook, and the rulings on what it leaves open.
 """
 
 from companion.core.i18n import say
