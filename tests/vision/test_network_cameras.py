@@ -196,7 +196,7 @@ def test_what_is_no_video_by_rtsp_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["http://", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"]
+    "source", ["http://", "http://[", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"]
 )
 def test_what_is_no_address_is_said(source: str) -> None:
     with pytest.raises(CameraError, match="is no address"):

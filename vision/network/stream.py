@@ -35,14 +35,15 @@ class NetworkCamera(Device):
     """A camera at an address, received and decoded by FFmpeg in OpenCV.
 
     A thread of its own receives from the start until `close`. If it fails, `frame` raises its
-    error.
+    error. The constructor raises `CameraError` for an address without host, or with a bad port.
     """
 
     def __init__(self, address: str, clock: Clock) -> None:
         super().__init__(clock)
+        address = address.strip()
+        self._host, self._port, path = _split_address(address)
         # FFmpeg needs the scheme in lower case, as `geturl` returns it.
-        self._address = urlsplit(address.strip()).geturl()
-        self._host, self._port, path = _split_address(self._address)
+        self._address = urlsplit(address).geturl()
         # Without user name and password, which an address may hold.
         self.name = f"{self._host}:{self._port}"
         self.identity = f"network {self.name}{path}"
@@ -157,9 +158,9 @@ def is_network(source: str) -> bool:
 
 
 def _split_address(address: str) -> tuple[str, int, str]:
-    """Return host, port and path of an address. Raises `CameraError` if it has no host."""
-    parts = urlsplit(address)
+    """Return host, port and path of an address. Raises `CameraError` if it is malformed."""
     try:
+        parts = urlsplit(address)
         host, port = parts.hostname, parts.port or PORTS[parts.scheme]
     except ValueError:
         host = None
