@@ -122,6 +122,14 @@ def test_a_marker_seen_twice_is_a_stranger_and_counts_nowhere() -> None:
     assert {B2, C4} <= reading.unknown
 
 
+def test_pieces_that_are_there_twice_have_the_right_scale() -> None:
+    twins = replace(SMALL, pieces=SMALL.pieces[:1] * 4)
+    name = SMALL.pieces[0][0]
+    scene = Seen(twins, dict.fromkeys(SMALL.board.squares[2:18:4], (name,)))
+    assert scene.read(3).strangers
+    assert "100 %" not in scene.reader.details.note
+
+
 # ---- pose and board ------------------------------------------------------------------------------
 
 

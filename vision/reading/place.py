@@ -300,9 +300,10 @@ def _squares_near(
 def _squares_beneath(
     kit: Kit, face: Face, centre_mm: tuple[float, float], turn_deg: float, spread_mm: float
 ) -> tuple[frozenset[Square], bool]:
-    """Return the squares under a piece of several squares, and whether it lies on them properly.
+    """Return the squares under a piece of several squares, and whether they are certain.
 
-    If it does not, the squares are all those that it may touch. `centre_mm` is (x, y), `turn_deg`
+    They are if it lies on them properly, or on none. Otherwise the squares are all those that it
+    may touch. `centre_mm` is (x, y), `turn_deg`
     its rotation counter-clockwise, and `spread_mm` the uncertainty of the centre.
     """
     board = kit.board
@@ -341,7 +342,8 @@ def faces_on_squares(
 ) -> FacesOnSquares:
     """Return the face on top of each square, and the doubtful squares.
 
-    A piece makes all its squares doubtful if these are uncertain or any of them is `unconfirmed`.
+    A piece makes all its squares doubtful if these are uncertain, if it is not plausible, or if any
+    of them is `unconfirmed`. So does a second piece whose marker is not clearly above or below.
     """
     # Pieces whose squares are certain. All others make their squares doubtful.
     by_square: dict[Square, list[PlacedPiece]] = defaultdict(list)
@@ -377,7 +379,12 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
     It is the median of the wrong sizes. None unless the pieces seem to be printed at another scale:
     the sizes of at least half of them, and of at least three, are wrong and alike.
     """
-    ratios = [piece.size_ratio for piece in placed if not piece.is_plausible]
+    # Pieces that are there twice are not plausible either, but may have the right size.
+    ratios = [
+        piece.size_ratio
+        for piece in placed
+        if not piece.is_plausible and abs(piece.size_ratio - 1) > _SIZE_TOLERANCE
+    ]
     if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):
         return None
     if max(ratios) - min(ratios) > _MAX_SIZE_SPREAD:
