@@ -136,7 +136,7 @@ class BoardEye:
     def record(self, frame: Frame, reading: Reading) -> None:
         """Record a frame that was just read, before the table hears of the reading.
 
-        Only references are kept, so this takes no time.
+        Only references are kept, so this takes no time, but for flipping a mirrored picture back.
         """
         previous = self._last
         if self._reader.mirror.is_mirrored:
@@ -164,14 +164,15 @@ class BoardEye:
         return last.number if last else 0
 
     def picture(self) -> bytes | None:
-        """Return the last frame as a JPEG of at most 960 px. None before the first one."""
+        """Return the last frame as a JPEG at most 960 px wide. None before the first one."""
         last = self._last
         return _jpeg(_for_people(last.frame, _PICTURE_PX), _PICTURE_QUALITY) if last else None
 
     def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
 
-        Empty for a picture that was blacked out, see `vision.tiles.board_only`.
+        Empty if nothing is found, or for a picture that was blacked out, see
+        `vision.tiles.board_only`.
         """
         last = self._last
         if last is None or not last.frame.luma.any():
@@ -181,7 +182,8 @@ class BoardEye:
     def board(self, frame: int | None = None) -> BoardSeen | None:
         """Return the board in the last frame or in a settled one, with its weak squares and advice.
 
-        `frame` is the number of a settled frame. Returns None if no board is seen.
+        `frame` is the number of a settled frame, or None for the last frame. Returns None if no
+        board is seen in it, or if it is not kept any more.
         """
         read_frame = self._find_frame(frame)
         if read_frame is None or read_frame.board_in_view is None:
@@ -227,7 +229,7 @@ class BoardEye:
         return tuple(_settled_frame(read_frame) for read_frame in frames)
 
     def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """Return the settled frame of this number as a JPEG of at most this width.
+        """Return the settled frame of this number as a JPEG of at most this width in px.
 
         Returns None if it is not kept any more.
         """

@@ -1,6 +1,8 @@
 """Oddities of cameras, by name, sensor or USB id. A new one is one entry of `ODDITIES`.
 
-They are sentences for the camera page and the doctor, and never change how a picture is read.
+They are sentences for the camera page and the doctor, and never change what is read in a picture.
+The only other effect: the stamps of a USB camera with another clock are ignored.
+
 Mirrored or damaged pictures and cameras that freeze are detected in the pictures of any camera: see
 `vision.reading.board_reader` and `vision.cameras.camera_link`.
 """

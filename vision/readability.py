@@ -87,8 +87,9 @@ class Measure:
     """Whether all of it is inside the picture."""
 
     def weaknesses(self, needed_module_px: float) -> tuple[Weakness, ...]:
-        """Return what makes the square hard to read, worst first.
+        """Return what makes the square hard to read, in the order of glare, dark, blur and small.
 
+        A square that is cut off has no other weakness, because the rest of it was not measured.
         `needed_module_px` is the minimum width of a marker's module.
         """
         if not self.is_inside:
@@ -186,7 +187,10 @@ def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> flo
 
 
 def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
-    """Return what may be wrong with a (height, width) picture in which no board is found."""
+    """Return what may be wrong with a (height, width) picture in which no board is found.
+
+    At most one thing, and empty if the picture itself is good.
+    """
     if np.percentile(luma[::2, ::2], _PAPER_PERCENTILE) < _DARK:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
     blur_px = _blur_px(_slopes(luma)[::2, ::2], _slopes(_reblur(luma))[::2, ::2])
@@ -243,9 +247,10 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
 
 
 def name_squares(kit: Kit, squares: Iterable[Square], total: int) -> str:
-    """Return the names of squares, at most four of them. A board of cards has lanes instead.
+    """Return the names of squares. A board of cards has lanes instead.
 
-    `total` is the number of all squares. If nearly all are named, this is the whole board.
+    Of more than four, the first three are named and the rest is counted. `total` is the number of
+    all squares. More than four fifths of them are called the whole board.
     """
     sorted_squares = sorted(squares)
     if len(sorted_squares) > _MANY_SHARE * total:

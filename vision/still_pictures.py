@@ -38,8 +38,8 @@ def read_images(
     """Yield one answer for each picture. Folders stand for the pictures in them.
 
     `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without
-    one of the kits' boards. Raises `Malformed` if there is none of that name. For a file that
-    cannot be read, the answer has a problem.
+    one of the kits' boards. Raises `Malformed` if there is none of that name, when the first answer
+    is asked for. For a file that cannot be read, the answer has a problem.
 
     An answer has these keys:
 

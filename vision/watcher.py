@@ -57,7 +57,8 @@ GLANCE_READINGS = 4.0
 class WatchListeners:
     """The callbacks of a watcher.
 
-    All are called in the watcher's thread and should only queue things.
+    All are called in the watcher's thread, and `on_status` also in the one that calls
+    `Watcher.report_stall`. They should only queue things.
     """
 
     on_reading: Callable[[Reading], None] = lambda _: None
@@ -71,7 +72,9 @@ class WatchListeners:
 
 
 class Watcher(Closeable):
-    """Reads the board in front of one of these cameras `fps` times a second, and calls listeners.
+    """Reads the board in front of one of these cameras, and calls listeners.
+
+    It does so `fps` times a second, or less often if reading takes long.
 
     `start` begins a thread that runs until `close`, which also releases the camera. Tests call
     `step` instead, for one round in their own thread. After a failure the camera is opened again

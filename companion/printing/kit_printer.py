@@ -41,9 +41,10 @@ class PrintPlan(NamedTuple):
 class KitPrinter:
     """Prints kits and table cards for the pages and the command line. Any thread may call.
 
-    A lock lets it print one thing at a time. Its methods take `raw` options of the game, as a page
-    or a command gives them, `paper` as one of `PAPERS`, and `language` as one of
-    `companion.core.i18n.LANGUAGES`. They raise `Malformed` for anything else.
+    A lock lets it print one thing at a time. Its methods take the name of one of the `games`, `raw`
+    options of the game, as a page or a command gives them, `paper` as one of `PAPERS`, and
+    `language` as one of `companion.core.i18n.LANGUAGES`. They raise KeyError for an unknown game,
+    and `Malformed` for anything else, or if the board does not fit the paper.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:

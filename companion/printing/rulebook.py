@@ -48,7 +48,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     Without actions both layouts are the board at the start. Otherwise they are those before and
     after the last action, as far as `Example.stage`.
 
-    Raises `Malformed`, `Illegal` or IndexError if the game cannot play it as written.
+    Raises `Malformed`, `Illegal` or ValueError if the game cannot play it as written.
     """
     options = game.options(example.options)
     rng = Random(0)

@@ -186,7 +186,10 @@ class Tiling:
 
 
 def _cross_spots(low: float, high: float, preferred: Sequence[float]) -> tuple[float, float]:
-    """Return two spots between low and high and well apart, of the preferred ones if possible."""
+    """Return two spots between low and high, about a fifth from either end.
+
+    They are preferred ones if at least two of those are inside.
+    """
     inside = [spot for spot in preferred if low + _CLEARANCE_MM < spot < high - _CLEARANCE_MM]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
     first = low + 0.2 * (high - low)
@@ -250,7 +253,7 @@ def board_extent(board: Board) -> Extent:
 
 
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
-    """Return the split of a board into the fewest pages, upright if possible.
+    """Return the split of a board into the fewest pages, upright ones if either way takes as many.
 
     `width_mm` and `height_mm` are those of an upright page within its margins. The foot takes
     `foot_mm` of the height whichever way the page is turned. Joints run between squares and clear

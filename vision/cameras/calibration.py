@@ -198,7 +198,7 @@ def _is_similar(one: _View, other: _View, width: int) -> bool:
 def _distance_px(one: _View, other: _View) -> float:
     """Return the mean distance in px between the corners that both views show.
 
-    Infinite if they share none.
+    Infinite if they share too few to compare them.
     """
     common = set(one.ids) & set(other.ids)
     if len(common) < _MIN_SHARED_CORNERS:

@@ -110,7 +110,8 @@ class CameraLink:
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
 
-        None leaves one as it is. What a camera cannot do is ignored, see `locks`.
+        None leaves one as it is. What a camera cannot do is ignored, see `locks`. A request that
+        was not applied yet is replaced.
         """
         with self._request_lock:
             self._requested_locks = Locks(focus, exposure)
@@ -169,7 +170,10 @@ class CameraLink:
         return frame
 
     def _require_change(self, luma: Luma, now_s: float) -> None:
-        """Raise `CameraError` when a real camera has repeated a picture for `FROZEN_S`."""
+        """Raise `CameraError` when a real camera has repeated a picture for `FROZEN_S`.
+
+        A picture of a single tone does not count.
+        """
         before, self._last_luma = self._last_luma, luma
         is_repeated = (
             before is not None
@@ -206,7 +210,10 @@ class CameraLink:
         return pause_s
 
     def drop(self) -> None:
-        """Close the camera. Does nothing if none is open."""
+        """Close the camera, and take over what was learned of its lens.
+
+        Does nothing if none is open.
+        """
         camera = self._camera
         self._camera = None
         self._light = None

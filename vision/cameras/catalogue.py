@@ -83,7 +83,7 @@ def open_camera(
 
 
 def _first_camera(settings: CameraSettings, clock: Clock) -> Camera:
-    """Return the first Raspberry Pi camera, or else the first USB camera."""
+    """Return the first Raspberry Pi camera, or else the first USB camera. Raises `CameraError`."""
     try:
         return PiCamera(settings, clock)
     except CameraError as pi_error:

@@ -98,7 +98,10 @@ def unreadable(name: str, error: OSError) -> CameraError:
 
 
 def _luma_of(picture: Image.Image) -> Luma:
-    """Return the brightness of a picture that is not decoded yet, (height, width)."""
+    """Return the brightness of a picture that is not decoded yet, (height, width).
+
+    Raises whatever Pillow raises, and ValueError for sixteen bits.
+    """
     picture.draft("L", picture.size)  # a JPEG has its brightness apart
     picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):
@@ -127,7 +130,8 @@ def _colours_of(content: bytes) -> Colours:
 class PictureCamera(Source):
     """A picture, or the pictures of a folder in the order of their names, in place of a camera.
 
-    The last one is repeated for ever. A picture of a folder that cannot be read is skipped.
+    The last one is repeated for ever. A picture of a folder that cannot be read is skipped, but the
+    constructor raises `CameraError` for a single picture, and for a folder that holds none.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
@@ -155,7 +159,7 @@ class PictureCamera(Source):
 def pictures_in(folder: Path) -> list[Path]:
     """Return the picture files of a folder, sorted by name.
 
-    Raises `CameraError` if it cannot be read.
+    Raises `CameraError` if it cannot be read or holds too many files.
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
@@ -176,7 +180,7 @@ def pictures_in(folder: Path) -> list[Path]:
 def picture_paths(paths: Iterable[Path]) -> list[Path]:
     """Return these paths with each folder replaced by the pictures in it.
 
-    Raises `CameraError` for a folder without pictures.
+    Raises `CameraError` for a folder without pictures, and as `pictures_in` does.
     """
     pictures: list[Path] = []
     for path in paths:

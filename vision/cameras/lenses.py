@@ -160,8 +160,9 @@ class LensStore:
     def update(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
         """Take over what the board has taught about a camera's lens. `save` writes it later.
 
-        A lens that is less certain than the known one is ignored, and so is a doubtful one. `pose`
-        is that of the last picture, which has to fit well.
+        A lens that is clearly less certain than the known one is ignored, and so is a doubtful one,
+        one from few views, and any for a calibrated lens. `pose` is that of the last picture, which
+        has to fit well.
         """
         key = self._key(camera)
         if not key or tuner.views < _MIN_VIEWS or tuner.is_calibrated:

@@ -74,7 +74,8 @@ def _colours_of(plane: Luma, width: int, height: int) -> Colours:
 class PiCamera(Device):
     """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
-    `listed` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one.
+    `listed` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one. The
+    constructor raises `CameraError`.
 
     Focus and exposure are locked after some seconds, so that they do not react to hands. Each of
     them is in one of three states:
@@ -219,13 +220,16 @@ class PiCamera(Device):
     def zoom(self) -> float:
         """Width of the sensor divided by the width that the picture shows.
 
-        Known after the first picture.
+        Known after the first picture, and 1 before.
         """
         return self._zoom or 1.0
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure are locked. A fixed lens has no focus to lock."""
+        """Whether focus and exposure are locked, or were asked to be.
+
+        None for what it cannot lock, such as a fixed focus, and altogether if it can lock neither.
+        """
         return None if self._locks == (None, None) else self._locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:

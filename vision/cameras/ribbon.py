@@ -95,7 +95,7 @@ def choose_device(which: str) -> PiDevice:
     """Return the camera that `picamera:WHICH` in the settings names.
 
     The word is its id, its sensor or its index in the list. An empty word is the first camera.
-    Raises `CameraError` when it is not connected.
+    Raises `CameraError` when it is not connected, or as `pi_devices` does.
     """
     connected = pi_devices()
     if not which:
@@ -172,7 +172,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def reason_of(error: BaseException) -> str:
     """Return why a camera does not open or start, and what to do, as a part of a sentence.
 
-    The first cause of the error decides.
+    A cause that is known decides, wherever it is in the chain of causes, otherwise the first one.
     """
     causes = list(_causes(error))
     if _has_errno(causes, errno.EBUSY):

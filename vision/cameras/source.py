@@ -15,7 +15,8 @@ from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.oddities import Oddity
 
-# Maximum age of a picture in seconds. An older one comes from a driver with another clock.
+# Maximum age of a picture in seconds. Of an older one the driver has another clock, so its age is
+# ignored.
 _MAX_AGE_S = 2.0
 
 
@@ -126,7 +127,7 @@ class Device(Source):
         """
 
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
-        """Measure the light again, then lock the exposure. Return whether this camera can.
+        """Measure the light again. Return whether this camera can.
 
         With `slow` it may expose for a whole frame at the rate of the settings.
         """
@@ -137,10 +138,10 @@ class Device(Source):
 
 
 def steady_exposure_s(seconds: float, mains_hz: int) -> float:
-    """Return the nearest exposure that shows no flicker of lamps.
+    """Return an exposure near `seconds` that shows no flicker of lamps.
 
     That is the largest number of whole periods of flicker within `seconds`, at least one. Less than
-    half a period stays as it is.
+    half a period stays as it is and may flicker, as a whole one would be too bright.
     """
     # Lamps flicker twice in a period of the mains.
     period_s = 0.5 / mains_hz

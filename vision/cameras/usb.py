@@ -79,7 +79,8 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     """Return the number of the camera that `usb:WORDS` in the settings names.
 
     The words are a number or a part of the camera's name. If nothing has that number and only one
-    camera is connected, it is that one. Raises `CameraError` when no such camera is connected.
+    camera is connected, it is that one. Any other number is returned as it is. Raises `CameraError`
+    when no connected camera has that name.
     """
     if words.isdecimal():
         number = int(words)
@@ -103,7 +104,7 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
 class UsbCamera(Device):
     """The USB camera /dev/videoN, opened with the picture's size of the settings.
 
-    Its exposure is automatic until it is locked. The constructor raises `CameraError`.
+    Opening it changes neither focus nor exposure. The constructor raises `CameraError`.
     """
 
     def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
@@ -220,7 +221,7 @@ class UsbCamera(Device):
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure are locked."""
+        """Whether focus and exposure are locked. None as in `Device`."""
         focus = self._device.get(cv2.CAP_PROP_AUTOFOCUS)
         exposure = self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
         # OpenCV returns -1 for a control that the camera does not have.
@@ -231,7 +232,7 @@ class UsbCamera(Device):
         return None if locks == (None, None) else locks
 
     def lock(self, focus: bool | None, exposure: bool | None) -> None:
-        """Lock focus or exposure at their present values, or make them automatic again.
+        """Lock focus at its present value or exposure near it, or make them automatic again.
 
         None leaves one as it is.
         """
@@ -263,7 +264,10 @@ class UsbCamera(Device):
         return True
 
     def _expose(self, seconds: float) -> None:
-        """Fix the exposure near this time, at whole periods of the lamps' flicker."""
+        """Fix the exposure near this time, at whole periods of the lamps' flicker.
+
+        Does nothing if the time is not positive, as for a camera that does not tell its own.
+        """
         if seconds > 0:
             steady_s = steady_exposure_s(seconds, self._mains_hz)
             self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)

@@ -100,7 +100,11 @@ class CoverDetector:
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
     def covered_zones(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
-        """Return the zones that hold anything but paper and these cards, or are cut off."""
+        """Return the zones that hold anything but paper and these cards.
+
+        Also those that have glare or are cut off. Cards that lie face down do not count in a zone
+        without open cards.
+        """
         scale = view.top_view.scale / _REDUCTION
 
         # Areas in px of the small view.

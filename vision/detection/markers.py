@@ -6,8 +6,8 @@ is OpenCV's list of prints, and a marker's id is the number of its print there.
 A picture at half size costs a quarter of the time. Markers that are too small for that are searched
 at full size, or where the board is known.
 
-In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, corners therefore
-move by half a pixel in addition.
+In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, its corners are
+therefore not only scaled but also shifted, by a part of a pixel.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Box = tuple[slice, slice]
 # Pictures wider than this, such as 1080p, are searched at half size first.
 _LARGE_WIDTH_PX = 1600
 
-# Width at which other pictures are searched first, half of 1080p. Those that are no wider are not
-# reduced.
+# Smaller pictures are first reduced to this width, half of 1080p. Those that are no wider are
+# searched as they are.
 _SMALL_WIDTH_PX = 960
 
 # Half the window in which a corner is refined, in px. A larger window would contain other edges of
@@ -76,7 +76,7 @@ class Likeness(NamedTuple):
     """By how much it exceeds the correlation with any other print."""
 
 
-# Minimum likeness of a print that is guessed. It is strict, because a wrong entry is worse than
+# Minimum likeness of a print that is guessed. It is strict, because a wrong marker is worse than
 # none. Measured: prints of other ids reach a correlation of .57 in sharp pictures and less in soft
 # ones. The right one falls to .76 where decoding fails.
 _MIN_LIKENESS = Likeness(correlation=0.68, lead=0.25)
@@ -156,9 +156,11 @@ class MarkerFinder:
     dictionary: str = DICTIONARY
     """Name of the dictionary of the markers."""
     is_thorough: bool = False
-    """Whether to use many threshold windows, for single pictures."""
+    """Whether to use many threshold windows, for single pictures. Overrides `is_quick`."""
     is_close_up: bool = False
-    """Whether the markers are large, as in a view of a few squares."""
+    """Whether the markers are large, as in a view of a few squares. Overrides `is_thorough` and
+    `is_quick`.
+    """
     is_quick: bool = False
     """Whether to use a single threshold window, which is fastest."""
     is_rough: bool = False
@@ -168,20 +170,29 @@ class MarkerFinder:
     larger picture.
     """
     only_ids: tuple[int, ...] = ()
-    """The only ids to detect, without any bit error. Empty means all ids."""
+    """The only ids to detect, without any bit error. Empty means all ids, with a few bit errors.
+
+    Used for cards. These ids have their own smallest threshold window, which the other options do
+    not change.
+    """
 
     def find(self, luma: Luma, min_side_px: float | None = None) -> FinderResult:
-        """Find all markers of a (height, width) picture with sides of at least `min_side_px`."""
+        """Find all markers of a (height, width) picture with sides of at least `min_side_px`.
+
+        None means the minimum of these options.
+        """
         parameters = self._parameters()
         if min_side_px is not None:
             # OpenCV's limit is relative to the longer side of the picture.
             parameters.minMarkerPerimeterRate = min(4.0, 4 * min_side_px / max(luma.shape))
 
         # A dictionary of a few prints is faster to search, and here allows no bit errors.
-        book = dictionary_of(self.dictionary)
+        dictionary = dictionary_of(self.dictionary)
         if self.only_ids:
-            book = cv2.aruco.Dictionary(book.bytesList[list(self.only_ids)], book.markerSize, 0)
-        corners, ids, rejected = cv2.aruco.ArucoDetector(book, parameters).detectMarkers(luma)
+            dictionary = cv2.aruco.Dictionary(
+                dictionary.bytesList[list(self.only_ids)], dictionary.markerSize, 0
+            )
+        corners, ids, rejected = cv2.aruco.ArucoDetector(dictionary, parameters).detectMarkers(luma)
         sightings = []
 
         # OpenCV 4 returns ids as (N, 1) or None, OpenCV 5 as (N,).
@@ -282,7 +293,7 @@ def is_large(luma: Luma) -> bool:
 def refine_corners(luma: Luma, quads: Sequence[Points]) -> list[Points]:
     """Return quadrangles (4, 2) px whose corners are moved to where edges meet in the picture.
 
-    Corners that would move too far are left unchanged.
+    Corners that would move too far, or are outside the picture, are left unchanged.
     """
     if not quads:
         return []
@@ -305,7 +316,7 @@ def refine_corners(luma: Luma, quads: Sequence[Points]) -> list[Points]:
 def boxes_around(blocks: BlockMask, margin_px: float, luma: Luma) -> list[Box]:
     """Return boxes of the picture that contain all these blocks and a margin.
 
-    Boxes that would touch are merged.
+    Areas of blocks that touch once they have their margin share a box. Boxes may still overlap.
     """
     # The margin in blocks.
     reach = int(np.ceil(margin_px / BLOCK_PX))
@@ -385,9 +396,11 @@ def best_guess(
     dictionary: str = DICTIONARY,
     min_likeness: Likeness = _MIN_LIKENESS,
 ) -> Sighting | None:
-    """Return the candidate id whose print matches the content of a quadrangle (4, 2) px.
+    """Return a sighting of the candidate whose print fits a quadrangle (4, 2) px best.
 
-    Returns None if it is not clear which one does, so that its likeness is below the minimum.
+    Its score is the correlation with that print. Returns None if there are no candidates, if the
+    contrast is too low, or if the likeness of the best one is below `min_likeness`. Only for
+    markers of five by five modules.
     """
     means = module_means(luma, quad)
     means -= means.mean()

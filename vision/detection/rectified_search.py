@@ -1,8 +1,8 @@
 """A second search for markers, in views from straight above.
 
 It is used on squares that the first search does not explain, and for corner markers that were
-missed. The pose of the board is known. So a view can show it at the height of the pieces' markers,
-where each marker is an upright square of known size.
+missed. The pose of the board is known, at least roughly. So a view can show it at the height of the
+pieces' markers, where each marker is a square of known size.
 """
 
 from __future__ import annotations
@@ -113,9 +113,10 @@ def read_from_above(
     squares: Collection[Square],
     preparations: Sequence[Preparation],
 ) -> tuple[Sighting, ...]:
-    """Return markers other than the `known_ids` on and around these squares of a picture.
+    """Return the pieces' markers, other than the `known_ids`, on and around these squares.
 
-    Each view is searched after each of the `preparations`, which are `PLAIN` or `ENHANCED`.
+    `luma` is the (height, width) picture. Each view of it is searched after each of the
+    `preparations`, which are `PLAIN` or `ENHANCED`.
     """
     sightings: dict[int, Sighting] = {}
     for area in _areas(squares):

@@ -216,8 +216,8 @@ def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:
 
 def _gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[float, float]:
     """Return gain and offset between two sets of blocks (N,), from their dark and bright thirds."""
-    # Saturated blocks contain no information about the light. Keep them only if nearly all are
-    # saturated.
+    # Saturated blocks contain no information about the light. Keep them only if they are three
+    # quarters or more.
     clear = (before < _SATURATED) & (now < _SATURATED)
     if np.count_nonzero(clear) > before.size // 4:
         before, now = before[clear], now[clear]
@@ -302,7 +302,7 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     """Return the noise model, updated with the unexplained changes of a frame.
 
     Blocks that `moved` are excluded, unless the movement is noise itself. None means that none
-    moved.
+    moved. Nothing is learned if less than half of the picture is still.
     """
     size = np.abs(residual)
     before = noise.mean_square
@@ -406,11 +406,13 @@ class Background:
     current: BlockMeans | None = None
     """The last picture. None before the first one."""
     running_mean: BlockMeans | None = None
-    """Running mean of the last pictures, which contains little noise. Moving blocks are those of
-    the last picture.
+    """What the last pictures showed, averaged so that it contains little noise. Moving blocks are
+    those of the last picture.
     """
     as_read: BlockMeans | None = None
-    """Each block as it was last read, in the light of that time. None if nothing was read."""
+    """Each block as it was last read, averaged with the still pictures after it, in the light in
+    which the whole picture was last read. None if nothing was read.
+    """
     whole_as_read: BlockMeans | None = None
     """The picture at the time when all of it was last read."""
     averaged_pictures: BlockMeans | None = None

@@ -53,7 +53,10 @@ class Newest(Generic[T]):
             return True
 
     def fail(self, error: CameraError) -> None:
-        """Report why there will be no more pictures. Every later `take` raises this error."""
+        """Report why there will be no more pictures.
+
+        Every later `take` raises this error, once a picture that is still fresh was taken.
+        """
         with self._change:
             self._error = error
             self._change.notify_all()
@@ -61,7 +64,7 @@ class Newest(Generic[T]):
     def take(self, timeout_s: float) -> StampedPicture[T] | None:
         """Wait for a picture that nobody has taken yet. Return None after a time-out.
 
-        Raises the error given to `fail`.
+        Raises the error given to `fail` if there is no picture.
         """
         with self._change:
             self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)

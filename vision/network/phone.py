@@ -48,7 +48,7 @@ class PhoneLine:
         return MOVING_PERIOD_S if self.is_moving else STILL_PERIOD_S
 
     def put(self, jpeg: bytes, at_s: float) -> None:
-        """Replace the last picture. Ignore one that is too old to be read as new."""
+        """Replace the last picture. Ignore one that is too old, or has a time in the future."""
         was_overdue = self.newest.is_overdue
         if self.newest.put(jpeg, at_s) and was_overdue:
             self.on_return()

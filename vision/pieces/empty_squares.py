@@ -191,9 +191,9 @@ def find_shaded(
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
-    Such shadows are those of a window frame or a blind, and `squares` do not look empty without
-    them. A failed test takes some ten times as long, as
-    every light is tried. So the search ends after `max_failures` of them.
+    Such shadows are those of a window frame or a blind. `squares` are those that do not look empty
+    in plain light. A failed test takes some ten times as long, as every light is tried. So the
+    search ends after `max_failures` of them, and the squares that follow are in neither set.
     """
     cells = cells_of(board)
     shaded = set[Square]()

@@ -151,9 +151,10 @@ def reflectance(
 ) -> Values | None:
     """Return a cell's brightness (h, w), divided by the light on each pixel: its print.
 
-    Returns None if no light explains its paper. `tone` (h, w) is its brightness relative to paper,
-    and `visible` (h, w) is False where something stands in front. `sides` says of the top, right,
-    bottom and left side whether there is plain paper beyond it.
+    Returns None if too little of its paper is in sight, or if no light explains it. `tone` (h, w)
+    is its brightness relative to paper, and `visible` (h, w) is False where something stands in
+    front. `sides` says of the top, right, bottom and left side whether there is plain paper beyond
+    it.
     """
     # Paper in sight, inside the outline and beyond it.
     in_sight = visible.ravel()
@@ -182,9 +183,10 @@ def reflectance(
 
 
 def _best_light(cell: _Cell, angle_rad: float) -> _Light:
-    """Return the simplest light that explains a cell's paper, or the best one if none does.
+    """Return the simplest light that explains a cell's paper, if there is one.
 
-    The search starts from an edge across this direction.
+    Otherwise the light that is returned does not explain it either, see `explains_paper`. The
+    search starts from an edge across this direction.
     """
     best = _fit_light(cell, angle_rad)
     for offsets_deg in _SEARCH_DEG:

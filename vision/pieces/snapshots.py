@@ -101,15 +101,15 @@ class Snapshot:
     line_tones: Tone
     """(N, 12): the brightness of the paper along these parts. NaN where one is not visible."""
     expected_depths: Tone
-    """(12,): the expected depth of each part of an outline in this picture. 0 if no outline can be
-    made out.
+    """(12,): the expected depth of each part of an outline, measured in the last picture of the
+    whole board. 0 if no outline could be made out.
     """
     expected_shares: Tone
     """(12,): the same, relative to the brightness of the paper next to each part."""
 
     @property
     def has_outlines(self) -> bool:
-        """Whether outlines can be made out in this picture."""
+        """Whether outlines could be made out in the last picture of the whole board."""
         return bool(self.expected_depths.any())
 
 

@@ -55,7 +55,7 @@ class LensTuner:
     """
 
     base: Lens
-    """The nominal lens at the start."""
+    """The lens from which changes count: the nominal one, or the last one of `with_fit`."""
     lens: Lens
     """The current estimate."""
     is_calibrated: bool = False
@@ -128,8 +128,9 @@ class LensTuner:
     def with_fit(self, lens: Lens, covariance: Floats, by_lines: bool = True) -> LensTuner:
         """Return the tuner that continues from a lens fitted to a whole board, of any model.
 
-        `covariance` (2, 2) is that of log focal length and k1. `by_lines` is whether printed lines
-        were part of the fit.
+        The fitted lens also becomes the `base`. `covariance` (2, 2) is that of log focal length and
+        k1. `by_lines` is whether printed lines were part of the fit. Returns the same tuner for a
+        calibrated lens.
         """
         if self.is_calibrated:
             return self

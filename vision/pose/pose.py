@@ -371,8 +371,8 @@ def solve_pose(
 ) -> Pose | None:
     """Return the pose with its covariance from coplanar points (N, 3) at pixels (N, 2), N >= 4.
 
-    `size` is that of the picture, and `guess` a pose that may be near. Returns None if the camera
-    would be below the board.
+    `size` is that of the picture, and `guess` a pose that may be near. Returns None if no pose with
+    the camera above the board is found.
     """
     pose = fit_pose(points_mm, points_px, lens, size, guess)
     return None if pose is None else _with_covariance(pose, points_mm)

@@ -101,7 +101,7 @@ class Lines:
     """Measurements of (N,) half sides of squares in one picture."""
 
     is_inside: NDArray[np.bool_]
-    """(N,): whether each half side is inside the picture."""
+    """(N,): whether each half side is inside the picture, and large enough there to be seen."""
     is_found: NDArray[np.bool_]
     """(N,): whether each line was found unambiguously."""
     off_px: Floats

@@ -64,10 +64,12 @@ class BoardDetails:
     """Confidence of each square, from 0 to 1.
 
     1 is a marker that decodes or an empty square, 0 is unknown. Values between them are a marker's
-    correlation with its print. Empty for another board or none.
+    correlation with its print. Empty for a board of cards or none.
     """
     problem: str = ""
-    """Why no board was found, as a sentence. Empty if no cause is known."""
+    """Why no board was found, as a sentence. Empty if no cause is known. Two boards are reported
+    here even if one of them was read.
+    """
     advice: tuple[Advice, ...] = ()
     """Advice on how to improve the picture, although a board was read in it."""
     note: str = ""
@@ -119,12 +121,12 @@ class BoardReader:
 
     @property
     def is_stirred(self) -> bool:
-        """Whether something moved in the last frame."""
+        """Whether something moved in the last frame. True before the first one."""
         return not self.memory.still_frames
 
     @property
     def lens_tuner(self) -> LensTuner:
-        """What is known of the lens from the board's corners, with its uncertainty."""
+        """What is known of the lens from views of the board, with its uncertainty."""
         return self.memory.location.tuner
 
     @property
@@ -154,8 +156,9 @@ class BoardReader:
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, which may have another board than its game has in `kits`.
 
-        None prefers no kit: any board in view is read. Takes effect from the next frame on and
-        never waits for the reader.
+        The board with the most corner markers in view is read. The preferred one wins a tie, and
+        None prefers none. The next frame is read as if no board had been seen before. Never waits
+        for the reader.
         """
         with self._request_lock:
             self._requested = (kit,)
@@ -183,7 +186,10 @@ class BoardReader:
             return _reading_of(look.joint_vote, frame, is_quiet=look.is_quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
-        """Return the reading of a single (height, width) picture, independent of other frames."""
+        """Return the reading of a single (height, width) picture.
+
+        Of other frames only the lens and the mirroring of the camera are used.
+        """
         with self._lock:
             self._restart()
             self.memory = replace(self.memory, background=Background())
@@ -196,9 +202,9 @@ class BoardReader:
     # ---- one picture ----
 
     def _run_stages(self, picture: Look) -> Look:
-        """Run a picture through the six stages, and then its mirror image if that shows a board.
+        """Run a picture through the six stages, and its mirror image if only that shows a board.
 
-        Stores the new memory, and returns the look after the last stage.
+        Stores the new memory, and returns the look after the last stage that was run.
         """
         look, memory = picture, self.memory
         for stage in (detect_motion, detect, locate, place, judge, vote):
@@ -329,8 +335,9 @@ class Mirror:
     def detect_flip(self, luma: Luma, memory: Memory) -> bool:
         """Flip later pictures if the mirror image of this picture, which shows no board, does.
 
-        Returns whether later ones are flipped the other way now. The check takes as long as the
-        picture itself, so it runs only now and then. It never runs once a board was read: a mirror
+        Returns whether later ones are flipped the other way now. Also notes whether the picture
+        shows a board once it is inverted. The check takes as long as the picture itself, so it runs
+        only now and then. It never runs once a board was read: a mirror
         image is then a mirror on the table.
         """
         if self.is_proven:

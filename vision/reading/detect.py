@@ -69,7 +69,10 @@ def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def shows_board(luma: Luma, memory: Memory) -> bool:
-    """Return whether a quick scan finds at least two corner markers of one board."""
+    """Return whether at least two corner markers of one board are found.
+
+    The picture is scanned quickly, and as a whole only if that finds no marker at all.
+    """
     sightings = scan_quickly(luma) or MarkerFinder().find(luma).sightings
     ids = {sighting.marker for sighting in sightings}
     return any(len(ids & set(kit.board.corners)) >= 2 for kit in memory.kits.values())
@@ -77,8 +80,11 @@ def shows_board(luma: Luma, memory: Memory) -> bool:
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
     """Return the corners (4, 2) px of the board's corner markers, by id."""
-    own = [sighting for sighting in sightings if sighting.marker in kit.board.corners]
-    return {sighting.marker: sighting.corners_px for sighting in own}
+    return {
+        sighting.marker: sighting.corners_px
+        for sighting in sightings
+        if sighting.marker in kit.board.corners
+    }
 
 
 # ---- all of the picture --------------------------------------------------------------------------
@@ -87,7 +93,8 @@ def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
 def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
     """Return the kit in view, or None, and all markers of the picture.
 
-    Scans at half size first, then at full size if corners or pieces are missing.
+    Scans at a reduced size first, then at full size if corners or pieces are missing. A thorough
+    reader scans at full size at once.
     """
     luma = look.luma
     quick = None if memory.is_thorough else scan_quickly(luma)
@@ -95,7 +102,7 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
         kit = _kit_in_view(quick, memory)
         if kit is not None and len(corners_among(kit, quick)) >= _min_corners(luma, memory):
             if look.is_still and not kit.deck and not _has_all_pieces(kit, quick):
-                # Some pieces may be too small at half size: scan again at full size.
+                # Some pieces may be too small at a reduced size: scan again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
             return kit, _add_lost_corners(luma, kit, quick, memory)
     sightings = MarkerFinder(is_thorough=memory.is_thorough).find(luma).sightings
@@ -125,7 +132,7 @@ def _add_new(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple
 def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
     """Return the kit with the most corner markers in view. The active kit wins a tie.
 
-    If no corner marker is in view, this is the last kit.
+    If no corner marker is in view, this is the last kit, or None if there was none.
     """
     ids = {sighting.marker for sighting in sightings}
     kits = dict(memory.kits)
@@ -174,7 +181,8 @@ def _add_lost_corners(
 def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look, Memory] | None:
     """Find markers in the blocks that are due. Elsewhere the markers of the reference hold.
 
-    Returns None if the blocks are too many, or if the board may have moved or been replaced.
+    Returns None if the reference has no board, if the blocks are too many, or if the board may have
+    moved or been replaced.
     """
     assert look.due_blocks is not None
     kit, pose, luma = reference.kit, reference.pose, look.luma

@@ -184,14 +184,15 @@ def _rank_squares(
 def _search_markers(
     look: Look, pieces: Pieces, squares: Set[Square], preparations: Sequence[Preparation]
 ) -> tuple[Sighting, ...]:
-    """Return the markers on these squares that no other scan of the picture has found.
+    """Return the markers on and around these squares that no other scan of the picture has found.
 
     `preparations` are the ways in which the view is prepared, such as sharpening.
     """
     known_ids = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
         marker = piece.sighting.marker
-        # A marker in an implausible place may have been read wrongly: it is searched for again.
+        # A marker of an implausible size, or on no certain square, may have been read wrongly: it
+        # is searched for again.
         if not (piece.is_plausible and piece.is_sure) and marker not in pieces.strangers:
             known_ids.discard(marker)
     return read_from_above(

@@ -96,7 +96,8 @@ _MAX_FAILED_SEARCHES = 4
 # Minimum number of printed lines that have to be found for a fit to them to teach the lens.
 _MIN_LINES = 60
 
-# Minimum share of the squares that its lines have to confirm, for the same.
+# Minimum share of the squares that its lines have to confirm, for the same, and to replace a pose
+# from four corner markers.
 _MIN_CONFIRMED_SHARE = 0.8
 
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
@@ -223,7 +224,8 @@ def _confirm_pose(
     """Return the new location if these markers are where the last pose puts them.
 
     `corners` are the board's corner markers, and `others` those of pieces, both (4, 2) px by id.
-    Returns None if they are elsewhere, or if a new pose will be better.
+    Returns None if there is no pose, if they are elsewhere or too few, or if a new pose will be
+    better.
     """
     pose = location.pose
 
@@ -255,8 +257,11 @@ def _confirm_pose(
 def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
     """Return the corners (4, 2) px of the markers that are seen exactly once, by id."""
     times = Counter(sighting.marker for sighting in sightings)
-    single = [sighting for sighting in sightings if times[sighting.marker] == 1]
-    return {sighting.marker: sighting.corners_px for sighting in single}
+    return {
+        sighting.marker: sighting.corners_px
+        for sighting in sightings
+        if times[sighting.marker] == 1
+    }
 
 
 def _corners_in_play(
@@ -270,7 +275,8 @@ def _corners_in_play(
 
     `corners` are all corner markers in the picture. Some may be those of a twin, which is a second
     copy of the board. `others` are the markers of pieces. Markers are (4, 2) px by id. The result
-    is empty if board and twin cannot be told apart.
+    is empty if a marker is there twice and no group fits a board, or if board and twin cannot be
+    told apart.
     """
     single = _single_markers(corners)
     lens = location.tuner.lens
@@ -296,7 +302,10 @@ def _corners_in_play(
 
 
 def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: Size) -> bool:
-    """Return whether all these corners can belong to one board. Fewer than three always can."""
+    """Return whether all these corners can belong to one board.
+
+    Fewer than three always can, and so can any while the lens is unknown.
+    """
     if len(corners) < 3 or not tuner.is_lens_known:
         return True
     pose, limit_px = _pose_of(board, corners, tuner.lens, size)
@@ -361,7 +370,8 @@ def _search_wide_lens(
     """Return a fit with a lens of a wider angle than the assumed one, and the new location.
 
     Used if no pose fits: the assumed lens may be wrong. The fit is None if there is none with a
-    residual of at most `limit_px`. Failed searches are counted.
+    residual of at most `limit_px`, or if none may be searched for: see `_may_search`. Failed
+    searches are counted.
     """
     if not _may_search(location):
         return None, location
@@ -372,7 +382,10 @@ def _search_wide_lens(
 
 
 def _may_search(location: Location) -> bool:
-    """Return whether another lens model may be searched for."""
+    """Return whether to search for another lens model.
+
+    Not if the lens was calibrated, nor if too many searches in a row have failed.
+    """
     return not location.tuner.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES
 
 
@@ -389,10 +402,10 @@ def _tags(kit: Kit, others: Quads) -> list[Tag]:
 def _drop_moved_marker(
     board: Board, corners: Quads, pose: Pose, evidence: Evidence
 ) -> tuple[Evidence, Pose | None]:
-    """Return the evidence without the corners of a marker that was moved or partly hidden.
+    """Return the evidence without corners of a marker that was moved or partly hidden.
 
-    Also returns the pose from the other corners. One of four markers can be found out by the other
-    three. With fewer than four, nothing is left out.
+    Also returns the pose from the other corners, or None if they give none. One of four markers can
+    be found out by the other three. With fewer than four, nothing is left out.
     """
     if len(corners) < 4:
         return evidence, pose
@@ -413,7 +426,10 @@ def _drop_moved_marker(
 
 
 def _pose_of(board: Board, corners: Quads, lens: Lens, size: Size) -> tuple[Pose | None, float]:
-    """Return the pose from corner markers or None, and the maximum residual of a pose that fits."""
+    """Return the pose from corner markers or None, and the maximum residual of a pose that fits.
+
+    The pose itself may have a larger one.
+    """
     points_mm, points_px = corner_points(board, corners)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
@@ -427,7 +443,8 @@ def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     """Return the location with the new pose checked or corrected by the printed lines.
 
     It is not aligned yet if the lens does not explain the lines. Then another lens model has to be
-    searched for.
+    searched for. A pose from four corners is not even checked where no other model may be searched
+    for.
     """
     pose, evidence, tuner = location.pose, location.evidence, location.tuner
     assert pose is not None
@@ -486,7 +503,10 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
 
 
 def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
-    """Return the location with the pose of a fit, which may also teach the lens."""
+    """Return the location with the pose of a fit, which may also teach the lens.
+
+    A pose from four corners stays unless the lines of most of the board agree on another.
+    """
     assert location.pose is not None
     markers = location.pose.markers
     centres_mm = np.array([board.corner_centres_mm[marker] for marker in location.corners_px])
@@ -495,7 +515,6 @@ def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
     squares = frozenset(board.squares) - board.holes
     confirms_most = len(confirmed) >= _MIN_CONFIRMED_SHARE * len(squares)
     if markers >= 4 and not confirms_most:
-        # The pose from four corners stays, unless the lines of most of the board agree on another.
         return location
     location = replace(location, pose=replace(fit.pose, markers=markers))
     if markers == 2:

@@ -80,7 +80,10 @@ class Vote:
     seen: Mapping[Square, str]
     """The name of the face on top of each square."""
     unknown: frozenset[Square]
-    """Squares whose state is unknown. All squares that are neither here nor in `seen` are empty."""
+    """Squares or zones whose state is unknown.
+
+    On a board of pieces, squares that are neither here nor in `seen` are empty, but for its holes.
+    """
     beside: tuple[str, ...] = ()
     """Names of the faces that lie beside the board, sorted."""
     strangers: tuple[int, ...] = ()
@@ -90,12 +93,12 @@ class Vote:
     markers: Mapping[Square, int] = field(default_factory=dict)
     """The marker id of each face of `seen`."""
     is_stirred: bool = False
-    """Whether zones of cards are unknown because something moved in them. Such a vote is dropped
-    once all is still.
+    """Whether something moved in a picture of cards, whose zones may be unknown because of that.
+    Such a vote is dropped with the next picture.
     """
     guessed_squares: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode, and only resembles the one that was read.
-    Three pictures have to agree on them.
+    """Squares of `seen` whose marker did not decode and resembles the one that was read only
+    moderately. Three pictures have to agree on them.
     """
 
 
@@ -155,7 +158,8 @@ class Pieces:
 class Look:
     """One picture, and the results of the stages so far.
 
-    Each stage fills its own fields, in this order. It replaces the look and never changes it.
+    Each stage fills its own fields, in this order, and may correct those of earlier stages. It
+    replaces the look and never changes it.
     """
 
     luma: Luma
@@ -170,14 +174,16 @@ class Look:
     because something moves and it `may_glance`.
     """
     is_still: bool = True
-    """Motion: whether nothing moves, so that a close look is worth its time."""
+    """Motion: whether nothing moves, so that a close look is worth its time. True for a first
+    picture, which cannot be compared.
+    """
     moving_px: Points | None = None
     """Motion: (N, 2) px, the centres of the blocks that have moved since the last picture. None if
     nothing has.
     """
     due_blocks: BlockMask | None = None
     """Motion: (rows, columns) bool, the blocks that have to be read again. None means all of
-    them.
+    them. Detect sets it to None if it searches the whole picture.
     """
 
     reference: Look | None = None
@@ -196,7 +202,9 @@ class Look:
     """Detect: the markers of the reference that touched the due blocks, and no longer count."""
 
     pose: Pose | None = None
-    """Locate: the pose of the board. None if the board is not seen."""
+    """Locate: the pose of the board. None if the board is not seen. With a reference, Detect has
+    set it already.
+    """
     vague_squares: frozenset[Square] = NO_SQUARES
     """Locate: squares for which the pose is too uncertain to call them empty."""
 
@@ -278,10 +286,12 @@ class Location:
     """Number of failed searches in a row for another lens model."""
     unconfirmed_squares: frozenset[Square] = NO_SQUARES
     """Squares for which the pose may be wrong, as it rests on two corner markers and no printed
-    line confirms it there.
+    line confirms it there. All squares while a search for a lens model goes on.
     """
     problem: str = ""
-    """Why there is no pose although corner markers are seen, as a sentence. Otherwise empty."""
+    """Why there is no pose although corner markers are seen, as a sentence, or the advice about a
+    twin. Otherwise empty.
+    """
     twin_advice: str = ""
     """What to do about a twin, a second copy of the board in the last picture, as a sentence.
     Otherwise empty.
@@ -321,7 +331,7 @@ class Memory:
     card_reader: CardReader | None = None
     """The reader of its cards. None if it has no cards."""
     pose: Pose | None = None
-    """Pose of the board in the last picture that was read."""
+    """Pose of the board in the last picture that was read. None if it showed no board."""
     vague_squares: VagueSquares | None = None
     """The vague squares of the last pose. Computed once for each pose."""
     reference: Look | None = None

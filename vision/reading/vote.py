@@ -150,7 +150,8 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
 
     A face that was read once outvotes unknown, as a marker does not decode by chance. If another
     picture says empty or another face, the square is unknown, and the pictures do not agree. A
-    square that was unknown is empty if the last two of three pictures say so.
+    square that was unknown is empty if the last two of three pictures say so. Pictures of different
+    games do not agree, and the last one stands.
     """
     last = votes[-1]
     for vote in votes:

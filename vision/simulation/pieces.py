@@ -314,7 +314,7 @@ class Cards(MovablePieces):
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
         """Take a free card and turn this face up.
 
-        For a back, take a card whose face is not wanted.
+        For a back, take a card whose face is not wanted. Raises KeyError if there is none.
         """
         is_back = name == BACK
         if is_back:

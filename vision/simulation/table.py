@@ -144,13 +144,13 @@ class SimulatedTable:
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
-        """Turn a piece to `degrees`, counter-clockwise."""
+        """Turn a piece to `degrees`, counter-clockwise. Raises KeyError for an unknown piece."""
         with self._lock:
             self._piece(piece).turn_deg = degrees
             self._mark_changed()
 
     def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
-        """Move a piece by an offset in mm."""
+        """Move a piece by an offset in mm. Raises KeyError for an unknown piece."""
         with self._lock:
             placed = self._piece(piece)
             placed.x_mm += x_mm
@@ -193,7 +193,8 @@ class SimulatedTable:
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
         """Move a piece to the point of the table that the picture shows at a pixel.
 
-        Pixels above the horizon have no effect.
+        Pixels outside the picture count as those at its edge, and pixels above the horizon have no
+        effect. Raises KeyError for an unknown piece.
         """
         with self._lock:
             point = np.clip([[x_px, y_px]], 0.0, np.array(self.size_px()) - 1.0)
@@ -206,7 +207,8 @@ class SimulatedTable:
     def flip(self, piece: int) -> None:
         """Turn the next face of a piece up.
 
-        A piece with a single face that is not square is turned by 90 degrees instead.
+        A piece with a single face that is not square is turned by 90 degrees instead. Raises
+        KeyError for an unknown piece.
         """
         with self._lock:
             placed = self._piece(piece)

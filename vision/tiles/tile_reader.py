@@ -4,7 +4,8 @@ Each seat has a printed strip with markers, and lays its tiles along it, one in 
 of the board gives the plane of the table. The strip gives the axes of the row, in which the places
 are known. A `TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
 
-Nothing that is read is kept, logged or drawn. An unknown row is better than a wrong one.
+Orders are secret until both seats reveal them. So nothing that is read is logged or drawn, and
+nothing is kept after it was answered. An unknown row is better than a wrong one.
 
 The limits were chosen by trial on rendered rows. `tests/vision/test_order_tiles.py` reads rows in
 many lights and from many places, and none may be wrong.
@@ -40,8 +41,7 @@ AGREEING_PICTURES = 3
 MAX_PICTURES = 12
 
 # Maximum distance in mm of a tile from its place, along and across the row. Beyond it the tile is
-# askew.
-# Larger: a tile between two places counts for one of them.
+# askew. Larger: a tile between two places counts for one of them.
 _MAX_OFF_MM = 9.0, 11.0
 
 # Maximum turn in degrees of a tile that is not askew.
@@ -262,8 +262,8 @@ class TileWatch:
 class _RowAxes:
     """Axes of a row on the table: table = rotation @ row + origin.
 
-    The origin of the row is the middle of its strip, x is along the strip and y points away from
-    the seat's edge of it.
+    The origin of the row is the middle of its strip, x runs along the strip to the owner's right,
+    and y away from the owner, as in `OrderTiles`.
     """
 
     # (2, 2): rotation from the axes of the row to those of the board.

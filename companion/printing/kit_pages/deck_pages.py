@@ -100,7 +100,7 @@ def _fit(length_mm: float, cell_mm: float) -> tuple[int, float]:
 
 
 def card_grid(deck: Deck, paper: Paper) -> CardGrid:
-    """Return the grid that holds the most cards on a page, upright if possible.
+    """Return the grid that holds the most cards on a page, the upright one if both hold as many.
 
     Raises `Malformed` if not even one card fits the page.
     """
@@ -275,7 +275,7 @@ def pile_pages(kit: Kit, deck: Deck, area: Extent) -> tuple[PilePage, ...]:
     """Return the pages of places for piles that fit the area: the ends of the lanes, then North's
     own piles.
 
-    Raises `Malformed` when the places of a lane do not fit.
+    Raises `Malformed` when a column of places does not fit.
     """
     lanes = range(kit.board.files if deck.lane_piles else 0)
     columns = [PileColumn(str(lane), deck.lane_piles) for lane in lanes]

@@ -81,7 +81,9 @@ class Page(NamedTuple):
 def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequence[Page]:
     """Return the pages of a kit without printing them.
 
-    `extras` are what the game prints besides board, pieces and cards.
+    `extras` are what the game prints besides board, pieces and cards. Raises `Malformed` if
+    squares, cards or places for piles do not fit the paper, and ValueError if the kit has more
+    equal pieces than markers for them.
     """
     paper = style.paper
     if style.low_ink:
@@ -113,7 +115,10 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
 def kit_pdf(
     kit: Kit, style: KitStyle, extras: Extras | None = None
 ) -> tuple[bytes, Sequence[Page]]:
-    """Return the printable kit as a PDF, and its pages."""
+    """Return the printable kit as a PDF, and its pages. Raises as `kit_pages` does.
+
+    Also raises ValueError if the kit's notes do not fit the page of instructions.
+    """
     pages = kit_pages(kit, style, extras)
     with in_language(style.language):
         pen = Pen(say("{game}: board and pieces", game=kit.title), low_ink=style.low_ink)
