@@ -86,7 +86,10 @@ class Badge:
 
     text: str = ""
     share: float | None = None
-    """Filled part of the bar below the text, from 0 to 1. None for no bar."""
+    """The number in `text` as a part of its full value, from 0 to 1. None if it has none.
+
+    With it the piece is drawn smaller, to leave room for the number below it.
+    """
 
 
 @dataclass(frozen=True)
