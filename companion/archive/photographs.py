@@ -181,7 +181,10 @@ class Photographer(Closeable):
             log.exception("A photograph could not be taken")
 
     def step(self) -> None:
-        """Detect a finished turn, and photograph it once the board lies still."""
+        """Detect a finished turn, and photograph it once the board is right and lies still.
+
+        It is given up after `_STILL_TIMEOUT_S`, or when the next decision is due.
+        """
         now = self._table.progress()
         before = self._last_progress
         self._last_progress = now

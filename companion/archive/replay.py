@@ -163,9 +163,9 @@ class Replay:
         return known, past.actions[seat].action
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
-        """Return a legal action of a turn in words and drawings.
+        """Return a legal action in words and drawings, for the turn of the replay at this moment.
 
-        Raises a `CompanionError` for any other action.
+        Raises a `CompanionError` if the action is not legal there.
         """
         state = next(turn.state for turn in self.turns if turn.moment == moment)
         return spell_legal_action(self.game, state, seat, action)

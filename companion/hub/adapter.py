@@ -38,9 +38,10 @@ _MAX_SENTENCES = 8
 class HubAdapter(Closeable):
     """Follows a table for the hub of which it is a member, and carries out the hub's commands.
 
-    The service makes one for each membership and closes it at its end. No method waits for the hub.
-    `close` may be called twice. `health` returns the worst finding about the machine as a sentence.
-    `change_settings` changes settings by dotted name, and returns the result as a sentence.
+    The service makes one for each membership and closes it at its end. Only `close` waits, for a
+    message that is being sent. It may be called twice. `health` returns the worst finding about the
+    machine as a sentence. `change_settings` changes settings by dotted name, and returns the result
+    as a sentence.
     """
 
     def __init__(

@@ -50,7 +50,8 @@ class Members:
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
 
-        Tables without permission are disconnected when this returns, unless NATS hangs.
+        Tables without permission are disconnected when this returns, unless NATS hangs. Raises
+        `OSError` if the files of NATS cannot be written.
         """
         # without the lock an older state could be written last
         with self._permissions_lock:

@@ -94,9 +94,13 @@ class ArchiveTables:
     def last_entry_times(self) -> list[tuple[int, float]]:
         """Return the number of each game played here with the Unix time of its last entry.
 
-        Oldest games come first.
+        Oldest games come first. A game whose time is damaged is left out.
         """
-        return sorted((int(game), float(at)) for game, _, at in self._database.read(_LAST_ENTRIES))
+        return sorted(
+            (int(game), at)
+            for game, _, at in self._database.read(_LAST_ENTRIES)
+            if isinstance(at, float)
+        )
 
     def imported_digests(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""

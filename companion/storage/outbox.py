@@ -57,7 +57,7 @@ class Outbox:
         return number or 0
 
     def first_position(self) -> int:
-        """Return the position before the present or last game. Earlier entries are not sent."""
+        """Return the position before the first entry of the present or last game."""
         rows = self._journal.database.read(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )

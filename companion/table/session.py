@@ -507,7 +507,7 @@ class Session:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """Return the stages of the turn that was revealed last."""
-        return self.turns[-1].stages if self.turns else ()
+        return self.last_turn.stages
 
     @property
     def shown_stage(self) -> Stage:
@@ -521,7 +521,7 @@ class Session:
         None if nothing is checked now.
         """
         if self.phase is Phase.STAGES:
-            return self.stages[self.stage_index].expected
+            return self.shown_stage.expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
             return self.board
         return None

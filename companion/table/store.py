@@ -77,7 +77,10 @@ class RecordJournal(Protocol):
         """Return what is wrong with the journal, as a sentence for people. Empty if nothing is."""
 
     def restore(self) -> Session:
-        """Return the session that the last game's records fold to."""
+        """Return the seats, and the last game folded from its records.
+
+        If that game cannot go on, the session has the seats alone, and `notice` says why.
+        """
 
     def next_number(self) -> int:
         """Return the number of the next game."""

@@ -158,6 +158,14 @@ def test_a_game_that_is_lost_leaves_its_number_behind(path: Path) -> None:
         assert played.table.progress().number == 4
 
 
+def test_a_damaged_time_keeps_no_other_from_being_read(path: Path) -> None:
+    make_journal(path, games=3)
+    last = "(SELECT max(id) FROM entries WHERE game = 2)"
+    change_journal(path, f"UPDATE entries SET at = 'x' WHERE id = {last}")
+    with Journal(path) as journal:
+        assert [game for game, _ in journal.archive.last_entry_times()] == [1, 3]
+
+
 def leaves(path: Path, content: bytes) -> list[int]:
     """Return the pages that hold inputs, by their places in the file."""
     with closing(sqlite3.connect(path)) as db:
