@@ -89,7 +89,7 @@ class Measure:
     def weaknesses(self, needed_module_px: float) -> tuple[Weakness, ...]:
         """Return what makes the square hard to read, in the order of glare, dark, blur and small.
 
-        A square that is cut off has no other weakness, because the rest of it was not measured.
+        Of a square that is cut off, this is the only one.
         `needed_module_px` is the minimum width of a marker's module.
         """
         if not self.is_inside:

@@ -50,7 +50,7 @@ class CameraReport:
     def report_no_board(self, problem: str, light: str, now_s: float) -> None:
         """Report that there was no board in the picture. `problem` says why, or is empty.
 
-        People hear of it once no board was read for a second.
+        People hear of it once no board was read for a second, or at once if none was read before.
         """
         self.is_expected = True
         if self._board_seen_s is None or now_s - self._board_seen_s >= _MISSING_AFTER_S:
