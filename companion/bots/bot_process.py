@@ -162,7 +162,7 @@ class BotProcess(Closeable):
         return self._choice(self._ask({"choose": {"view": view}}, timeout_s))
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
-        """Return how good an action is for this view, and a better one."""
+        """Return how good an action is for this view, and what the bot would choose."""
         reply = self._ask({"judge": {"view": view, "action": action}}, timeout_s)
         if reply.loss is not None and not 0 <= reply.loss <= 1:
             self._fail("answered nonsense")

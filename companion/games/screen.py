@@ -318,7 +318,7 @@ Pile = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Lane:
-    """A lane of cards between the seats: each seat's stack, the deck, and its discard pile."""
+    """A lane of cards between the seats: each seat's stack, the lane's deck and discard pile."""
 
     name: str
     north: Pile

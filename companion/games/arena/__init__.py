@@ -103,10 +103,11 @@ class Arena(Game[State, Orders]):
         return carry_out(state, (actions[Seat.SOUTH], actions[Seat.NORTH]))
 
     def view(self, state: State, seat: Seat | None) -> View:
-        """Return the coming turn, the last one, the outcome, and each side's robots by number.
+        """Return the numbers of the coming and the last turn, the outcome, and each side's robots.
 
-        A robot is `{"square": "b1", "points": 30}`. Everything on the board is public, and sealed
-        orders are never part of a state. So the view is the same for everybody.
+        Robots are listed by their numbers. A robot is `{"square": "b1", "points": 30}`. Everything
+        on the board is public, and sealed orders are never part of a state. So the view is the same
+        for everybody.
         """
         texts = state.terrain.texts
         robots = {

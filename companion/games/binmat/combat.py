@@ -137,7 +137,7 @@ def power_of(total: int) -> int:
 def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
     """Return an explanation of a stack's sum and power, clause by clause.
 
-    Return None if the only number card is a power of two and no WILD lifts it, since that explains
+    Return None if the only number card is a power of two and there is no WILD, since that explains
     itself.
     """
     if not stack:
