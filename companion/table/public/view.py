@@ -2,6 +2,10 @@
 
 It is made from the view that everybody may have. This module does not remove names of people: the
 caller has to pass a session without them, as `companion.storage.outbox` does.
+
+The fields are explained in `companion.table.public.messages`. They are part of a format and keep
+their first names: `steps` is the number of stages, `step` the title of the shown stage, `happened`
+its events.
 """
 
 from __future__ import annotations
