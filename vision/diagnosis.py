@@ -179,13 +179,12 @@ class BoardEye:
             return ()
         return advise_without_board(last.frame.luma)
 
-    def board(self, frame: int | None = None) -> BoardSeen | None:
-        """Return the board in the last frame or in a settled one, with its weak squares and advice.
+    def board(self) -> BoardSeen | None:
+        """Return the board in the last frame, with its weak squares and advice.
 
-        `frame` is the number of a settled frame, or None for the last frame. Returns None if no
-        board is seen in it, or if it is not kept any more.
+        Returns None if no board is seen.
         """
-        read_frame = self._find_frame(frame)
+        read_frame = self._last
         if read_frame is None or read_frame.board_in_view is None:
             return None
         (kit, pose), reading = read_frame.board_in_view, read_frame.reading
@@ -228,16 +227,6 @@ class BoardEye:
             frames = tuple(self._settled_frames)
         return tuple(_settled_frame(read_frame) for read_frame in frames)
 
-    def settled_picture(self, frame: int, width_px: int) -> bytes | None:
-        """Return the settled frame of this number as a JPEG of at most this width in px.
-
-        Returns None if it is not kept any more.
-        """
-        read_frame = self._find_frame(frame)
-        return (
-            _jpeg(_for_people(read_frame.frame, width_px), _PICTURE_QUALITY) if read_frame else None
-        )
-
     def photograph(self) -> bytes | None:
         """Return the board from straight above as a small JPEG. None unless it lies still in view.
 
@@ -251,14 +240,6 @@ class BoardEye:
         area = _area_mm(kit)
         view = _from_above(last.frame, pose, area)
         return _jpeg(_cover(view, kit, area, last.reading.unknown), _PHOTOGRAPH_QUALITY)
-
-    def _find_frame(self, number: int | None) -> _ReadFrame | None:
-        """Return the settled frame of this number, or the last frame for None."""
-        if number is None:
-            return self._last
-        with self._lock:
-            frames = (settled for settled in self._settled_frames if settled.number == number)
-            return next(frames, None)
 
 
 def _faces(reading: Reading, square: Square) -> tuple[str, ...]:

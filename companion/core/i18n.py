@@ -155,11 +155,12 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    named = {f"p{number}": part for number, part in enumerate(filter(None, parts))}
+    shown = [*filter(None, parts)]
+    names = [*map("p{}".format, range(len(shown)))]
     # Braces in a separator are literal, not parts of the pattern.
     glue = separator.replace("{", "{{").replace("}", "}}")
-    pattern = glue.join(f"{{{name}}}" for name in named)
-    return _make_sentence(pattern, "", named) if named else ""
+    pattern = glue.join(map("{{{}}}".format, names))
+    return _make_sentence(pattern, "", dict(zip(names, shown, strict=True))) if shown else ""
 
 
 def with_heading(head: str, text: str) -> str:

@@ -99,10 +99,11 @@ class Listeners:
         Pages come last, because a finger waits for the others.
         """
         session, turn_count_before = live.session, self._turn_count
-        lamps = {seat: lamps_of(live, seat) for seat in SEATS}
+        south, north = SEATS
+        lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
         kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
         self._kit, self._turn_count = session.kit, len(session.turns)
-        self._alarms = alarms_of(session)
+        self._alarms = alarms_of(session) if session.countdown else ()
         self._game = 0 if session.is_between_games else session.number
         for listener in self._listeners:
             # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.

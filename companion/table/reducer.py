@@ -19,7 +19,7 @@ from typing import Any
 from companion.core.errors import Illegal, Refusal, Stale, wrong_phase
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
-from companion.core.ports import Cue, Signal, signal_to
+from companion.core.ports import Cue, Signal
 from companion.games import game_named
 from companion.games.action_words import lesson_reminder
 from companion.games.base import Drawn, Outcome
@@ -166,7 +166,7 @@ def _with_clock(session: Session, now_s: float) -> Advance:
     starts it. A chess clock keeps running for the same seat, or passes to the other.
     """
     game, due, clocks_before = session.require_game(), session.awaited, session.chess_clocks
-    is_learning = lesson_step_index(session) is not None
+    is_learning = session.is_guided and lesson_step_index(session) is not None
     chess_clock = None if is_learning else game.chess_clock(session.state)
     limit_s = None if is_learning else game.time_limit(session.state)
     countdown = Countdown(limit_s, limit_s) if limit_s is not None else None
@@ -226,7 +226,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    wanted = wanted_action(session, seat)
+    wanted = wanted_action(session, seat) if session.is_guided else None
     if wanted is not None and text != wanted:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
@@ -234,7 +234,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     receipt = receipt_of(session.moment, seat, text, record.salt)
     sealed = Sealed(text, record.salt, record.at, receipt, owner)
     session = replace(session, sealed={**session.sealed, seat: sealed})
-    signal = signal_to(seat, Cue.SEALED)
+    signal = Signal(Cue.SEALED, frozenset({seat}))
     if session.awaited:
         return session, (signal,)
     # The seat's own clock stops at the press. The next one waits until the camera has read the

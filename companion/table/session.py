@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import dropwhile, takewhile
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import Verbatim, say
@@ -141,15 +141,9 @@ NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
 NO_STAGE = Stage("", {}, (), None)
 
 
-class StageKey(NamedTuple):
-    """Identifies a stage, a set-up or a decision: another one has another key."""
-
-    number: int
-    """Number of the game."""
-    tick: int
-    """Second part of the moment."""
-    phase: Phase
-    stage_index: int
+# Identifies a stage, a set-up or a decision: another one has another key. It is made of the game's
+# number, the second part of the moment, the phase and the index of the stage.
+StageKey = tuple[int, int, Phase, int]
 
 
 @dataclass(frozen=True)
@@ -272,7 +266,7 @@ class Session:
     @property
     def stage_key(self) -> StageKey:
         """Return the key of the shown stage, set-up or decision."""
-        return StageKey(self.number, self.tick, self.phase, self.stage_index)
+        return self.number, self.tick, self.phase, self.stage_index
 
     @property
     def is_between_games(self) -> bool:
@@ -336,9 +330,10 @@ class Session:
 
         Not if people deal the cards themselves, because a program cannot know its cards.
         """
-        return self.door_of(seat) == MACHINE and (
-            self.game is None or not self.game.is_dealt_by_hand(self.options)
-        )
+        sitter = self.seats.get(seat)
+        if sitter is None or sitter.door != MACHINE:
+            return False
+        return self.game is None or not self.game.is_dealt_by_hand(self.options)
 
     def is_remote(self, seat: Seat) -> bool:
         """Return whether this seat is played at another table.
@@ -360,7 +355,9 @@ class Session:
 
     def is_played_here(self, seat: Seat) -> bool:
         """Return whether this seat is played by a person at this table, or is free."""
-        return not self.is_remote(seat) and not self.is_machine_seat(seat)
+        if self.remote is not None and self.is_remote(seat):
+            return False
+        return not self.is_machine_seat(seat)
 
     def piece_mover(self, seat: Seat) -> Seat:
         """Return the seat whose player moves this seat's pieces.

@@ -330,7 +330,11 @@ def problems_of(live: TableState) -> Problems:
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
-    return tuple(problem for problem in problems if problem not in live.overruled_problems)
+    remaining = []
+    for problem in problems:
+        if problem not in live.overruled_problems:
+            remaining.append(problem)
+    return tuple(remaining)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
@@ -338,11 +342,11 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
 
     Only those whose place is hidden by a hand now.
     """
-    return tuple(
-        problem
-        for problem in live.problems
-        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ())
-    )
+    missed = []
+    for problem in live.problems:
+        if problem.home in live.reading.unknown and problem.face in layout.get(problem.home, ()):
+            missed.append(problem)
+    return tuple(missed)
 
 
 def is_piece_in_hand(live: TableState, problems: Problems) -> bool:

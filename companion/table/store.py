@@ -393,7 +393,7 @@ class TableStore:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
         factor = 2 if content.scene else 1
-        if lesson_step(session):
+        if session.is_guided and lesson_step(session):
             factor = LESSON_READING_FACTOR
         reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
         lasts_s = scale * factor * reading_s

@@ -88,7 +88,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         title=game.title if game else "Tabletop Companion",
         kit=session.kit,
         sign=sign_of(live, viewer),
-        seats={seat: _seat_view(live, seat) for seat in SEATS},
+        seats={Seat.SOUTH: _seat_view(live, Seat.SOUTH), Seat.NORTH: _seat_view(live, Seat.NORTH)},
         turn=_turn_view(live),
         board=_board_view(live, viewer),
         own=_own_view(live, viewer),
@@ -99,7 +99,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         fairness=FairnessView(
             chance_of(session), session.commitment if session.is_between_games else ""
         ),
-        guide=guide_of(session),
+        guide=guide_of(session) if session.is_guided else None,
         help=public_possibilities(session.require_game(), session.state)
         if live.is_help_shown
         else (),
@@ -140,7 +140,7 @@ def _last_layout(session: Session) -> Layout:
 def _previous_stages(session: Session) -> tuple[Stage, ...]:
     """Return the stages of the last turn of both seats, while the next orders are due."""
     # Everybody saw a turn of one seat when it was played.
-    if session.phase is not Phase.ORDERS or session.last_turn.is_of_one_seat:
+    if session.phase is not Phase.ORDERS or len(session.last_turn.sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
 
@@ -301,7 +301,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         seat=seat,
         side=game.sides[seat] if game else None,
         name=Verbatim(sitter.name) if sitter else None,
-        door=session.door_of(seat),
+        door=sitter.door if sitter else "",
         is_awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
@@ -345,7 +345,7 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
     Empty for a turn of one seat, because its action may hide a card.
     """
     turn = session.opened_turns[-1] if session.opened_turns else NO_TURN
-    if turn.is_of_one_seat:
+    if len(turn.sealed) < len(SEATS):
         return ()
     return tuple(
         Opened(seat, turn.moment, sealed.action, sealed.salt, sealed.receipt)

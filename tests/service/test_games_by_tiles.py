@@ -130,7 +130,6 @@ def everything(at: Room) -> dict[str, object]:
     """Return all that anybody can see: pictures of every kind, and the view of each viewer."""
     eye = at.eye
     board = eye.board()
-    frames = {look.number: eye.settled_picture(look.number, 1920) for look in eye.settled_frames()}
     lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled_frames()}
     tints = {
         look.number: look.frame.colours().tobytes()
@@ -149,7 +148,6 @@ def everything(at: Room) -> dict[str, object]:
     return {
         "live": eye.picture(),
         "reading": repr(board.reading) if board else None,
-        "settled": frames,
         "lumas": lumas,
         "tints": tints,
         "photograph": eye.photograph(),

@@ -83,12 +83,9 @@ def hues(picture: bytes | None) -> int:
     return int(np.percentile(decoded.max(axis=2).astype(int) - decoded.min(axis=2), 99.5))
 
 
-def test_live_picture_settled_frames_and_photographs_are_in_colour() -> None:
+def test_live_picture_and_photographs_are_in_colour() -> None:
     eye = Looked("outbuffered").look(12)
-    (settled,) = eye.settled_frames()
-    board = eye.board()
-    assert board is not None
-    pictures = [eye.picture(), eye.settled_picture(settled.number, 640), eye.photograph()]
+    pictures = [eye.picture(), eye.photograph()]
     assert min(map(hues, pictures)) > 60
 
 

@@ -137,8 +137,6 @@ def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
     looked.table.hold_hand(None)
     settled = looked.look(8).settled_frames()
     assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
-    assert size_of(looked.eye.settled_picture(settled[-1].number, 240)) == (240, 135)
-    assert looked.eye.settled_picture(10_000, 240) is None
     assert size_of(looked.eye.picture()) == (960, 540), "pictures are small"
 
 

@@ -44,8 +44,6 @@ for name, game in GAMES.items():
         reading = reader.read(Frame(luma, number / 10, number))
         eye.record(Frame(luma, number / 10, number), reading)
         eye.picture(), eye.board(), eye.advice_without_board(), eye.photograph()
-    for settled in eye.settled_frames():
-        eye.settled_picture(settled.number, 240), eye.board(settled.number)
     print(name, reading.game, len(eye.settled_frames()) > 0)
 """
 

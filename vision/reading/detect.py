@@ -80,11 +80,11 @@ def shows_board(luma: Luma, memory: Memory) -> bool:
 
 def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
     """Return the corners (4, 2) px of the board's corner markers, by id."""
-    return {
-        sighting.marker: sighting.corners_px
-        for sighting in sightings
-        if sighting.marker in kit.board.corners
-    }
+    corners = {}
+    for sighting in sightings:
+        if sighting.marker in kit.board.corners:
+            corners[sighting.marker] = sighting.corners_px
+    return corners
 
 
 # ---- all of the picture --------------------------------------------------------------------------

@@ -379,12 +379,11 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
     It is the median of the wrong sizes. None unless the pieces seem to be printed at another scale:
     the sizes of at least half of them, and of at least three, are wrong and alike.
     """
-    # Pieces that are there twice are not plausible either, but may have the right size.
-    ratios = [
-        piece.size_ratio
-        for piece in placed
-        if not piece.is_plausible and abs(piece.size_ratio - 1) > _SIZE_TOLERANCE
-    ]
+    ratios = []
+    for piece in placed:
+        # Pieces that are there twice are not plausible either, but may have the right size.
+        if not piece.is_plausible and abs(piece.size_ratio - 1) > _SIZE_TOLERANCE:
+            ratios.append(piece.size_ratio)
     if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):
         return None
     if max(ratios) - min(ratios) > _MAX_SIZE_SPREAD:

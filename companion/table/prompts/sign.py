@@ -103,7 +103,7 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not is_first_after_lesson(session) or session.paused_by:
+            if not session.is_guided or not is_first_after_lesson(session) or session.paused_by:
                 return sign
             if viewer:
                 return replace(sign, small=_AFTER_LESSON)
@@ -272,7 +272,7 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign while orders are collected."""
     session = live.session
     game, awaited = session.require_game(), session.awaited
-    if step := lesson_step(session):
+    if session.is_guided and (step := lesson_step(session)):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
     if ui := game.card_ui(session.state, viewer) or game.board_ui(session.state, viewer):
