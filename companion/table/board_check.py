@@ -114,7 +114,11 @@ _NOWHERE = _Piece(None, "")
 
 def top_faces(layout: Layout) -> dict[Square, str]:
     """Return the top face of each square, which is all that a camera can see of a layout."""
-    return {square: faces[-1] for square, faces in layout.items() if faces}
+    tops = {}
+    for square, faces in layout.items():
+        if faces:
+            tops[square] = faces[-1]
+    return tops
 
 
 def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
