@@ -50,7 +50,7 @@ class HubProcess(Process):
     def join(self, name: str) -> Membership:
         """Let a table join, and admit it. Return its membership."""
         code = str(self._ask("new-code", {})["code"])
-        member = join(f"127.0.0.1:{self.port}", code, name, names=False)
+        member = join(f"127.0.0.1:{self.port}", code, name, sends_names=False)
         self._ask("let-in", {"number": member.number})
         return member
 
