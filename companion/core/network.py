@@ -132,7 +132,10 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     # A dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
     end = "" if port == default_port else f":{port}"
-    return tuple(f"{scheme}://{host_in_url(host)}{end}{web.path}/" for host in hosts)
+    urls = []
+    for host in hosts:
+        urls.append(f"{scheme}://{host_in_url(host)}{end}{web.path}/")
+    return tuple(urls)
 
 
 def host_in_url(host: str) -> str:

@@ -599,7 +599,11 @@ def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> M
     """
     if game is None or len(set(names.values())) < len(names):
         return {}
-    return {str(game.sides[seat].name): Verbatim(name) for seat, name in names.items() if name}
+    people: dict[str, str] = {}
+    for seat, name in names.items():
+        if name:
+            people[str(game.sides[seat].name)] = Verbatim(name)
+    return people
 
 
 def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:

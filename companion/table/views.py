@@ -118,7 +118,7 @@ def _turn_view(live: TableState) -> TurnView:
         title=session.shown_stage.title,
         stage_count=_stage_count(session) if stages else 0,
         instructions=instructions(live),
-        orders=tuple(stage.orders for stage in open_stages),
+        orders=tuple(stage.orders for stage in open_stages) if stages else (),
         sheets=_sheets(session) if in_stages else {},
         events=session.shown_stage.events,
         revealed_orders=_revealed_orders(session),

@@ -78,6 +78,7 @@ def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
 def test_a_replay_needs_no_script(place: Place, name: str) -> None:
     browser = brought(place, name, turns=40)
     page = page_text(browser, "/history/1?at=3")
+    assert ">1</text>" in page, "turns have their numbers below the time line"
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
         assert words in page
     (places,) = re.findall(r'data-places="(\d+)"', page)
