@@ -241,7 +241,7 @@ def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
     return [Row(*values) for values in db.execute(query, (game,))]
 
 
-def end_of_game(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
+def chain_end(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
     """Return the number of entries written for a game, and the link of the last one.
 
     They are 0 and `NO_LINK` for a game without entries.
@@ -257,4 +257,4 @@ def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
         if not is_intact(last_link, row):
             return False
         count, last_link = count + 1, row.link
-    return (count, last_link) == end_of_game(db, game)
+    return (count, last_link) == chain_end(db, game)

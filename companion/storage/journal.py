@@ -36,7 +36,7 @@ from companion.storage.database import (
     NO_LINK,
     Database,
     Row,
-    end_of_game,
+    chain_end,
     is_chain_intact,
     is_intact,
     link_of,
@@ -117,7 +117,7 @@ class Journal(Closeable):
 
         def add(db: sqlite3.Connection) -> None:
             # Continue the game's chain of links at its end.
-            count, link = end_of_game(db, game)
+            count, link = chain_end(db, game)
             first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
             for number, record in enumerate(records, first):
                 content = _encode(record)

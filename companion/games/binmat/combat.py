@@ -38,6 +38,7 @@ from companion.games.events import CommonEvent
 from companion.games.screen import Headline, Tally
 from companion.games.turn_log import TurnLog
 
+# Title of the stage in which cards are trapped. `add_combat` recognises the stage by it.
 _TRAPS_TITLE = say("Traps")
 
 
