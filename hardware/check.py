@@ -83,4 +83,4 @@ class PanelChecker:
             )
 
     def _update_panel(self, signal: Signal | None = None) -> None:
-        self._panel.check(self._until_s, self._lit, signal)
+        self._panel.show_check(self._until_s, self._lit, signal)

@@ -47,7 +47,7 @@ RHYTHM_GAP_MS = 40.0
 
 
 class Priority(IntEnum):
-    """Priority of a cue. A newer cue of equal or higher priority interrupts the older one."""
+    """Priority of a cue. A newer cue of equal or higher priority replaces the older one."""
 
     KEY = 1
     TURN = 2
@@ -60,7 +60,8 @@ class Priority(IntEnum):
 class LampLevel(Enum):
     """What a cue does to a lamp.
 
-    `SAME` and `OPPOSITE` refer to the lamp's state when the cue began.
+    `SAME` and `OPPOSITE` refer to the lamp's state when the cue began, or when its lasting pattern
+    last changed if that was later.
     """
 
     OFF = 0
@@ -291,9 +292,10 @@ _LOSER_LAMPS = _all(_track((_WINNER_FILLS * len(LAMPS) * _FILL_STEP_MS, LampLeve
 def lamps_of(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping[str, Track]:
     """Return what a signal does to a seat's lamps until they return to their state.
 
-    Lamps that are omitted keep their state. With `is_silent` the turn lamp shows the rhythm of the
-    tone. The result is empty for a seat that the signal does not concern. Only `Cue.WON` also
-    concerns the seat that it does not name: the loser's lamps are dark while the winner's fill.
+    Lamps that are omitted keep their state. The result is empty for a seat that the signal does not
+    concern, with one exception: while the lamps of the seat that `Cue.WON` names fill, the loser's
+    are dark. With `is_silent` the turn lamp of a seat that is concerned shows the rhythm of the
+    tone, except for `Cue.OFF_WAIT` and `Cue.OFF`.
     """
     if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
         return _LOSER_LAMPS
@@ -330,7 +332,7 @@ def rhythm_of(notes: Tone) -> Track:
 # ---- lasting patterns ----------------------------------------------------------------------------
 
 # Pattern of the turn lamp of a seat that is short of time, by the cue that announced it. It lasts
-# until the turn passes.
+# until the turn passes or new alarms no longer include the announcement.
 SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,

@@ -1,7 +1,8 @@
 """Debouncing of keys by time stamps, without pins or threads.
 
 `hardware.panel` has a `Debouncer` for each button. It reports every edge (a change of the key's
-line), and the line's level at the times that the debouncer asks for.
+line). It also reports the line's level at regular intervals while the key is down, and at the time
+that the debouncer asks for.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class Debouncer:
         self._debounce_s = debounce_s
         # Level of the line at the last edge.
         self._is_down = is_down
-        # Number of `_HOLDS` that were reported for this press.
+        # Number of `_HOLDS` that were reported for this press. A key that is down at the start has
+        # none to report.
         self._reported_holds = len(_HOLDS) if is_down else 0
         # Whether a press has counted. A key that was down at the start has none to end.
         self._was_pressed = False
@@ -71,15 +73,15 @@ class Debouncer:
         # Time of the first edge of a press that does not count yet.
         self._first_edge_s: float | None = None
         self.is_latched = is_down
-        """Whether a press counts and has not been released."""
+        """Whether the key counts as down, from a press or because it was down at the start."""
         self.is_waiting = False
         """Whether an edge arrived that may still turn out to be a spike."""
         self.due_s = 0.0
         """Time at which the line has to be read to decide that."""
         self.pressed_s = 0.0
-        """Time of the first edge of the current or last press."""
+        """Time of the first edge of the current or last press that counts. 0 before the first."""
 
-    def edge(self, is_down: bool, at_s: float) -> tuple[Stroke, ...]:
+    def take_edge(self, is_down: bool, at_s: float) -> tuple[Stroke, ...]:
         """Process an edge of the line. Return the strokes that count, in order."""
         strokes = self._pass_time(at_s)
         if is_down and not self.is_latched and not self.is_waiting:
@@ -107,7 +109,7 @@ class Debouncer:
                 self.is_waiting = False
                 self._is_down = False
             return ()
-        return self.edge(is_down, now_s)
+        return self.take_edge(is_down, now_s)
 
     def _pass_time(self, now_s: float) -> tuple[Stroke, ...]:
         """Return the strokes that count by the passage of time: pressed, held, or released."""

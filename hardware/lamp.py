@@ -31,7 +31,7 @@ from hardware.cues import lasting_light
 
 # Maximum time in seconds until the service writes its first status.
 BOOT_TIMEOUT_S = 90.0
-# Maximum age in seconds of a status that is not renewed. An older one, or none, is a fault.
+# Maximum age in seconds of a status that is not renewed. After that the lamp shows a fault.
 MAX_STATUS_AGE_S = 30.0
 # Maximum time in seconds that the machine may take to switch off after the service has ended.
 STOP_TIMEOUT_S = 120.0
@@ -64,7 +64,7 @@ class StatusReader:
         self._status: LampState | None = None
 
     def state(self) -> LampState:
-        """Read the status and return what the lamp shows."""
+        """Read the status and return what the lamp shows. A word that is unknown is a fault."""
         now_s = self._clock.monotonic_s()
         read = self._read()
         if read is not None and read != self._last_read:
@@ -83,7 +83,7 @@ class StatusReader:
         return LampState.BOOTING if read is None else self._status
 
     def _read(self) -> tuple[int, str] | None:
-        """Return the file's time in ns, and the word in it. None if there is no file."""
+        """Return the file's time in ns, and the word in it. None if it cannot be read."""
         try:
             return self._file.stat().st_mtime_ns, self._file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):

@@ -1,9 +1,9 @@
 """The thread that drives lamps and buzzer in time, as any other thread asks for.
 
 Three things can be asked for, with the types of `companion.core.ports`: the lasting state of the
-lamps, a cue (the tone and lights of one event), and alarms. An alarm is a cue with a due time, at
-which it is played however busy the machine is. The owner can check lamps and buzzer on the page
-Health. During a check they show nothing of the table.
+lamps, a cue (the tone and lights of one event), and alarms. An alarm is a cue that this thread
+plays by itself when it is due, even if the table is busy then. The owner can check lamps and buzzer
+on the page Health. During a check they show nothing of the table.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Schedule:
 
 
 class _Check(NamedTuple):
-    """A check by the owner, until a monotonic time. These lamps are on all the time."""
+    """A check by the owner, until a monotonic time. The lamps are on until then."""
 
     until_s: float
     lamps: frozenset[str]
@@ -125,8 +125,9 @@ class Outputs:
     def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool = False) -> None:
         """Set the lasting lamps of both seats. A seat that is omitted is dark.
 
-        With `has_trouble` all turn lamps show trouble. Returns when the lamps are lit, after
-        `LAMPS_TIMEOUT_S` at the latest, so that a key's lamp comes before pages are drawn.
+        With `has_trouble` all turn lamps show trouble. If the thread runs, this returns when the
+        lamps are lit, or after `LAMPS_TIMEOUT_S`, so that a key's lamp comes before pages are
+        drawn.
         """
         self._is_up_to_date.clear()
         self._updates.put(partial(self._table_player.show, dict(lamps), has_trouble))
@@ -154,7 +155,10 @@ class Outputs:
         self._updates.put(lambda _: self._table_player.set_silent(is_silent))
 
     def show_check(self, until_s: float, lamps: frozenset[str], signal: Signal | None) -> None:
-        """Show these lamps and this cue until a monotonic time, and nothing of the table."""
+        """Show these lamps and this cue until a monotonic time, and nothing of the table.
+
+        Without a `signal`, that of the last call plays on.
+        """
 
         def set_check(now_ms: float) -> None:
             self._check = _Check(until_s, lamps)
@@ -165,7 +169,7 @@ class Outputs:
         self._updates.put(set_check)
 
     def end(self) -> None:
-        """End the thread."""
+        """Tell the thread to end, and return at once."""
         self._updates.put(None)
 
     # ---- from one thread ----
@@ -180,7 +184,10 @@ class Outputs:
         self._render()
 
     def run(self) -> None:
-        """Play everything at its time until the thread is told to end."""
+        """Play everything at its time until the thread is told to end.
+
+        For the whole process, Python then switches threads after `SWITCH_INTERVAL_S`.
+        """
         self._has_thread = True
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         while True:

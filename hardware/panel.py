@@ -1,10 +1,11 @@
 """The panel: two pads of keys and lamps, a buzzer and the table button.
 
-Three kinds of threads meet here. The pin factory's thread only queues an edge, a change of a key's
+Four kinds of threads meet here. The pin factory's thread only queues an edge, a change of a key's
 line, with its time. `panel-input` takes it from the queue, debounces it and calls `on_press`. Only
 `panel-output` drives lamps and buzzer (`hardware.outputs`), from another queue that any thread
 fills: `show` sets the lasting lamps, `signal` plays a cue (the tone and lights of one event), and
-`set_alarms` plays cues later. So no listener can block the keys, and no two threads drive one lamp.
+`set_alarms` plays cues later. So a slow listener delays keys, but none is lost and each keeps the
+time of its press. And no two threads drive one lamp.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
-    """A button that works, with its open line and what decides when it counts as pressed."""
+    """An open button, with its open line and what decides when it counts as pressed."""
 
     pin: ButtonPin
     line: Button
@@ -74,8 +75,9 @@ class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings.
 
     The service opens one, and connects it to the table. It is a context manager whose `close` may
-    be called twice. `on_press` gets every `Press` in the panel's own thread. Its exceptions are
-    logged.
+    be called twice. `on_press` gets a `Press` when a key is pressed, when it has been held, and
+    once more when Back has been held for long. It is called in the panel's own thread. Exceptions
+    that it raises are logged.
 
     A pin that cannot be used is named in `problems`, and the rest works without it. Without a
     `pin_factory` the machine's own pins are opened, which may raise `PanelError`. `start` starts
@@ -93,24 +95,34 @@ class Panel(Closeable):
         self._clock = clock
         self._on_press = on_press
         self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
-        """Listener for the table button instead of `on_press`, see `hardware.power`."""
+        """Listener for the table button instead of `on_press`. It gets every stroke, also releases.
+
+        See `hardware.power`.
+        """
         # Edges that are not debounced yet. None ends the thread.
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
         self.problems: tuple[str, ...] = ()
-        """A sentence for every pin that cannot be used, with what to do."""
+        """A sentence for every pin that could not be opened or has failed, with what to do."""
         # Names of the buttons whose line can no longer be read.
         self._failed: set[str] = set()
         # Monotonic time at which the owner's check of the panel ends.
         self._checked_until_s = -math.inf
         self.checked_buttons: frozenset[str] = frozenset()
-        """Names of the buttons that were pressed during a check."""
+        """Names of the buttons that were pressed, held or released during a check.
+
+        `PanelChecker.begin` empties it.
+        """
         self._close_lock = threading.Lock()
         self._is_closed = False
         factory = open_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
-        # Factory that this panel has opened and has to close.
+        # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
+        # the whole process shares it, and gpiozero closes it at exit.
+        #
+        # This one is lgpio's, so its time stamps are used if they fit the monotonic clock. Those of
+        # any other factory are not, since it may have a clock of its own.
         self._own_factory = factory if is_own_factory else None
-        # Buttons that work, by name.
+        # Buttons that could be opened, by name.
         self._keys: dict[str, _Key] = {}
         for button in button_pins(settings):
             self._open_key(button, factory)
@@ -122,9 +134,9 @@ class Panel(Closeable):
         if (gpio := buzzer_pin(settings)) is not None:
             self._buzzer = self._open("buzzer", gpio, partial(Buzzer, gpio, factory))
         self.buttons = tuple(self._keys)
-        """Names of the buttons that work, such as `south_up` and `table`."""
+        """Names of the buttons that could be opened, such as `south_up` and `table`."""
         self.lamps = tuple(pin.name for pin in self._lamps)
-        """Names of the lamps that were opened, such as `south_1` and `north_turn`."""
+        """Names of the lamps that could be opened, such as `south_1` and `north_turn`."""
         self.has_buzzer = self._buzzer is not None
         self._outputs = outputs = Outputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
@@ -146,11 +158,13 @@ class Panel(Closeable):
 
     # ---- what others call, from any thread ----
 
-    def check(self, until_s: float, lamps: frozenset[str], signal: Signal | None = None) -> None:
+    def show_check(
+        self, until_s: float, lamps: frozenset[str], signal: Signal | None = None
+    ) -> None:
         """Start or extend the owner's check, until a monotonic time.
 
-        Until then keys have no effect, and lamps and buzzer show only these `lamps` and this
-        `signal`, nothing of the table.
+        Before `until_s` keys have no effect, and lamps and buzzer show only these `lamps` and the
+        last `signal` of a check, nothing of the table. A time that is past ends the check.
         """
         self._checked_until_s = until_s
         self._outputs.show_check(until_s, lamps, signal)
@@ -182,7 +196,10 @@ class Panel(Closeable):
         self._outputs.step()
 
     def close(self) -> None:
-        """End the threads, switch everything off and release the pins."""
+        """End the threads, switch everything off and release the pins.
+
+        A thread that has not ended after `_JOIN_TIMEOUT_S` is left behind and logged.
+        """
         with self._close_lock:
             if self._is_closed:
                 return
@@ -244,8 +261,9 @@ class Panel(Closeable):
 
     def _report_failure(self, name: str, error: Exception) -> None:
         """Report a lamp or buzzer that has failed in use."""
-        problem = say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error))
-        self._report_problem(problem)
+        self._report_problem(
+            say("{name} no longer works: {remedy}", name=name, remedy=_remedy(error))
+        )
 
     def _release(self, name: str, close_pin: Callable[[], None]) -> None:
         try:
@@ -267,8 +285,7 @@ class Panel(Closeable):
             self._handle_edge(edge)
 
     def _handle_edge(self, edge: _Edge) -> None:
-        strokes = edge.key.debouncer.edge(edge.is_down, edge.at_s)
-        self._handle_strokes(edge.key, strokes)
+        self._handle_strokes(edge.key, edge.key.debouncer.take_edge(edge.is_down, edge.at_s))
 
     def _pause_s(self) -> float | None:
         """Return the seconds until a line has to be read, None while no key is down.
@@ -298,16 +315,18 @@ class Panel(Closeable):
             try:
                 is_down = key.line.is_down()
             except Exception as error:
-                # Only keys that are down are read, so a message must not say which one it is.
+                # Only keys that are down are read, so a message that named the key would tell what
+                # a player presses.
                 self._failed.add(key.pin.name)
-                pad = key.pin.seat or say("table")
-                self._report_problem(
-                    say(
-                        "a key of the {pad} pad no longer works: {remedy}",
-                        pad=pad,
-                        remedy=_remedy(error),
+                remedy = _remedy(error)
+                problem = say("The table button no longer works: {remedy}", remedy=remedy)
+                if key.pin.seat:
+                    problem = say(
+                        "A key of the {pad} pad no longer works: {remedy}",
+                        pad=key.pin.seat,
+                        remedy=remedy,
                     )
-                )
+                self._report_problem(problem)
                 continue
             self._handle_strokes(key, key.debouncer.poll(is_down, self._clock.monotonic_s()))
 
@@ -322,8 +341,7 @@ class Panel(Closeable):
         for stroke in strokes:
             is_long = stroke is Stroke.HELD_LONG
             is_held = is_long or stroke is Stroke.HELD
-            pressed_s = key.debouncer.pressed_s
-            press = Press(key.pin.seat, key.pin.key, pressed_s, is_held, is_long)
+            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, is_held, is_long)
             try:
                 if key.pin.key is PadKey.TABLE and self.on_table_stroke:
                     self.on_table_stroke(stroke, press)
@@ -348,7 +366,8 @@ def _remedy(error: Exception) -> str:
 def open_panel(settings: PanelSettings, clock: Clock, on_press: Callable[[Press], None]) -> Panel:
     """Open the panel on the machine's own pins.
 
-    Raises `PanelError`, with what to do about it, if there are none or the panel is switched off.
+    Raises `PanelError`, with what to do about it, if the pins cannot be opened or the panel is
+    switched off.
     """
     if settings.enabled == "no":
         raise PanelError(say("The panel is switched off: set enabled to auto or yes in [panel]."))

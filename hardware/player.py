@@ -79,7 +79,7 @@ class _SeatState:
     short_since_ms: float | None = None
     """Time since which the seat is short of time. None if it is not."""
     short_lamp: TurnLamp = TurnLamp.OFF
-    """Pattern of its turn lamp while it is short of time, whatever `lamps` says."""
+    """Pattern of its turn lamp while it is short of time, unless `lamps` shows trouble."""
 
 
 class CuePlayer:
@@ -122,7 +122,11 @@ class CuePlayer:
             self._repeat = None
 
     def signal(self, signal: Signal, now_ms: float) -> None:
-        """Play a cue at once, or drop it while one of higher priority is played."""
+        """Start a cue now, where nothing of higher priority is played.
+
+        The lamps of each seat and the buzzer decide by themselves, so a cue may be seen and not
+        heard. One that has to be repeated (`REPEAT_AFTER_MS`) comes again in either case.
+        """
         priority = row_of(signal.cue).priority
         has_tone = self._may_play_tone(signal, priority, now_ms)
         if has_tone:

@@ -1,7 +1,8 @@
 """The table button switches the machine off when it is held for five seconds.
 
-Lamps, tones and a sentence announce it after three. From then on the table does not get the press,
-so letting go of the button changes nothing.
+Lamps, tones and a sentence announce it after three. A short press reaches the table only when the
+button is released, so a long one changes nothing in the game. On a running chess clock no press can
+wait: there it reaches the table at once, however long it lasts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class PowerActions(NamedTuple):
     is_urgent: Callable[[], bool]
     """Returns whether a press must reach the table at once, as on a chess clock.
 
-    Others reach it when the button is released.
+    Others reach it when the button is released, if that is before the warning.
     """
     signal: Callable[[Signal], None]
     """Plays a cue."""
@@ -35,8 +36,9 @@ class PowerActions(NamedTuple):
 
 
 class PowerKey:
-    """Filters the strokes of the table button: short presses reach the table, long ones do not.
+    """Filters the strokes of the table button: presses reach the table, unless they are long.
 
+    If the button may not switch the machine off, or a press is urgent, every press reaches it.
     A stroke is a press, a hold of some length, or a release. Any thread may call.
     """
 

@@ -62,7 +62,7 @@ class SimulatedPanelHands:
             pin.drive_low()
 
     def release(self, button: str) -> None:
-        """Release a button. Raises KeyError for an unknown button."""
+        """Release a button, after at least `_MIN_HOLD_S`. Raises KeyError for an unknown button."""
         pin = self._button_pins[button]
         held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
         time.sleep(max(0.0, _MIN_HOLD_S - held_s))
@@ -70,7 +70,7 @@ class SimulatedPanelHands:
             pin.drive_high()
 
     def buttons(self) -> tuple[str, ...]:
-        """Return the names of all wired buttons."""
+        """Return the names of all buttons that the panel could open."""
         return tuple(self._button_pins)
 
     def view(self) -> PanelView:

@@ -60,7 +60,7 @@ class CueLamps(Enum):
     """What an event's cue does to the lamps of a pad before they show their lasting state again."""
 
     NONE = "none"
-    ORDER_LAMPS = "order_lamps"  # all order lamps are on for 600 ms
+    ORDER_LAMPS = "order_lamps"  # all order lamps are on for a moment
     TURN_FLASHES = "turn_flashes"  # the turn lamp flashes twice
 
 

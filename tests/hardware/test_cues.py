@@ -245,7 +245,7 @@ def test_a_press_has_its_first_edge_and_follows_a_quiet_release(waits_ms: list[i
     pressed_ms: list[int] = []
     for wait_ms in waits_ms:
         t_ms, is_down = t_ms + wait_ms, not is_down
-        first = key.edge(is_down, t_ms / 1000)
+        first = key.take_edge(is_down, t_ms / 1000)
         strokes = first + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
         assert (Stroke.PRESSED in strokes) is (is_down and t_ms - released_ms >= 20)
         if Stroke.PRESSED in strokes:
@@ -258,23 +258,23 @@ def test_a_press_has_its_first_edge_and_follows_a_quiet_release(waits_ms: list[i
 
 def test_a_spike_is_no_press() -> None:
     key = Debouncer(0.020)
-    assert key.edge(True, 1.0) == ()
-    assert key.edge(False, 1.00002) == ()
+    assert key.take_edge(True, 1.0) == ()
+    assert key.take_edge(False, 1.00002) == ()
     assert key.poll(False, 1.002) == ()
     assert not key.is_waiting
-    assert key.edge(True, 1.005) == ()
+    assert key.take_edge(True, 1.005) == ()
     assert key.poll(True, 1.0069) == ()
     assert key.poll(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
 
 
 def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
     key = Debouncer(0.020)
-    key.edge(True, 1.0)
+    key.take_edge(True, 1.0)
     key.poll(True, 1.002)
     assert key.poll(False, 1.1) == ()
     assert key.poll(False, 1.119) == ()
     assert key.poll(False, 1.12) == (Stroke.RELEASED,)
-    key.edge(True, 1.13)
+    key.take_edge(True, 1.13)
     assert key.poll(True, 1.132) == (Stroke.PRESSED,)
 
 

@@ -16,6 +16,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, PadKey, Press, SeatLamps, TurnLamp
 from hardware.panel import Panel
+from hardware.wiring import Button
 
 SOUTH, NORTH = SEATS
 
@@ -125,6 +126,24 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     assert rig.panel.problems[0].startswith("south_1 no longer works: line lost. Check")
     rig.show(SeatLamps(frozenset({1})))
     assert len(rig.panel.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("button", "subject"),
+    [("south_up", "A key of the south pad"), ("table", "The table button")],
+)
+def test_a_button_that_fails_while_in_use_is_not_named_if_it_is_secret(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, button: str, subject: str
+) -> None:
+    def fail(button: Button) -> bool:
+        raise OSError("line lost")
+
+    rig.hands.press(button)
+    rig.after(5)
+    monkeypatch.setattr(Button, "is_down", fail)
+    rig.after(5)
+    said = "no longer works: line lost. Check that nothing else uses the pin"
+    assert [problem.split(",")[0] for problem in rig.panel.problems] == [f"{subject} {said}"]
 
 
 # ---- simulation ----------------------------------------------------------------------------------
