@@ -1,6 +1,7 @@
 """`companion hotspot` and `companion wifi`: control NetworkManager, as root.
 
-`companion hotspot` opens a Wi-Fi at every start of the machine. `companion wifi` carries out one
+`companion hotspot` opens a Wi-Fi now and at every start of the machine, or ends that. `companion
+wifi` carries out one
 request of the service (`companion.maintenance.own_wifi`), such as to join another Wi-Fi. Passwords
 go to NetworkManager in files that only root may read, never on a command line, where others could
 read them in the list of processes.
@@ -82,7 +83,11 @@ def wifi(_: argparse.Namespace) -> int:
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command. Return its exit status (127: not installed) and its output in English."""
+    """Run a command in English. Return its exit status (127: not installed) and what it has said.
+
+    That is its standard error, or its standard output if there is none. A command that does not end
+    within `COMMAND_TIMEOUT_S` is killed, with status 1.
+    """
     english = {**os.environ, "LC_ALL": "C"}
     try:
         result = subprocess.run(
@@ -129,8 +134,9 @@ class WifiProfile:
     def activate(self, wifi: Wifi, *options: str) -> tuple[int, str]:
         """Write the profile and activate it. Return the exit status and the output of nmcli.
 
-        After a failure the former profile is restored, or this one is removed. If it stayed,
-        NetworkManager would try it at every start.
+        After a failure the former profile is restored, but not activated. Without a former one,
+        this one is removed: if it stayed, NetworkManager would try it at every start. Raises
+        `NoHotspot` if the file cannot be written.
         """
         former = self.text()
         self._load(self.text_for(wifi))
@@ -207,9 +213,13 @@ class Hotspot:
     def open(self, name: str) -> str:
         """Open the hotspot under this name, and announce it to phones. Return a summary.
 
-        It writes the profile and the host names that phones can enter. An existing profile keeps
-        its password, so that phones that know it can still join. Raises `Malformed` for the name,
-        and `NoHotspot` if NetworkManager refuses. Then nothing has changed.
+        It writes the profile, the host names that phones can enter, and the Wi-Fi in the settings,
+        then restarts the service. An existing profile keeps its password, so that phones that know
+        it can still join.
+
+        Raises `Malformed` for the name, `ConfigError` for settings that cannot be read, and
+        `NoHotspot` if a file cannot be written or if NetworkManager refuses. If it refuses, nothing
+        has changed.
         """
         former = self._profile.text()
         # twelve of 32 letters have 60 bits of entropy
@@ -236,7 +246,11 @@ class Hotspot:
         )
 
     def close(self) -> str:
-        """Deactivate the hotspot and delete its profile. Return a summary."""
+        """Deactivate the hotspot and delete its profile. Return a summary.
+
+        If the settings still name this Wi-Fi, they name none afterwards, and the service restarts.
+        Raises `ConfigError` for settings that cannot be read.
+        """
         self._names_path.unlink(missing_ok=True)
         former = self._profile.text()
         if not former:
@@ -262,8 +276,9 @@ class Hotspot:
             # the settings file stays the service's own, also in a folder of root
             if owner and os.geteuid() == 0:
                 os.chown(self._settings, owner.st_uid, owner.st_gid)
-        service = ("--kill-whom=main", "companion.service")
-        self._run(["systemctl", "kill", "--signal=SIGUSR1", *service])
+        self._run(
+            ["systemctl", "kill", "--signal=SIGUSR1", "--kill-whom=main", "companion.service"]
+        )
 
 
 def _password_in(profile: str) -> str:
@@ -287,7 +302,8 @@ def write_file(path: Path, text: str, mode: int) -> None:
 def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int:
     """Carry out the request in a file, delete the file and write the answer.
 
-    Return the exit status.
+    Return the exit status: 1 if the request failed. Raises `Malformed` for a request that is not
+    valid, which gets no answer.
     """
     request = take_request(request_path)
     try:
@@ -302,7 +318,8 @@ def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int
 def take_request(path: Path) -> WifiRequest:
     """Read a request and delete its file.
 
-    Raises `Malformed` for an invalid one, without quoting it, since it may hold a password.
+    Raises `Malformed` if it is missing or not valid, without quoting it, since it may hold a
+    password.
     """
     try:
         with open_file(path, follow_link=False) as file:
@@ -345,7 +362,10 @@ class WifiControl:
         )
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
-        """Carry out a request: open the own Wi-Fi, or join another one. Return its outcome."""
+        """Carry out a request: open the own Wi-Fi, or join another one. Return its outcome.
+
+        Raises `NoHotspot` if a profile cannot be written.
+        """
         own = request.hotspot
         trouble = self._switch_radio_on()
         if request.wifi is None:

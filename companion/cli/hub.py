@@ -32,7 +32,7 @@ from companion.core.i18n import LANGUAGES
 from companion.core.network import dashed_code, host_key_text
 from companion.core.resources import save_memory
 
-# Port of the hub's pages. Another one than a table's (8080), so that both can run on a machine.
+# Port of the hub's pages. It is not the port of a table (8080), so that both can run on a machine.
 PAGES_PORT = 8500
 # Port for tables: the usual one of NATS.
 NATS_PORT = 4222
@@ -57,13 +57,13 @@ THREAD_SWITCH_S = 0.0005
 
 
 def _add_subcommands(parser: argparse.ArgumentParser) -> None:
-    """Add the commands of a table, and those for the hub that runs on this machine."""
+    """Add the commands of a table, and `host-key` for the hub of this machine."""
     add_commands(parser, (join, leave, host_key))
 
 
 @command(
     "hub",
-    "run a hub of many tables; hub join, hub leave: of this table",
+    "run a hub of many tables, or connect this table to one (hub join, hub leave)",
     FOLDER,
     argument("--name", help="name of the room"),
     argument("--host", default="0.0.0.0", help="address to listen on"),
@@ -71,7 +71,7 @@ def _add_subcommands(parser: argparse.ArgumentParser) -> None:
         "--port",
         type=port_type,
         default=PAGES_PORT,
-        help=f"port of the pages (as delivered {PAGES_PORT})",
+        help=f"port of the pages ({PAGES_PORT})",
     ),
     argument(
         "--nats-port", type=port_type, default=NATS_PORT, help=f"port for tables ({NATS_PORT})"
@@ -110,6 +110,7 @@ def _add_subcommands(parser: argparse.ArgumentParser) -> None:
     _add_subcommands,
 )
 def hub(options: argparse.Namespace) -> None:
+    """Run a hub until SIGINT or SIGTERM."""
     try:
         from companion.hub_server.app import Hub  # noqa: PLC0415 - brings what only a hub needs
         from companion.hub_server.folder import HubSettings  # noqa: PLC0415
@@ -131,27 +132,33 @@ def hub(options: argparse.Namespace) -> None:
     end = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: end.set())
-    with Hub(settings) as hub:
-        wall_url = hub.urls()[0]
-        code = hub.table_join_code.code
+    with Hub(settings) as running_hub:
+        wall_url = running_hub.urls()[0]
+        code = running_hub.table_join_code.code
         address = wall_url.split("//")[1].rstrip("/")
         print(f"The wall:  {wall_url}")
         print("Owner key:  companion hub host-key")  # the key itself would stay in a log
         print(f"Code to join:  {dashed_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {address} {code}")
         print("Ctrl-C ends the hub.", flush=True)
-        # Full collections run only in the loop below, because of how long they take. Few objects
-        # need them: most are freed with their last reference.
-        gc.freeze()
-        young, middle, _ = gc.get_threshold()
-        gc.set_threshold(young, middle, 1_000_000)
-        while not end.wait(COLLECTION_INTERVAL_S):
-            gc.collect()
+        _wait_with_rare_collections(end)
+
+
+def _wait_with_rare_collections(end: threading.Event) -> None:
+    """Wait for `end`, with a full garbage collection every `COLLECTION_INTERVAL_S` and no others.
+
+    Few objects need one: most are freed with their last reference.
+    """
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, 1_000_000)
+    while not end.wait(COLLECTION_INTERVAL_S):
+        gc.collect()
 
 
 def _web_settings(options: argparse.Namespace) -> WebSettings:
     """Return the settings of the hub's pages. Raises `ConfigError` for options that do not fit."""
-    fields = {name: value for name, value in vars(options).items() if name in WEB_FIELDS}
+    fields = {name: getattr(options, name) for name in WEB_FIELDS}
     try:
         web = msgspec.convert(fields | {"viewers": MAX_SPECTATORS}, WebSettings)
     except msgspec.ValidationError as error:
@@ -162,6 +169,7 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
 
 @command("host-key", "show the key of the hub's owner", FOLDER)
 def host_key(options: argparse.Namespace) -> None:
+    """Print the owner key of the hub on this machine."""
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
     print(host_key_text(existing_folder(options.folder).file.host_key))
@@ -175,11 +183,15 @@ def host_key(options: argparse.Namespace) -> None:
     argument("code", help="code on the hub's screen"),
     argument("--names", action="store_true", help="show the players' names at the hub"),
     argument(
-        "--ca", default="", metavar="FILE", help="the certificate that the hub's is signed by"
+        "--ca",
+        default="",
+        metavar="FILE",
+        help="certificate of the authority that signed the hub's",
     ),
     PORT,
 )
 def join(options: argparse.Namespace) -> None:
+    """Ask the running companion to join a hub."""
     body = {
         "address": options.address,
         "code": options.code,
@@ -188,10 +200,11 @@ def join(options: argparse.Namespace) -> None:
         "ca": str(Path(options.ca).expanduser().resolve()) if options.ca else "",
     }
     ask_running(settings_of(options), "/api/host/hub/join", body)
-    print("This table has joined the hub; its owner has to let it in.")
+    print("This table has joined the hub. The hub's owner still has to admit it.")
 
 
 @command("leave", "let this table leave its hub", *SETTINGS, PORT)
 def leave(options: argparse.Namespace) -> None:
+    """Ask the running companion to leave its hub."""
     ask_running(settings_of(options), "/api/host/hub/leave", {})
     print("This table belongs to no hub.")

@@ -71,7 +71,8 @@ def put_shown(card: str, table: str) -> Statement:
 def put_result(stored: StoredResult) -> Statement:
     """Return the statement that stores a result.
 
-    A game may be reported again, but only by the table that reported it first.
+    A game may be reported again, but only by the table that reported it first. From another one the
+    statement changes nothing.
     """
     result = stored.result
     query = (
@@ -80,9 +81,17 @@ def put_result(stored: StoredResult) -> Statement:
         " excluded.south, north = excluded.north, winner = excluded.winner, data ="
         " excluded.data WHERE results.tableid = excluded.tableid"
     )
-    game = (result.key, result.table, result.game, result.ended_s)
-    players = (stored.south, stored.north, result.winner or "")
-    return query, (*game, *players, msgspec.json.encode(result))
+    values = (
+        result.key,
+        result.table,
+        result.game,
+        result.ended_s,
+        stored.south,
+        stored.north,
+        result.winner or "",
+        msgspec.json.encode(result),
+    )
+    return query, values
 
 
 def delete_result(result: GameResult) -> Statement:

@@ -61,8 +61,7 @@ class TournamentKeeper:
     def add(self, new: Tournament) -> Tournament:
         """Add a tournament from `tournament_rules.new_tournament`. Return it with its number."""
         with self._file.lock:
-            number = max(self._tournaments, default=0) + 1
-            tournament = replace(new, id=number)
+            tournament = replace(new, id=max(self._tournaments, default=0) + 1)
             self._store(tournament)
         return tournament
 
@@ -75,8 +74,7 @@ class TournamentKeeper:
             self._cards.require(person)
             tournament = self._require(number)
             rows = rate_players(self._file.counted_results(tournament.game))
-            ratings = {row.person: row.rating for row in rows}
-            rating = ratings.get(person, INITIAL_RATING)
+            rating = {row.person: row.rating for row in rows}.get(person, INITIAL_RATING)
             self._store(tournament_rules.enter(tournament, person, rating))
 
     def enter_newcomer(self, number: int, name: str) -> None:

@@ -95,7 +95,8 @@ class Companion(Closeable):
     """The running service of one installation: journal, table, camera, panel and pages.
 
     A context manager whose `close` may be called twice. With `threads=False` only the web server
-    runs by itself: `step` runs one round of everything, on the given clock. `simulate=None`
+    runs by itself, and `step` runs one round of what a game needs, on the given clock. Health,
+    housekeeping and the hub then stand still. `simulate=None`
     simulates only if neither camera nor pins are found. `settings_path` is the file that the
     settings page writes. `restart` restarts the service.
 
@@ -274,7 +275,7 @@ class Companion(Closeable):
         """Open the real panel and camera.
 
         With `may_simulate` they may both be missing. Raises `PanelError` if the settings require a
-        panel.
+        panel and there is none.
         """
         try:
             panel = open_panel(self.settings.panel, self.clock, self.table.press)
@@ -510,13 +511,13 @@ class Companion(Closeable):
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """Run one round of everything, without threads: a picture, keys, the table, lamps."""
+        """Run one round of what a game needs, without threads: a picture, then `step_keys`."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
 
     def step_keys(self) -> None:
-        """Run one round as `step` does, but without a picture."""
+        """Run one round of keys, table, speech, broker and machines, without a picture."""
         parts: tuple[Stepped | None, ...] = (
             self.panel,
             self.table,
@@ -552,5 +553,5 @@ def _print_kit(kit: Kit) -> PrintedKit:
 
 
 def host_key_of(journal: Journal) -> str:
-    """Return the owner key: ten letters and digits, the same after every restart."""
+    """Return the owner key: ten letters and digits with a dash, the same until it is renewed."""
     return host_key_text(journal.key("host"))

@@ -182,7 +182,7 @@ class ServiceHealth(Closeable):
             self._check_machine()
 
     def _check_machine(self) -> None:
-        """Check the machine, and log a change of its worst finding."""
+        """Check the machine. Log a change of its worst finding, and have the pages show it."""
         before = self.worst_finding()
         self._findings = tuple(machine_checks.quick_checks(self.machine, self._folder))
         self._report_memory_only()

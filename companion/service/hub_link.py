@@ -37,8 +37,8 @@ class HubLink(Closeable):
     """Joins and leaves a hub while the service runs. `close` may be called twice.
 
     Pages and command line use it from any thread. `bell` calls the staff from the table. `health`
-    returns what is wrong with this machine, for the hub. `change_settings` applies settings that
-    the hub sends. The two return a sentence.
+    returns a sentence for the hub about what is wrong with this machine, empty if nothing is.
+    `change_settings` applies settings that the hub sends, and returns the outcome as a sentence.
     """
 
     def __init__(
@@ -92,8 +92,9 @@ class HubLink(Closeable):
         return adapter.membership.address if adapter else ""
 
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
-        """Join the hub at this address, and leave the previous one. Raises a `CompanionError`.
+        """Join the hub at this address, instead of the previous one. Raises a `CompanionError`.
 
+        The previous hub keeps what it has, as after `leave`.
         `names` says whether people's names are sent to it. `ca` is the path of the authority's
         certificate, or empty. A table that is already connected to this hub stays the same member.
         Only `names` and `ca` change.

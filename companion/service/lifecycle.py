@@ -43,7 +43,7 @@ class _Preparation(NamedTuple):
     success: str
     """What was restored or deleted."""
     trouble: str
-    """Why a backup still waits to be restored."""
+    """Why a restore or a deletion still waits."""
 
 
 def run(
@@ -57,9 +57,9 @@ def run(
     `load_settings` reads the settings file, whose path is `path`. `simulate` is as in `Companion`.
     `greet` is called at every start, with whether it is the first.
 
-    A backup that waits to be restored is restored before anything is opened. After three failed
-    starts the last settings that worked are restored (`LastGoodSettings`). Raises whatever made a
-    start fail.
+    A restore or deletion that is staged is carried out before anything is opened. After three
+    failed starts the last settings that worked are restored (`LastGoodSettings`). Raises whatever
+    made a start fail.
     """
     save_memory()
     # Block the signals before libraries start threads. Then only the main thread receives them,
@@ -143,7 +143,10 @@ def freeze_objects() -> None:
 
 
 def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> _Preparation:
-    """Restore a backup that waits, if there is one, and load the settings."""
+    """Carry out a staged restore or deletion, if there is one, and load the settings.
+
+    If the disk refuses, the service starts with the games that are here.
+    """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
 
     settings = load_settings()
@@ -161,9 +164,9 @@ def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> _Prepa
 class ManagerNotifier(Closeable):
     """Reports the state of one companion to systemd, from its own thread.
 
-    A context manager whose `close` may be called twice. The watchdog is fed only while no loop is
-    late. If the table's loop hangs, systemd kills the process and restarts it, and the game
-    continues from the journal.
+    A context manager whose `close` may be called twice. Without systemd it does nothing. The
+    watchdog is fed only while no loop is late. If the table's loop hangs, systemd kills the process
+    and restarts it, and the game continues from the journal.
     """
 
     def __init__(self, companion: Companion, manager: Manager) -> None:
@@ -205,7 +208,7 @@ class ManagerNotifier(Closeable):
         return fields
 
     def close(self) -> None:
-        """Stop reporting."""
+        """Stop reporting, once a report that is being made is done."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()

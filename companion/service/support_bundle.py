@@ -1,8 +1,8 @@
 """The support bundle: findings, versions, the last lines of the log, and still frames.
 
 A still frame is a picture of the camera in which nothing moved. The bundle has nothing secret: no
-order, hand, name, key or address. During a game, a frame shows only the board, because a hand of
-cards, a phone or a row of order tiles may lie anywhere else. Of a board of cards it shows only the
+order, hand, name, key or address. A frame shows only the board, because a hand of cards, a phone or
+a row of order tiles may lie anywhere else. Of a board of cards it shows only the
 zones that were read.
 """
 
@@ -61,7 +61,7 @@ class LastLines(logging.Handler):
             self._lines.append(f"{time:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LastLines:
-        """Start to collect everything that is logged."""
+        """Start to collect what this program logs."""
         logging.getLogger().addHandler(self)
         return self
 
@@ -131,8 +131,8 @@ def _redact(text: str, words: list[str]) -> str:
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
     """Return a frame with only what may be seen. None if nothing may.
 
-    This is the board, during a game and also after it, because its last turn may still be undone. A
-    frame without a board is shown as it is, but only between games.
+    This is the board. A frame in which no board was found is shown as it is, but only in the lobby:
+    after a game its last turn may still be undone.
     """
     if frame.outline_px:
         # Somebody may hold cards over a zone that could not be read, so cover it.

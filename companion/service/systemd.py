@@ -32,7 +32,7 @@ LAMP_FILE = "lamp"
 
 
 class LampWord(StrEnum):
-    """The words for the system lamp."""
+    """The words for the system lamp that the service writes."""
 
     READY = "ready"
     HOTSPOT = "hotspot"

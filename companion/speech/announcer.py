@@ -2,7 +2,8 @@
 
 They are made from the view of a spectator, so they contain only what everybody may know. What the
 table waits for (its sign) is said when it changes, but not for every piece that hands have to move.
-Nothing is said twice in one stage, the part of a turn that hands carry out at once.
+Nothing is said twice in one stage, the part of a turn that hands carry out at once, except an
+answer to somebody who asks for help again.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def _arrival_sentences(before: TableView, view: TableView) -> Iterator[str]:
 def _event_sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
     """Yield the events of a stage that was just opened, or the log line of a turn without stages.
 
-    Unless everything is said, these are only the events that also have a sound.
+    Unless everything is said, these are only the events that also have a sound, and none if the
+    turn has a headline.
     """
     if view.phase is Phase.STAGES:
         stage = (view.phase, view.moment, view.turn.stage)

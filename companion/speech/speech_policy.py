@@ -25,8 +25,9 @@ _MAX_STEP_INTERVAL_S = 1.0
 def is_in_quiet_hours(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
     """Return whether a Unix time is within the quiet hours.
 
-    `zone` is the time zone, or None for the machine's own. Quiet hours may include midnight. They
-    follow local time, so they are an hour shorter or longer in a night in which the clocks change.
+    `zone` is the time zone, or None for the machine's own. Quiet hours may include midnight. If
+    they begin when they end, they never end. They follow local time, so they are an hour shorter or
+    longer in a night in which the clocks change.
 
     >>> from datetime import UTC
     >>> hours = QuietSettings("22:00", "08:00")
@@ -62,8 +63,9 @@ class SpeechPolicy(Closeable):
     """Decides who speaks, and has the machine's voice speak when it is its turn.
 
     The service opens one for its table, starts it and closes it. `start` begins a thread that calls
-    `step` after every change of the table. `close` ends it and may be called twice. Table screens
-    with a voice ask from their own threads, by the port `companion.core.ports.Spoken`.
+    `step` after every change of the table, and at least once a second. `close` ends it and may be
+    called twice. Table screens with a voice ask from their own threads, by the port
+    `companion.core.ports.Spoken`.
 
     `voice` is the machine's, or None if it has none. `set_silent` switches the panel's tones off
     (True) or on. It is called at once and whenever that changes, and is None without a panel.
@@ -151,7 +153,7 @@ class SpeechPolicy(Closeable):
                 self._voice.say(translate(utterance.text, language), language)
 
     def start(self) -> None:
-        """Run `step` after every change of the table."""
+        """Run `step` after every change of the table, and every `_MAX_STEP_INTERVAL_S`."""
         self._follower.start()
 
     def close(self) -> None:
@@ -177,6 +179,8 @@ class SpeechPolicy(Closeable):
         if not is_quiet:
             self.quiet_until = None
         else:
+            if self.quiet_until is None and self._voice:
+                self._voice.hush()
             # Quiet hours that begin when they end never end.
             self.quiet_until = hours.end if hours.begin != hours.end else ""
         self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not is_quiet
@@ -185,5 +189,3 @@ class SpeechPolicy(Closeable):
             self._is_panel_silent = is_panel_silent
             if self._set_silent:
                 self._set_silent(is_panel_silent)
-            if self._voice and is_quiet:
-                self._voice.hush()

@@ -253,6 +253,16 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     assert voice.said == [], "what happened at night is not said in the morning"
 
 
+def test_quiet_hours_hush_the_voice_beside_a_silent_panel(
+    ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manners, voice, _ = with_voice(ear.table, ear.clock, panel=PanelSettings(silent=True))
+    monkeypatch.setattr("companion.speech.speech_policy.is_in_quiet_hours", lambda *_: True)
+    manners.step()
+    manners.step()
+    assert voice.hushed == 1
+
+
 def test_changed_settings_hold_at_once(ear: Ear) -> None:
     manners, voice, told = with_voice(ear.table, ear.clock)
     settings = Settings(
