@@ -97,8 +97,8 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
-    It tells them only to the owner. If the journal, which has the owner key, cannot be read, the
-    only finding is what everybody may know.
+    It tells them only to the owner. If the journal, which has the owner key, cannot be read, or if
+    the companion does not answer in time, the only finding is what everybody may know.
     """
     try:
         address = own_address(settings.web)
@@ -125,7 +125,7 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
 def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
     """Return a page that only the owner may see.
 
-    None if nobody answers or the key cannot be read.
+    None if nobody answers, if the page is refused, or if the key cannot be read.
     """
     try:
         key = owner_key_of(settings)

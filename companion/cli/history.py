@@ -35,8 +35,8 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
 
     The newest game counts as the one on the table, which may still be going on.
     """
-    from companion.archive.history import History  # noqa: PLC0415
-    from companion.core.clock import RealClock  # noqa: PLC0415 - imports all games, which is slow
+    from companion.archive.history import History  # noqa: PLC0415 - imports all games, which is slow
+    from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.storage.journal import Journal  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=read_only) as journal:
@@ -58,7 +58,11 @@ def history(options: argparse.Namespace) -> None:
 
 
 def _line_words(line: GameLine) -> str:
-    """Return a summary of a game in one line: number, date, title, players, decisions, end."""
+    """Return a summary of a game in one line.
+
+    It has number, date, title, players, decisions and end, and what the owner chose instead of
+    chance.
+    """
     date = "-"
     if line.begun:
         date = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"

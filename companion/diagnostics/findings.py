@@ -15,7 +15,7 @@ from typing import Protocol
 class Grade(StrEnum):
     """Severity of a finding.
 
-    Only `FAIL` prevents the companion from running. `WARN` needs attention soon.
+    `FAIL` means that something does not work. `WARN` needs attention soon.
     """
 
     OK = "ok"
@@ -51,7 +51,7 @@ def warn(topic: str, text: str) -> Finding:
 
 
 def fail(topic: str, text: str) -> Finding:
-    """Return a finding: this prevents the companion from running."""
+    """Return a finding: this does not work."""
     return Finding(topic, Grade.FAIL, text)
 
 
@@ -70,7 +70,11 @@ def worst_grade(findings: Iterable[Finding]) -> Grade:
 
 
 class Status(StrEnum):
-    """Overall state of the service. `FAILING` means that it cannot recover by itself."""
+    """Overall state of the service.
+
+    `DEGRADED` means that it works, but something needs attention. `FAILING` means that a loop hangs
+    or that the journal cannot be written.
+    """
 
     OK = "ok"
     DEGRADED = "degraded"

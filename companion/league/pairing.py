@@ -1,8 +1,9 @@
 """Pairings of the next round: Swiss, round robin, and a knock-out bracket.
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
-the same opponent twice or gets two byes. The other aims are costs, in this order of importance:
-nobody plays one side for the third time running, a bye goes to somebody with few points, opponents
+the same opponent twice or gets two byes (see `_had_bye`). The other aims are costs, in this order
+of importance: nobody plays one side for the third time running or three times more often than the
+other one, a bye goes to somebody with few points, opponents
 have equal points, and sides are balanced. Within a group of equal points, the upper half meets the
 lower half.
 """
@@ -50,7 +51,11 @@ Pairs = list[tuple[int, int | None]]
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
-    """Return the matches of the next round. Raises `Illegal` if no pairing is possible."""
+    """Return the matches of the next round.
+
+    Raises `Illegal` if no pairing is possible, and for a Swiss round `SystemTrouble` without the
+    library that only a hub has.
+    """
     round_number = len(tournament.rounds) + 1
     pairs = _PAIRS_BY_SYSTEM[tournament.system](tournament, round_number)
     return tuple(_new_match(tournament, round_number, south, north) for south, north in pairs)
@@ -295,7 +300,9 @@ def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None
 def _knockout_pairs(tournament: Tournament, round_number: int) -> Pairs:
     """Return the pairs of the next round: winners of neighbouring matches in the bracket.
 
-    In the first round the strongest seeds get the byes that fill the bracket.
+    In the first round the strongest seeds get the byes that fill the bracket. Raises `Illegal` if a
+    match that was played has no winner, if nobody came to two neighbouring matches, or if only one
+    entrant is left.
     """
     slots: list[int | None]
     if round_number == 1:

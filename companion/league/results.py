@@ -1,9 +1,9 @@
 """Results, derived from the records that tables publish. Each game has at most one result.
 
-A game is identified by the mark (a digest) of the input that began it, or by the pair's id if two
-tables play it. No other journal has the same mark at that place. So a result that arrives again is
-recognized: after an outage or a lost store, from a restored journal, or from a table that has
-rejoined.
+A game at two tables is identified by the pair's id. Any other is identified by the mark (a digest)
+of the input that began it, or by its table, epoch and number if that input was missed. No other
+journal has the same mark at that place. So a result that arrives again is recognized: after an
+outage or a lost store, from a restored journal, or from a table that has rejoined.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ResultChange(NamedTuple):
     added: GameResult | None = None
     """The result of a game that this record ends."""
     removed: GameResult | None = None
-    """The result that no longer holds, because its game's last turn was undone."""
+    """The result that no longer holds, because its game goes on again or has become void."""
 
 
 def follow_record(
@@ -145,7 +145,10 @@ def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
 
 
 def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two sets of options are equal, with defaults for missing ones."""
+    """Return whether two sets of options are equal, with defaults for missing ones.
+
+    False if the game is unknown or an option is not valid.
+    """
     try:
         rules = GAMES[game]
         return bool(rules.options(one) == rules.options(other))

@@ -86,7 +86,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     """`GameResult.key` of the game that decided the board. Empty if none did."""
     refused: Any = ""
     """Why the last result of its table does not count, as a packed sentence (see
-    `companion.core.i18n.pack`). Empty if it does.
+    `companion.core.i18n.pack`). Empty if it does, or if there is none.
     """
 
     @property
@@ -110,7 +110,7 @@ class Match(msgspec.Struct, frozen=True):
     boards: tuple[MatchBoard, ...] = ()
     """The games of the match: one for two people, several for two teams, none for a bye."""
     bye_halves: int = msgspec.field(default=WIN_HALVES, name="halves")
-    """Points of a bye, in halves."""
+    """Points of a bye, in halves: those of a win, or 0 in a round robin."""
 
     @property
     def is_decided(self) -> bool:

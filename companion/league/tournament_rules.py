@@ -1,7 +1,8 @@
 """Tournament rules: what a director may change, and how results of tables are entered.
 
 The director runs the tournament: enters people, pairs rounds, and decides boards by hand. Each
-function gets a tournament and returns the changed one, or raises `Illegal` or `Malformed`.
+function that changes something gets a tournament and returns the changed one, or raises `Illegal`
+or `Malformed`.
 `TournamentKeeper` stores what they return.
 """
 
@@ -128,7 +129,11 @@ def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
-    """Pair the next round. Raises `Illegal` while the previous round has open boards."""
+    """Pair the next round.
+
+    Raises `Illegal` while the previous round has open boards, if no further round can be played, or
+    if fewer than two entrants are present. Raises `SystemTrouble` as `next_matches` does.
+    """
     _require_running(tournament)
     _require_decided(tournament)
     round_number = len(tournament.rounds) + 1
@@ -147,7 +152,10 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 
 
 def unpair_round(tournament: Tournament) -> Tournament:
-    """Remove the last pairing. Raises `Illegal` if a game of that round has been played."""
+    """Remove the last pairing.
+
+    Raises `Illegal` if there is none, or if a game of that round has been played.
+    """
     _require_running(tournament)
     if tournament.round is None:
         raise wrong_phase(say("No round has been paired"))
@@ -169,7 +177,8 @@ def end(tournament: Tournament) -> Tournament:
 def decide(tournament: Tournament, place: BoardPlace, verdict: BoardEnd | None) -> Tournament:
     """Set the director's verdict for a board, or reopen the board with None.
 
-    Raises `Illegal` if a later round depends on the board.
+    Only a board of the last round can be reopened. In a knock-out only these can get a verdict,
+    since the next round depends on it. Raises `Illegal` for any other board.
     """
     _require_running(tournament)
     board = board_at(tournament, place)
@@ -283,7 +292,10 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
 
 
 def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
-    """Note at the open board of a table why its last result does not count."""
+    """Note at the open board of a table why its last result does not count.
+
+    The table must have an open board.
+    """
     place = open_tables(tournament)[table]
     # packed, so that it can be shown in every language
     board = replace(board_at(tournament, place), refused=pack(reason))
@@ -291,7 +303,11 @@ def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
 
 
 def reopen_board(tournament: Tournament, key: str, table: str) -> Tournament:
-    """Reopen the board of the current round that this game decided, because the game continues."""
+    """Reopen the board of the current round that this game decided, if its result is withdrawn.
+
+    The key and the table identify the game. The result may also have come again, and is entered
+    anew then. Return the tournament unchanged if the game decided no board.
+    """
     for place, board in _current_boards(tournament):
         if key and (board.key, board.table) == (key, table):
             return _with_board(tournament, place, replace(board, verdict=None, key=""))

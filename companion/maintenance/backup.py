@@ -119,7 +119,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     photographs: int
     """Number of photographs."""
     left_out: int = 0
-    """Number of a game that was still on, or 0."""
+    """Number of the game that was left out because it was still on, or 0."""
 
     def sentence(self) -> str:
         """Return the contents as a sentence."""
@@ -198,8 +198,8 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
     """Check a backup completely and stage it for the next start.
 
-    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The restored
-    games get the keys of this installation. All seats are free afterwards.
+    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The
+    restored games get the keys of this installation. All seats are free afterwards.
     """
     state = settings.journal_path.parent
     with disk_errors():
@@ -261,7 +261,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     """Apply what is staged, before the journal is opened.
 
     Return what was done as a sentence, empty if nothing was staged. After a power cut the next
-    start finishes the work: every step is a rename and is done at most once.
+    start finishes the work: files of games are moved by renames, each of which is done at most
+    once. Raises `SystemTrouble` if the disk refuses or the journal is in use.
     """
     state = settings.journal_path.parent
     staged = state / STAGED_FOLDER

@@ -127,7 +127,8 @@ _TABLE_BY_LINE = {
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     """Write all games except one that is on.
 
-    Return the number of games written, and the number of the game that is on (0: none).
+    Return how many games were written, and the number of the game that is on (0: none). The journal
+    stays in a transaction, so the caller has to close it.
     """
     # within a transaction later writes of the running service are not visible
     journal.database.read("BEGIN")
@@ -183,7 +184,7 @@ def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
     """Make a new journal from the lines of a backup.
 
-    Raises `Malformed` for lines that this program does not write.
+    Raises `Malformed` for lines that this program does not write. An unfinished file stays then.
 
     :param path: where to make the journal
     :param max_bytes: maximum size of all lines together

@@ -83,7 +83,7 @@ class Housekeeping(Closeable):
             self._thread.start()
 
     def close(self) -> None:
-        """Stop after the current round."""
+        """Stop after the current round. Wait for it at most ten seconds."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)

@@ -171,7 +171,10 @@ class OwnWifi:
             self._request(self.hotspot, wifi)
 
     def _request(self, hotspot: Wifi | None, wifi: Wifi | None = None) -> None:
-        """Leave a request for root, as in `WifiRequest`."""
+        """Leave a request for root, as in `WifiRequest`.
+
+        If it cannot be written, `trouble` says why.
+        """
         with self._lock:
             request = WifiRequest(secrets.token_hex(8), hotspot, wifi)
             self._waits_for_address = False

@@ -194,7 +194,10 @@ class Upkeep:
         self._use(self.running)
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
-        """Write a backup, and return a sentence about its contents."""
+        """Write a backup, and return a sentence about its contents.
+
+        Raises what `make_backup` raises.
+        """
         note = make_backup(self.running, self.path, self._clock, photographs, target)
         with suppress(OSError):
             self._mark(BACKED_UP).touch()
@@ -220,7 +223,10 @@ class Upkeep:
         return self.running.journal_path.with_name(name)
 
     def restore(self, source: Path) -> str:
-        """Check a backup and stage it for the next start. Return its contents as a sentence."""
+        """Check a backup and stage it for the next start. Return its contents as a sentence.
+
+        Raises what `stage_restore` raises.
+        """
         with self._lock:
             note = stage_restore(source, self.running, self.path)
         self._announce_staged()

@@ -33,7 +33,7 @@ class FileContents:
     settings: Settings
     """Its settings, with defaults for those that it does not name."""
     digest: str
-    """Digest of its bytes. Empty without a file."""
+    """Digest of its bytes. Empty without a file, or if it is empty."""
 
 
 class SettingsFile:
@@ -55,8 +55,9 @@ class SettingsFile:
     def change(self, changes: Mapping[str, object], digest: str) -> Settings:
         """Write some values and return the new settings of the file.
 
-        Raises `Stale` if the file no longer has this digest, `ConfigError` for values that do not
-        fit, and `SystemTrouble` if it cannot be written. Then nothing has changed.
+        If the file has these values already, it is not written. Raises `Stale` if it no longer has
+        this digest, `ConfigError` for values that do not fit or a file that cannot be read or
+        edited, and `SystemTrouble` if it cannot be written. Then nothing has changed.
 
         :param changes: values by dotted name, such as `{"table.theme": "dark"}`. None removes the
             entry

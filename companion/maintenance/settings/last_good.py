@@ -26,7 +26,8 @@ WELL_AFTER_S = 35.0
 class LastGoodSettings:
     """The last settings that worked, for one settings file.
 
-    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S`.
+    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S`
+    or has been ended sooner.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +58,7 @@ class LastGoodSettings:
                 replace_file(self._starts_path, (failed + 1) * b"*")
 
     def content(self) -> bytes:
-        """Return the current content of the settings file. Empty if there is none."""
+        """Return the current content of the settings file. Empty if it cannot be read."""
         return _content(self._path)
 
     def keep(self, content: bytes) -> None:
@@ -69,7 +70,7 @@ class LastGoodSettings:
                 replace_file(self._good_path, content)
 
     def reset_count(self) -> None:
-        """Reset the count of failed starts: something other than the settings was at fault."""
+        """Reset the count of failed starts, because the settings are not at fault."""
         with suppress(OSError):
             self._starts_path.unlink(missing_ok=True)
 

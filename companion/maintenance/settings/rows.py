@@ -203,7 +203,10 @@ class SettingsSection:
 
 @cache
 def rows() -> Mapping[str, SettingRow]:
-    """Return all settings by their dotted names, including the pads' pins."""
+    """Return the rows of all settings by their dotted names, including the pads' pins.
+
+    `LAMPS_ACTIVE_LOW` have none.
+    """
     rows_by_key = {}
     for key, annotation in _types(Settings, ""):
         words = WORDS.get(key)
@@ -220,7 +223,7 @@ def rows() -> Mapping[str, SettingRow]:
 
 @cache
 def sections() -> tuple[SettingsSection, ...]:
-    """Return all settings except the pads' pins, by heading."""
+    """Return the rows of all settings except the pads' pins, by heading."""
     by_heading = []
     for name, title in SECTIONS.items():
         section_rows = [row for key, row in rows().items() if key.rpartition(".")[0] == name]

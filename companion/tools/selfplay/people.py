@@ -176,7 +176,8 @@ class SimulatedGame(ABC):
     def play(self) -> Report:
         """Play a whole game and return its report.
 
-        If the game gets stuck, the report says what the table waits for.
+        If the game gets stuck, the report says what the table waits for. A game of more than
+        `MAX_TURNS` turns is broken off.
         """
         began_s = time.perf_counter()
         report = self.report

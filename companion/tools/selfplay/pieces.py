@@ -249,7 +249,7 @@ class SimulatedPieceGame(SimulatedGame):
         return max(alike, key=lambda piece: piece.face == face)
 
     def _wrong_square(self, move: HandMove) -> Square | None:
-        """Return an empty square that no instruction uses."""
+        """Return an empty square that no instruction uses. None if there is none."""
         view = self.view()
         board = self.kit.board
         busy: set[Square | None] = {*self.true_tops(), *board.holes, *view.board.layout}
@@ -320,9 +320,11 @@ class SimulatedPieceGame(SimulatedGame):
 
 
 def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
-    """Return an action that wins in this turn if a sample has one, otherwise a random one.
+    """Return the best action of a random sample, or one of the best by chance.
 
-    So games come to an end. The sizes of the samples were chosen by eye: more are slower.
+    The best wins most often and loses least often in this turn, against a sample of the other
+    seat's actions. So games come to an end. The sizes of the samples were chosen by eye: more are
+    slower.
     """
     own = [game.random_action(state, seat, rng) for _ in range(48)]
     others = [other for other in game.to_act(state) if other is not seat]
