@@ -38,8 +38,8 @@ class PowerActions(NamedTuple):
 class PowerKey:
     """Filters the strokes of the table button: presses reach the table, unless they are long.
 
-    If the button may not switch the machine off, or a press is urgent, every press reaches it.
-    A stroke is a press, a hold of some length, or a release. Any thread may call.
+    If the button may not switch the machine off, or a press is urgent, every press reaches it. A
+    stroke is a press, a hold of some length, or a release. Any thread may call.
     """
 
     def __init__(self, actions: PowerActions) -> None:

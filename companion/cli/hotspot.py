@@ -1,10 +1,9 @@
 """`companion hotspot` and `companion wifi`: control NetworkManager, as root.
 
 `companion hotspot` opens a Wi-Fi now and at every start of the machine, or ends that. `companion
-wifi` carries out one
-request of the service (`companion.maintenance.own_wifi`), such as to join another Wi-Fi. Passwords
-go to NetworkManager in files that only root may read, never on a command line, where others could
-read them in the list of processes.
+wifi` carries out one request of the service (`companion.maintenance.own_wifi`), such as to join
+another Wi-Fi. Passwords go to NetworkManager in files that only root may read, never on a command
+line, where others could read them in the list of processes.
 """
 
 from __future__ import annotations

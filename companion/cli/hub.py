@@ -145,7 +145,7 @@ def hub(options: argparse.Namespace) -> None:
 
 
 def _wait_with_rare_collections(end: threading.Event) -> None:
-    """Wait for `end`, with a full garbage collection every `COLLECTION_INTERVAL_S` and no others.
+    """Wait for `end`. Full garbage collections run only every `COLLECTION_INTERVAL_S`.
 
     Few objects need one: most are freed with their last reference.
     """

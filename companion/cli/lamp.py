@@ -45,7 +45,7 @@ def lamp(options: argparse.Namespace) -> int:
 
 
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
-    """Show the state of the service on the lamp until SIGTERM. Return the exit status.
+    """Show the state of the service on the lamp until SIGTERM or SIGINT. Return the exit status 0.
 
     Without a lamp it returns at once, without pins after `PINS_TIMEOUT_S`. During a shutdown,
     SIGTERM arrives last, once every service has ended and the disks are synced.

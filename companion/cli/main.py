@@ -57,6 +57,8 @@ SAFE = "--safe"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return the exit status.
 
+    Wrong usage raises `SystemExit`. The command `play` does not return but ends the process.
+
     :param arguments: words of the command line without the program, or None for those of this
         process
     """

@@ -102,7 +102,8 @@ PORT = argument(
 def settings_path(options: argparse.Namespace) -> Path:
     """Return the settings file from the command line, or else that of the installation.
 
-    An installed `companion` names its settings file in the environment.
+    The file need not exist. An installed `companion` names its settings file in the environment.
+    Raises `SystemTrouble` if the path cannot be examined.
     """
     given: Path | None = options.settings
     installed = os.environ.get("COMPANION_SETTINGS")
@@ -122,7 +123,10 @@ def settings_path(options: argparse.Namespace) -> Path:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """Return the settings of the file, with the changes of the command line."""
+    """Return the settings of the file, with the changes of the command line.
+
+    Raises `ConfigError` for a wrong file, and what `settings_path` raises.
+    """
     path = settings_path(options)
     # a file from the command line must exist, the usual one need not
     settings = load_settings(path if options.settings or path.exists() else None)

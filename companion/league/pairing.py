@@ -2,10 +2,9 @@
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
 the same opponent twice or gets two byes (see `_had_bye`). The other aims are costs, in this order
-of importance: nobody plays one side for the third time running or three times more often than the
-other one, a bye goes to somebody with few points, opponents
-have equal points, and sides are balanced. Within a group of equal points, the upper half meets the
-lower half.
+of importance: nobody plays one side for the third time running or in three games more than the
+other, a bye goes to somebody with few points, opponents have equal points, and sides are balanced.
+Within a group of equal points, the upper half meets the lower half.
 """
 
 from __future__ import annotations

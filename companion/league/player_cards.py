@@ -22,7 +22,7 @@ class PlayerCards:
     def __init__(self, file: LeagueFile) -> None:
         self._file = file
         self._people = {person.number: person for person in file.people()}
-        # number of each card's owner, by the card's identifier
+        # number of each card's person, by the card's id
         self._numbers = {person.card: person.number for person in self._people.values()}
         self._shown = file.shown_cards()
 
@@ -46,7 +46,7 @@ class PlayerCards:
         return person
 
     def find_by_code(self, typed: str) -> Person | None:
-        """Return the owner of the card with this code, or None.
+        """Return the person whose card has this code, or None.
 
         The caller has to limit the rate of attempts.
         """
@@ -79,7 +79,10 @@ class PlayerCards:
         return person
 
     def forget(self, number: int) -> None:
-        """Delete somebody's name and code for good. Results keep the number."""
+        """Delete somebody's name and code for good. Results keep the number.
+
+        Raises `Illegal` if there is no such person.
+        """
         with self._file.lock:
             self._store(replace(self.require(number), name="", code="", is_shown=False))
             self._file.empty_log()

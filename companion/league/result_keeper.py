@@ -53,7 +53,10 @@ class ResultKeeper:
     def process_record(
         self, table: str, record: PublicRecord, accepted_s: float, sequence: int
     ) -> None:
-        """Process a record of a table. Raises `SystemTrouble` if a result cannot be stored.
+        """Process a record of a table.
+
+        Raises `SystemTrouble` if a result cannot be stored. The record then counts as not
+        processed.
 
         `accepted_s` is the Unix time at which the table accepted it, by the hub's clock. `sequence`
         is its number in the hub's store.

@@ -119,6 +119,9 @@ class TournamentKeeper:
         """Return all tournaments by number, without one result and with a new one.
 
         An earlier result of the added game is removed too, because a table may report a game again.
+        A result that does not fit its board is noted there. Boards that wait get the tables that
+        are free then.
+
         The caller writes the tournaments (see `statements_of`), then calls `replace_all` with them.
         """
         undone = [] if removed is None else [removed]

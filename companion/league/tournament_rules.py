@@ -2,8 +2,7 @@
 
 The director runs the tournament: enters people, pairs rounds, and decides boards by hand. Each
 function that changes something gets a tournament and returns the changed one, or raises `Illegal`
-or `Malformed`.
-`TournamentKeeper` stores what they return.
+or `Malformed`. `TournamentKeeper` stores what they return.
 """
 
 from __future__ import annotations

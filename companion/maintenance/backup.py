@@ -198,8 +198,8 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_o
 def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
     """Check a backup completely and stage it for the next start.
 
-    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The
-    restored games get the keys of this installation. All seats are free afterwards.
+    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The restored
+    games get the keys of this installation. All seats are free afterwards.
     """
     state = settings.journal_path.parent
     with disk_errors():

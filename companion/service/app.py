@@ -96,9 +96,9 @@ class Companion(Closeable):
 
     A context manager whose `close` may be called twice. With `threads=False` only the web server
     runs by itself, and `step` runs one round of what a game needs, on the given clock. Health,
-    housekeeping and the hub then stand still. `simulate=None`
-    simulates only if neither camera nor pins are found. `settings_path` is the file that the
-    settings page writes. `restart` restarts the service.
+    housekeeping and the hub then stand still. `simulate=None` simulates only if neither camera nor
+    pins are found. `settings_path` is the file that the settings page writes. `restart` restarts
+    the service.
 
     Parts that an installation may lack are None, such as `watcher`, `panel` and `simulation`.
     """

@@ -58,9 +58,9 @@ class BoardWatch(Closeable):
     def watch_configured_camera(self, *, may_simulate: bool) -> str:
         """Watch the board with the camera of the settings. Return the result as a sentence.
 
-        Nothing is watched if the settings say so, or if no camera is connected and the table may be
-        simulated. Opening a camera may take seconds and fail, so the watcher does that in its
-        thread, and tries again.
+        Nothing is watched if the settings say so, or if they leave the choice open, no camera is
+        connected and the table may be simulated. Opening a camera may take seconds and fail, so the
+        watcher does that in its thread, and tries again.
         """
         settings = self._settings.camera
         is_automatic = settings.source == "auto"
@@ -75,7 +75,7 @@ class BoardWatch(Closeable):
         return "The camera is being opened; the pages work already."
 
     def open(self, source: str = "") -> Camera:
-        """Open the camera of a source, or that of the settings."""
+        """Open the camera of a source, or that of the settings. Raises `CameraError`."""
         return open_camera(self._settings.camera, self._clock, source, self.phone)
 
     def watch(

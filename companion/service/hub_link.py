@@ -66,7 +66,7 @@ class HubLink(Closeable):
         self._trouble = ""
 
     def start(self) -> None:
-        """Connect to the hub, if this table belongs to one."""
+        """Connect to the hub, if this table belongs to one. If that fails, `sentence` says why."""
         if self._membership_path.exists():
             try:
                 self._connect()
@@ -94,10 +94,9 @@ class HubLink(Closeable):
     def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
         """Join the hub at this address, instead of the previous one. Raises a `CompanionError`.
 
-        The previous hub keeps what it has, as after `leave`.
-        `names` says whether people's names are sent to it. `ca` is the path of the authority's
+        `names` says whether people's names are sent to the hub. `ca` is the path of the authority's
         certificate, or empty. A table that is already connected to this hub stays the same member.
-        Only `names` and `ca` change.
+        Only `names` and `ca` change. Another hub keeps what it has received, as after `leave`.
         """
         from companion.hub.joining import base_url, join  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415

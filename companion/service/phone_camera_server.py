@@ -33,7 +33,8 @@ SECURE_PORT = 8443
 class PhoneCameraServer(Closeable):
     """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use.
 
-    The service opens it. `close` may be called twice.
+    If the owner has set a certificate, the table's own server does that instead. The service opens
+    it. `close` may be called twice.
     """
 
     def __init__(
@@ -72,7 +73,10 @@ class PhoneCameraServer(Closeable):
             log.warning("The old phone cannot be the camera: %s", error.message)
 
     def address(self) -> str:
-        """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none."""
+        """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none.
+
+        Unless the owner has set a certificate, the first call opens the port.
+        """
         web = self._settings.web
         if web.certificate:
             return self.phone_camera.urls()[0]

@@ -2,8 +2,8 @@
 
 A still frame is a picture of the camera in which nothing moved. The bundle has nothing secret: no
 order, hand, name, key or address. A frame shows only the board, because a hand of cards, a phone or
-a row of order tiles may lie anywhere else. Of a board of cards it shows only the
-zones that were read.
+a row of order tiles may lie anywhere else. Of a board of cards it shows only the zones that were
+read.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ WELL_AFTER_S = 35.0
 class LastGoodSettings:
     """The last settings that worked, for one settings file.
 
-    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S`
-    or has been ended sooner.
+    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S` or
+    has been ended sooner.
     """
 
     def __init__(self, path: Path) -> None:
