@@ -43,7 +43,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     }
     rows = [_row(tournament, entrant, halves, round_count) for entrant in halves]
 
-    def rank_key(row: TournamentRow) -> tuple[int, ...]:
+    def tie_break_key(row: TournamentRow) -> tuple[int, ...]:
         # negated, so that sorting puts the highest first
         match tournament.system:
             case System.SWISS:
@@ -53,10 +53,10 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
             case System.KNOCKOUT:
                 return (-row.halves,)
 
-    rows.sort(key=lambda row: (rank_key(row), row.entrant))
-    keys = [rank_key(row) for row in rows]
+    rows.sort(key=lambda row: (tie_break_key(row), row.entrant))
+    keys = [tie_break_key(row) for row in rows]
     # equal keys share the place of the first one
-    return tuple(replace(row, place=bisect_left(keys, rank_key(row)) + 1) for row in rows)
+    return tuple(replace(row, place=bisect_left(keys, tie_break_key(row)) + 1) for row in rows)
 
 
 def _row(

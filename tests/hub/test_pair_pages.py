@@ -6,6 +6,7 @@ import contextlib
 from functools import partial
 from pathlib import Path
 
+import pytest
 from flask.testing import FlaskClient
 from hub_tools import joined_services, until
 from inside import app_of, session_of
@@ -14,6 +15,7 @@ from tour_hub import TablesTour, open_tables_tour
 
 from companion.core.errors import Stale
 from companion.core.kit import Seat
+from companion.hub import pair_line
 from companion.service.app import Companion
 
 
@@ -23,6 +25,12 @@ def host(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:
 
 def at_two_tables(companions: list[Companion]) -> bool:
     return all(session_of(each.table).remote for each in companions)
+
+
+@pytest.fixture(autouse=True)
+def answers_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait longer than people do: how busy this machine is must not decide."""
+    monkeypatch.setattr(pair_line, "ANSWER_TIMEOUT_S", 60.0)
 
 
 def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) -> None:
