@@ -94,11 +94,12 @@ class ServiceProcess(Service):
     """`companion play` as a process of its own on a free port, with its state in a folder."""
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
+        self.folder = folder
         settings = folder / "settings.toml"
         settings.write_text(
             f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = '
             f"{reading_time_s}\n"
-            '[voice]\nby = "off"\n'
+            '[voice]\nby = "off"\n[camera]\nfps = 5\n'
         )
         share_templates(folder)
         self._log = (folder / "service.log").open("a+")

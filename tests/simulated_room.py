@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,11 +51,19 @@ class SimulatedRoom:
         self.table, self.eye = self.companion.table, self.companion.eye
         self.world, self.hands = self.companion.simulation.world, self.companion.simulation.hands
 
-    def look(self, rounds: int = 5) -> None:
+    def look(self, rounds: int = 3) -> None:
         """Let the camera see so many pictures, and everything else work meanwhile."""
         for _ in range(rounds):
             self.clock.advance(0.2)
             self.companion.step()
+
+    def look_at_new_game(self) -> None:
+        """Let the camera see a new game.
+
+        Cards and tiles are in small pictures, too: they are read as well, in half the time.
+        """
+        self.world.set_view(replace(self.world.view, width=1280, height=720))
+        self.look()
 
     def sign(self) -> str:
         """Return the one sentence that says what the table waits for."""
@@ -87,10 +96,10 @@ class PadRoom(SimulatedRoom):
     def press(self, seat: Seat, *keys: str) -> None:
         """Press and release keys of a pad."""
         for key in keys:
-            self.hands.press(f"{seat}_{key}")
-            self.look(1)
-            self.hands.release(f"{seat}_{key}")
-            self.look(1)
+            for change in (self.hands.press, self.hands.release):
+                change(f"{seat}_{key}")
+                self.clock.advance(0.2)
+                self.companion.step_keys()
 
     def hold(self, button: str) -> None:
         """Hold a key, named as `south_back`, for 1.6 seconds."""
@@ -101,9 +110,11 @@ class PadRoom(SimulatedRoom):
         self.look()
 
     def begin(self, game: str) -> None:
-        """Begin a game as a lesson, and set up its board."""
+        """Begin a game as a lesson of pads, and set up its board."""
+        for seat in SEATS:
+            self.table.change_door(seat, "pad")
         self.table.begin_lesson(game)
-        self.look()
+        self.look_at_new_game()
         if self.table.view().phase is Phase.SETUP:
             self.world.set_up(self.table.view().board.target or {})
             self.look()
@@ -116,7 +127,7 @@ class PadRoom(SimulatedRoom):
         action = game.parse(text)
         step = game.apply(session.state, {seat: action}, Random(0))
         self.world.set_up(game.layouts_by_hand(session.state, seat, action, step)[0])
-        self.look(6)
+        self.look()
 
     def after_stage(self) -> None:
         view = self.table.view()

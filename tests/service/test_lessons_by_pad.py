@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from inside import app_of
@@ -31,72 +30,78 @@ BY = {
 }
 
 
+@pytest.fixture(scope="module")
+def pad_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PadRoom]:
+    room = PadRoom(tmp_path_factory.mktemp("lessons"))
+    with room.companion:
+        yield room
+
+
 @pytest.fixture
-def at(tmp_path: Path) -> Iterator[PadRoom]:
-    opened = PadRoom(tmp_path)
-    yield opened
-    opened.companion.close()
+def room(pad_room: PadRoom) -> Iterator[PadRoom]:
+    yield pad_room
+    pad_room.table.abandon()
 
 
-def test_binmat_says_that_its_lesson_needs_a_phone(at: PadRoom) -> None:
-    at.begin("binmat")
-    assert at.sign() == "Defender: do what is shown here"
-    assert str(at.table.view().sign.small).startswith("Not by this pad")
-    moment = at.table.view().moment
-    at.press(Seat.SOUTH, "a", "ready")
-    assert at.table.view().moment == moment, "no key of a pad is taken for an order"
-    at.table.change_door(Seat.SOUTH, "phone")
-    at.look()
-    step = at.table.view().guide
+def test_binmat_says_that_its_lesson_needs_a_phone(room: PadRoom) -> None:
+    room.begin("binmat")
+    assert room.sign() == "Defender: do what is shown here"
+    assert str(room.table.view().sign.small).startswith("Not by this pad")
+    moment = room.table.view().moment
+    room.press(Seat.SOUTH, "a", "ready")
+    assert room.table.view().moment == moment, "no key of a pad is taken for an order"
+    room.table.change_door(Seat.SOUTH, "phone")
+    room.look()
+    step = room.table.view().guide
     assert step
-    at.table.hand_in(Seat.SOUTH, moment, step.step.orders[Seat.SOUTH])
-    at.follow()
-    assert at.table.view().guide != step
+    room.table.hand_in(Seat.SOUTH, moment, step.step.orders[Seat.SOUTH])
+    room.follow()
+    assert room.table.view().guide != step
 
 
-def assert_told(at: PadRoom, guide: GuideView) -> None:
+def assert_told(room: PadRoom, guide: GuideView) -> None:
     """Check that the table screen says which orders to give, why, and how far the lesson is."""
-    page = html.unescape(page_text(app_of(at.companion.server).test_client(), "/?screen"))
+    page = html.unescape(page_text(app_of(room.companion.server).test_client(), "/?screen"))
     for order in (order for orders in guide.orders.values() for order in orders):
         assert translate(order.words) in page
     assert translate(guide.step.why) in page
     assert all(translate(title) in page for title in guide.lesson.titles)
 
 
-def give(at: PadRoom, seat: Seat, step: LessonStep) -> str:
+def give(room: PadRoom, seat: Seat, step: LessonStep) -> str:
     """Give a seat's order by the keys of its pad, with its hand, or by a phone. Return by which of
     them.
     """
     text = step.orders[seat]
-    grammar = at.table.view(seat).own.pad
+    grammar = room.table.view(seat).own.pad
     keys = grammar.spell(text) if grammar else ()
     if grammar and grammar.text(keys) == text:
-        at.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
+        room.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
         return "pad"
-    if at.table.view().board.card_ui:
-        if at.table.view().seats[seat].door == "pad":
-            at.table.change_door(seat, "phone")
-        at.table.hand_in(seat, at.table.view().moment, text)
-        at.look()
+    if room.table.view().board.card_ui:
+        if room.table.view().seats[seat].door == "pad":
+            room.table.change_door(seat, "phone")
+        room.table.hand_in(seat, room.table.view().moment, text)
+        room.look()
         return "phone"
-    assert str(at.table.view().sign.small).startswith("Not by this pad: move it on the board")
-    at.hand_moves(seat, text)
+    assert str(room.table.view().sign.small).startswith("Not by this pad: move it on the board")
+    room.hand_moves(seat, text)
     return "hand"
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_pads_play_a_whole_lesson_as_the_table_screen_says(at: PadRoom, name: str) -> None:
-    at.begin(name)
+def test_pads_play_a_whole_lesson_as_the_table_screen_says(room: PadRoom, name: str) -> None:
+    room.begin(name)
     by = set()
     steps = 0
-    while guide := at.table.view().guide:
-        assert_told(at, guide)
-        by |= {give(at, seat, guide.step) for seat in sorted(guide.step.orders)}
-        at.follow()
+    while guide := room.table.view().guide:
+        assert_told(room, guide)
+        by |= {give(room, seat, guide.step) for seat in sorted(guide.step.orders)}
+        room.follow()
         steps += 1
-        assert steps <= len(guide.lesson.steps), at.sign()
+        assert steps <= len(guide.lesson.steps), room.sign()
     assert steps == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
     assert by == BY[name]
-    assert at.table.view().phase is Phase.ORDERS, "the game goes on"
-    if clock := at.table.view().time.clock:
+    assert room.table.view().phase is Phase.ORDERS, "the game goes on"
+    if clock := room.table.view().time.clock:
         assert clock.paused == "start", "nobody is hurried out of a lesson"

@@ -1,4 +1,4 @@
-"""The real service begins anew when told, with a backup, and with the settings that worked last."""
+"""The settings with which the service starts: where they lie, and which ones worked last."""
 
 from __future__ import annotations
 
@@ -6,31 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from ports import free_port
-from service import Client, service_process, until
 
 from companion.core.config import find_settings, load_settings
 from companion.core.errors import SystemTrouble
-from companion.maintenance.backup import STAGED_FOLDER
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.service import lifecycle
 
 
-def test_it_begins_anew_and_restores_a_backup_that_waits(tmp_path: Path) -> None:
-    with service_process(
-        tmp_path, "--simulate", "--game", "outbuffered", "--port", str(free_port())
-    ) as service:
-        client = Client(service.url)
-        assert _phase(client) != "lobby"
-        (tmp_path / STAGED_FOLDER).mkdir()
-        (tmp_path / STAGED_FOLDER / "forget").touch()
-        service.restart()
-        until("all games gone", lambda: _phase(client) == "lobby")
-        assert not (tmp_path / STAGED_FOLDER).exists()
-        assert service.stop() == 0
-
-
-def test_three_failed_starts_bring_the_last_settings_back(
+def test_three_failed_starts_restore_the_last_good_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
@@ -50,20 +33,13 @@ def test_three_failed_starts_bring_the_last_settings_back(
     assert path.read_bytes() == good
 
 
-def _phase(client: Client) -> str:
-    try:
-        return str(client.get("/api/view")["phase"])
-    except (OSError, AssertionError):
-        return ""
-
-
 @pytest.mark.parametrize(
-    ("given", "folder", "found"),
+    ("given", "folder", "path"),
     [
         ("/etc/x.toml", "/var/y", "/etc/x.toml"),
         (None, "/var/y", "/var/y/settings.toml"),
         (None, None, str(Path.home() / ".local/share/tabletop-companion/settings.toml")),
     ],
 )
-def test_where_the_settings_lie(given: str | None, folder: str | None, found: str) -> None:
-    assert find_settings(Path(given) if given else None, folder) == Path(found)
+def test_settings_are_found_in_this_order(given: str | None, folder: str | None, path: str) -> None:
+    assert find_settings(Path(given) if given else None, folder) == Path(path)

@@ -8,11 +8,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
-from service import Client, ServiceProcess, service_process
+from flask.testing import FlaskClient
+from inside import app_of
 from table_tools import playing
 
+from companion.core.config import load_settings
 from companion.core.kit import Seat
+from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.records import HandIn
 
@@ -30,32 +34,37 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(folder: Path) -> Iterator[ServiceProcess]:
-    with service_process(
-        folder, "--settings", str(folder / "owner.toml"), "--state-dir", str(folder), "--simulate"
-    ) as service:
-        yield service
+def companion(folder: Path) -> Iterator[Companion]:
+    settings = msgspec.structs.replace(load_settings(folder / "owner.toml"), state_dir=str(folder))
+    with Companion(settings, simulate=True, threads=False) as companion:
+        yield companion
 
 
-def test_the_game_that_was_on_goes_on_and_its_order_stays_sealed(service: ServiceProcess) -> None:
-    view = Client(service.url).get("/api/view")
+@pytest.fixture(scope="module")
+def browser(companion: Companion) -> FlaskClient:
+    return app_of(companion.server).test_client()
+
+
+def test_a_game_of_before_goes_on(companion: Companion, browser: FlaskClient) -> None:
+    view = browser.get("/api/view").json
+    assert view
     assert (view["game"], view["phase"], view["moment"]) == ("outbuffered", "orders", "6.3")
     assert view["seats"]["north"]["sealed_at"], "North's order was in when the process was killed"
     assert view["seats"]["south"]["awaited"]
     assert view["orders"] == []
-    assert "damaged" not in "".join(service.output_lines)
+    assert "damaged" not in "".join(companion.notes)
 
 
-def test_every_finished_game_is_listed_and_told(service: ServiceProcess) -> None:
-    client = Client(service.url)
-    _, page, _ = client.send("/history")
+def test_every_finished_game_has_a_page(browser: FlaskClient) -> None:
+    page = browser.get("/history").text
     for number, game in enumerate(GAMES, start=1):
-        assert f"/history/{number}" in page.decode()
-        told = client.get(f"/history/{number}.json")
-        assert (told["game"], bool(told["turns"]), bool(told["outcome"])) == (game, True, True)
+        assert f"/history/{number}" in page
+        file = browser.get(f"/history/{number}.json").json
+        assert file
+        assert (file["game"], bool(file["turns"]), bool(file["outcome"])) == (game, True, True)
 
 
-def test_the_sealed_order_is_opened_with_the_other_one(tmp_path: Path) -> None:
+def test_a_sealed_order_is_opened_with_the_other(tmp_path: Path) -> None:
     shutil.copytree(WRITTEN, tmp_path, dirs_exist_ok=True)
     with playing(tmp_path) as played:
         played.table.hand_in(Seat.SOUTH, "6.3", "UUS", "salt")
@@ -65,9 +74,8 @@ def test_the_sealed_order_is_opened_with_the_other_one(tmp_path: Path) -> None:
         assert played.table.view().moment == "6.4"
 
 
-def test_nothing_of_the_journal_is_lost_and_the_head_file_goes(
-    service: ServiceProcess, folder: Path
-) -> None:
+@pytest.mark.usefixtures("companion")
+def test_nothing_of_the_journal_is_lost(folder: Path) -> None:
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:
         assert journal.games() == [1, 2, 3, 4, 5, 6]

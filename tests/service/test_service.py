@@ -9,86 +9,80 @@ import io
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from in_process import in_process_service
-from service import Client, service_process, wait_for_phase
+from service import Client, ServiceProcess, service_process
+from simulated_room import local_settings
+from table_tools import playing
 
 from companion.cli.main import main
-from companion.games import game_named
-
-GAME = game_named("outbuffered")
-
-
-Ended = subprocess.CompletedProcess[str]
+from companion.core.errors import SystemTrouble
+from companion.core.kit import Seat
+from companion.service.app import Companion
 
 
-def process(*arguments: str) -> Ended:
-    """Run a command in a process of its own, to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "companion", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def command(*arguments: str) -> Ended:
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command in this process."""
-    said, complained = io.StringIO(), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(complained):
+    output, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(errors):
         try:
             status = main(arguments)
-        except SystemExit as left:
-            status = int(left.code or 0)
-    return Ended(arguments, status, said.getvalue(), complained.getvalue())
+        except SystemExit as error:
+            status = int(error.code or 0)
+    return subprocess.CompletedProcess(arguments, status, output.getvalue(), errors.getvalue())
 
 
 # ---- start and end -------------------------------------------------------------------------------
 
 
-def test_it_says_what_it_found_and_ends_with_open_streams(tmp_path: Path) -> None:
-    with service_process(tmp_path, "--port", "0") as service:
-        stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
-        stream.request("GET", "/live/table")
-        stream.getresponse().readline()
-        text = "\n".join(service.output_lines)
-        assert "No camera" in text
-        assert "No pads" in text
-        assert "Simulation" in text, "without any hardware it simulates"
-        assert not re.search(r"[█▀▄]", text), "QR codes are for terminals"
-        assert service.stop() == 0
-        assert "Traceback" not in service.log
-        stream.close()
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    with service_process(tmp_path_factory.mktemp("service"), "--port", "0") as service:
+        yield service
 
 
-def test_no_free_port_and_a_second_service(tmp_path: Path) -> None:
-    with service_process(tmp_path, "--simulate", "--port", "0") as service:
-        settings = str(tmp_path / "settings.toml")
-        second = process("play", "--settings", settings, "--simulate", "--port", "0")
-        assert second.returncode == 1
-        assert re.fullmatch(
-            r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr
-        )
-        other = process(
-            "play",
-            "--state-dir",
-            str(tmp_path / "other"),
-            "--simulate",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(service.port),
-        )
-        assert other.returncode == 1
-        assert (
-            other.stderr
-            == f"companion: Port {service.port} is in use: choose another one with --port\n"
-        )
-        assert Client(service.url).get("/health")["ok"] is True
+def test_a_start_says_what_was_found(service: ServiceProcess) -> None:
+    text = "\n".join(service.output_lines)
+    assert "No camera" in text
+    assert "No pads" in text
+    assert "Simulation" in text, "without any hardware it simulates"
+    assert not re.search(r"[█▀▄]", text), "QR codes are for terminals"
+
+
+def test_a_second_service_at_one_journal_is_refused(service: ServiceProcess) -> None:
+    words = ["play", "--state-dir", str(service.folder), "--simulate", "--port", "0"]
+    second = subprocess.run(
+        [sys.executable, "-m", "companion", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert re.fullmatch(
+        r"companion: Another companion is using .*journal\.sqlite: .*\n", second.stderr
+    )
+    assert Client(service.url).get("/health")["ok"] is True
+
+
+def test_a_port_in_use_is_refused(service: ServiceProcess, tmp_path: Path) -> None:
+    message = f"Port {service.port} is in use: choose another one with --port"
+    with pytest.raises(SystemTrouble, match=message):
+        Companion(local_settings(tmp_path, service.port), simulate=True)
+    assert Client(service.url).get("/health")["ok"] is True
+
+
+def test_a_service_ends_with_open_streams(service: ServiceProcess) -> None:
+    """No test after this one has the service."""
+    stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    stream.request("GET", "/live/table")
+    stream.getresponse().readline()
+    assert service.stop() == 0
+    assert "Traceback" not in service.log
+    stream.close()
 
 
 # ---- the other commands --------------------------------------------------------------------------
@@ -125,19 +119,17 @@ def test_errors_are_one_line_and_have_their_status(
         assert run.stderr.count("\n") == 1
 
 
-def test_replay_tells_a_game_of_the_journal_and_of_a_file(tmp_path: Path) -> None:
-    with in_process_service(tmp_path, "outbuffered") as service:
-        client = Client(service.url)
-        client.post("/api/seat/south/take", name="")
-        wait_for_phase(client, "orders")
-        on = command("replay", "1", "--state-dir", str(tmp_path))
-        assert (on.returncode, on.stderr) == (
+def test_replay_prints_a_game_by_number_or_file(tmp_path: Path) -> None:
+    with playing(tmp_path) as played:
+        played.begin()
+        running = command("replay", "1", "--state-dir", str(tmp_path))
+        assert (running.returncode, running.stderr) == (
             1,
             "companion: The game is still on: it can be exported when it is over\n",
         )
-        client.post("/api/seat/south/resign")
-    told = command("replay", "1", "--state-dir", str(tmp_path))
-    assert told.stdout == "Purple resigns.\n", told.stderr
+        played.table.resign(Seat.SOUTH)
+    replay = command("replay", "1", "--state-dir", str(tmp_path))
+    assert replay.stdout == "Purple resigns.\n", replay.stderr
     file = tmp_path / "game.json"
     file.write_text(command("export", "1", "--state-dir", str(tmp_path)).stdout)
     assert command("replay", str(file)).stdout == "Purple resigns.\n"
