@@ -18,6 +18,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 from ports import free_port
+from run_folder import share_templates
 from simulated_room import local_settings
 from table_tools import Played
 
@@ -49,7 +50,12 @@ ClientAction = Callable[[Client], Awaitable[None]]
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
-    """Return settings of a hub for this machine alone, on free ports."""
+    """Return settings of a hub for this machine alone, on free ports.
+
+    It shares the templates that other tests have compiled.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    share_templates(folder)
     web = WebSettings(host="127.0.0.1", port=0, viewers=64)
     values = {
         "name": "Our club",

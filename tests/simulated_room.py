@@ -13,7 +13,7 @@ from inside import session_of
 from run_folder import share_templates
 
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, TableSettings, WebSettings
+from companion.core.config import CameraSettings, Settings, TableSettings, WebSettings
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 from companion.table.session import Phase
@@ -23,12 +23,14 @@ def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
     """Return settings of a table with its state in this folder and its pages for this machine
     alone.
 
-    It also shares the templates that other tests have compiled.
+    It also shares the templates that other tests have compiled. With threads, the camera takes one
+    picture a second: reading more of them costs as much as all the rest.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
     web = WebSettings(host="127.0.0.1", port=port)
-    return Settings(**{"state_dir": str(folder), "web": web, **sections})
+    camera = CameraSettings(fps=1)
+    return Settings(**{"state_dir": str(folder), "web": web, "camera": camera, **sections})
 
 
 @contextmanager
