@@ -42,9 +42,11 @@ NAMES = [
 ]  # fmt: skip
 # The game of each table, and the number of decisions made there.
 PLAN = (
-    ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 99), ("kahmate", 5), ("scouts", 4), ("arena", 2),
-    ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 99), ("arena", 1), ("", 0),
+    ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 9), ("kahmate", 5), ("scouts", 4), ("arena", 2),
+    ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 19), ("arena", 1), ("", 0),
 )  # fmt: skip
+# The table whose game is over.
+FINISHED_TABLE = 3
 
 
 class RecordingHost:
@@ -63,9 +65,11 @@ class RecordingHost:
 
 
 @cache
-def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, ...]:
+def played_records(
+    game: str, decisions: int, seed: int, is_resigned: bool = False
+) -> tuple[PublicRecord, ...]:
     """Return what a table sends to a hub in a game of so many random decisions, which ends in the
-    middle of a turn.
+    middle of a turn, or as soon as North may resign.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -87,6 +91,8 @@ def played_records(game: str, decisions: int, seed: int) -> tuple[PublicRecord, 
                         decisions -= 1
                     elif decisions:
                         table.table.confirm("host", view.moment, view.turn.stage, force=True)
+            if is_resigned:
+                table.table.resign(Seat.NORTH)
         outbox, records = Outbox(journal), []
         outbox.seek(0)
         while record := outbox.next():
@@ -107,7 +113,7 @@ def fill_room(room: Room, clock: Clock) -> None:
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
         room.add(RoomTable(name, number, "" if number != 6 else "By the window"))
-        for record in played_records(game, decisions, number):
+        for record in played_records(game, decisions, number, number == FINISHED_TABLE):
             room.receive_record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE

@@ -225,11 +225,11 @@ def test_drawings_of_the_past_are_dropped(
     room = Room("", FakeClock())
     room.add(RoomTable("a", 1, ""))
     with hub_pages(room, FakeClock()) as app:
-        for _ in range(1000):
+        for _ in range(100):
             room.change()
             room.followed("a").change()
             page(app, path)
-        assert len(drawn) == 2000
+        assert len(drawn) == 200
         assert sum(drawing() is not None for drawing in drawn) <= most
 
 
