@@ -7,7 +7,7 @@ from random import Random
 
 from companion.league import tournament_rules
 from companion.league.pairing import opponents
-from companion.league.tournament import BoardEnd, BoardPlace, Match, System, Tournament
+from companion.league.tournament import BoardPlace, Match, System, Tournament, Verdict
 
 GAME = "outbuffered"
 
@@ -40,11 +40,11 @@ def play_round(
     """Pair a round and decide it by chance."""
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
-        verdict = rng.choice((BoardEnd.SOUTH, BoardEnd.NORTH))
+        verdict = rng.choice((Verdict.SOUTH, Verdict.NORTH))
         if rng.random() < draws and tournament.system is not System.KNOCKOUT:
-            verdict = BoardEnd.DRAW
+            verdict = Verdict.DRAW
         elif rng.random() < absent:
-            verdict = rng.choice((BoardEnd.SOUTH_BY_DEFAULT, BoardEnd.NORTH_BY_DEFAULT))
+            verdict = rng.choice((Verdict.SOUTH_BY_DEFAULT, Verdict.NORTH_BY_DEFAULT))
         tournament = tournament_rules.decide(tournament, place, verdict)
     return tournament
 

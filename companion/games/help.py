@@ -65,8 +65,8 @@ def _possibilities_by_controls(
         for word, squares in _starts_by_word(game, state, seat, board_ui).items():
             yield replace(possibility(word), squares=tuple(squares))
     elif grammar := game.pad(state, seat):
-        for pad_key in grammar.keys:
-            yield possibility(pad_key.label, pad_key.drawing)
+        for order_key in grammar.keys:
+            yield possibility(order_key.label, order_key.drawing)
 
 
 def _starts_by_word(

@@ -1,9 +1,10 @@
 """How the keys of a pad, or the same keys on a phone, spell an action.
 
-A pad has eight keys for each seat. Six of them belong to the game: `up down left right a b`. Back
-and ready belong to the table: back removes the last key of the draft, and ready hands the action
-in. A game returns a `PadGrammar` from `Game.pad`, and the table asks it after each press. It holds
-no state of its own: every question comes with the whole draft.
+A pad is the small panel of a seat, with eight keys. Six of them belong to the game: `up down left
+right a b`. Back and ready belong to the table: back removes the last key of the draft, and ready
+hands the action in. The draft is what a seat has entered but not handed in. A game returns a
+`PadGrammar` from `Game.pad`, and the table asks it after each press. It holds no state of its own:
+every question comes with the whole draft.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Key:
     """Letter in the players' language, or empty if it is `letter`."""
 
 
-# The pad keys that a seat has pressed so far, such as `("up", "a")`.
+# A draft: the pad keys that a seat has pressed so far, such as `("up", "a")`.
 Draft = tuple[str, ...]
 
 
@@ -53,17 +54,17 @@ class PadGrammar:
     ready_alone: str = ""
     """The action that ready hands in on an empty draft. Empty for none."""
 
-    def key(self, pad: str) -> Key | None:
+    def key(self, pad_key: str) -> Key | None:
         """Return the order of a key of the pad, or None if the key has none."""
-        return next((key for key in self.keys if key.pad == pad), None)
+        return next((key for key in self.keys if key.pad == pad_key), None)
 
     def count(self, draft: Draft) -> int:
         """Return the number of complete orders in a draft, which the order lamps show."""
         return len(draft)
 
-    def accepts(self, draft: Draft, pad: str) -> bool:
+    def accepts(self, draft: Draft, pad_key: str) -> bool:
         """Return whether this key of the pad may come next."""
-        return self.key(pad) is not None and len(draft) < self.length
+        return self.key(pad_key) is not None and len(draft) < self.length
 
     def text(self, draft: Draft) -> str | None:
         """Return the action in notation, or None if the draft is not complete."""
@@ -71,16 +72,16 @@ class PadGrammar:
             return self.ready_alone
         if len(draft) != self.length:
             return None
-        return "".join(key.letter for pad in draft if (key := self.key(pad)))
+        return "".join(key.letter for pad_key in draft if (key := self.key(pad_key)))
 
-    def spell(self, text: str) -> tuple[str, ...]:
+    def spell(self, text: str) -> Draft:
         """Return the pad keys that spell an action in notation, without the final ready.
 
         The result is empty if keys cannot spell it.
         """
-        pads = tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
+        draft = tuple(key.pad for letter in text for key in self.keys if key.letter == letter)
         # A text with foreign letters, or of the wrong length, does not come back the same.
-        return pads if self.text(pads) == text else ()
+        return draft if self.text(draft) == text else ()
 
     def is_at_once(self, draft: Draft) -> bool:
         """Return whether the draft is handed in as soon as its last key is pressed."""

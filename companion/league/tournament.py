@@ -34,8 +34,8 @@ class System(StrEnum):
     KNOCKOUT = "knockout"
 
 
-class BoardEnd(StrEnum):
-    """The verdict on a board: who won, or that it was a draw.
+class Verdict(StrEnum):
+    """How a board ended, by its game or by the director: who won, or that it was a draw.
 
     `…_BY_DEFAULT` is a win because the opponent did not come, `NEITHER` a loss of both.
     """
@@ -52,16 +52,16 @@ class BoardEnd(StrEnum):
 WIN_HALVES = 2
 DRAW_HALVES = 1
 # Points of South and of North for each verdict, in halves.
-VERDICT_HALVES: Mapping[BoardEnd, tuple[int, int]] = {
-    BoardEnd.SOUTH: (WIN_HALVES, 0),
-    BoardEnd.NORTH: (0, WIN_HALVES),
-    BoardEnd.DRAW: (DRAW_HALVES, DRAW_HALVES),
-    BoardEnd.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
-    BoardEnd.NORTH_BY_DEFAULT: (0, WIN_HALVES),
-    BoardEnd.NEITHER: (0, 0),
+VERDICT_HALVES: Mapping[Verdict, tuple[int, int]] = {
+    Verdict.SOUTH: (WIN_HALVES, 0),
+    Verdict.NORTH: (0, WIN_HALVES),
+    Verdict.DRAW: (DRAW_HALVES, DRAW_HALVES),
+    Verdict.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
+    Verdict.NORTH_BY_DEFAULT: (0, WIN_HALVES),
+    Verdict.NEITHER: (0, 0),
 }
 # Verdicts of boards on which both people came and played.
-PLAYED_VERDICTS = frozenset({BoardEnd.SOUTH, BoardEnd.NORTH, BoardEnd.DRAW})
+PLAYED_VERDICTS = frozenset({Verdict.SOUTH, Verdict.NORTH, Verdict.DRAW})
 
 
 class BoardPlace(NamedTuple):
@@ -80,8 +80,8 @@ class MatchBoard(msgspec.Struct, frozen=True):
     north: int
     table: str = ""
     """Name of its table in subjects. Empty until one is assigned."""
-    verdict: BoardEnd | None = None
-    """How the board ended. None while it is open."""
+    verdict: Verdict | None = None
+    """None while the board is open."""
     key: str = ""
     """`GameResult.key` of the game that decided the board. Empty if none did."""
     refused: Any = ""
@@ -194,6 +194,7 @@ class Tournament(msgspec.Struct, frozen=True):
         for entrant in self.entrants:
             if entrant.number == number:
                 return entrant
+        # possible at another time: an older page may name somebody who has been removed since
         raise wrong_phase(say("There is no entrant {number}", number=number))
 
     def entrant_of(self, person: int) -> Entrant | None:

@@ -18,6 +18,7 @@ from companion.core.grid import Square
 from companion.core.i18n import Verbatim, listed, say
 from companion.core.kit import Kit, Layout, RowSeen, RowsWanted, Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
+from companion.games.pads import Draft
 from companion.games.screen import Headline
 from companion.table import board_check
 from companion.table.board_check import NO_READING, BoardBefore, HandMove, Problems
@@ -35,20 +36,17 @@ CoachSubject = Literal["now", "last", "theirs"]
 # are shown, which has a few actions at most.
 MAX_REASONS = 40
 
-# Keys of a pad, in the order in which they were pressed.
-DraftKeys = tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class Draft:
-    """What has been entered on a seat's pad and not handed in."""
+class CountedDraft:
+    """What has been entered on a seat's pad and not handed in, and how many orders that is."""
 
-    keys: DraftKeys = ()
+    keys: Draft = ()
     count: int = 0
-    """Number of orders that the keys give. The lamps show it, because it reveals nothing else."""
+    """Number of complete orders in it. The lamps show it, because it reveals nothing else."""
 
 
-NO_DRAFT = Draft()
+NO_DRAFT = CountedDraft()
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ class TableState:
     """The open cards of each zone (see `Deck`), at the beginning of the decision that is due."""
 
     # ---- actions that are not handed in yet ----
-    drafts: Mapping[Seat, Draft] = field(default_factory=dict)
+    drafts: Mapping[Seat, CountedDraft] = field(default_factory=dict)
     """What is entered on the pads, by seat."""
     tiles: TileState = NO_TILES
     possible_actions: tuple[str, ...] = ()

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 from companion.league.standings import standings
 from companion.league.tournament import (
-    BoardEnd,
     Entrant,
     Match,
     MatchBoard,
     Round,
     System,
     Tournament,
+    Verdict,
 )
 
-WORDS: Mapping[str, BoardEnd] = {
-    "1": BoardEnd.SOUTH,
-    "0": BoardEnd.NORTH,
-    "=": BoardEnd.DRAW,
-    "+": BoardEnd.SOUTH_BY_DEFAULT,
+WORDS: Mapping[str, Verdict] = {
+    "1": Verdict.SOUTH,
+    "0": Verdict.NORTH,
+    "=": Verdict.DRAW,
+    "+": Verdict.SOUTH_BY_DEFAULT,
 }
 
 

@@ -16,7 +16,7 @@ from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translat
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import lamps_of
-from companion.table.state import Draft
+from companion.table.state import CountedDraft
 
 SOUTH, NORTH = SEATS
 
@@ -145,7 +145,7 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     live = live_of(played.table)
     counted = []
     for count in range(6):
-        lamps = lamps_of(replace(live, drafts={SOUTH: Draft((), count)}), SOUTH)
+        lamps = lamps_of(replace(live, drafts={SOUTH: CountedDraft((), count)}), SOUTH)
         counted.append(sorted(lamps.order_lamps))
     assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
     asked = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)

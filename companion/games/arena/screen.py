@@ -194,12 +194,13 @@ class OrdersPad(PadGrammar):
         """Return how many robots have an order."""
         return len(self._codes(draft))
 
-    def accepts(self, draft: Draft, pad: str) -> bool:
+    def accepts(self, draft: Draft, pad_key: str) -> bool:
         """Return whether this key may follow.
 
         Every key of the pad may, ready included, until all robots have an order.
         """
-        return (pad == _READY or self.key(pad) is not None) and self.count(draft) < self.length
+        is_key = pad_key == _READY or self.key(pad_key) is not None
+        return is_key and self.count(draft) < self.length
 
     def text(self, draft: Draft) -> str:
         """Return the notation of the orders so far.
@@ -217,9 +218,9 @@ class OrdersPad(PadGrammar):
         They can spell every action. Raises `Malformed` for a text that is none.
         """
         orders = dict(parse_orders(text).by_robot)
-        pads = {key.letter: (key.pad,) for key in self.keys}
-        keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **pads}
-        keys_by_code |= {f"a{letter}": ("a", *pads[letter]) for letter in DIRECTIONS}
+        single_keys = {key.letter: (key.pad,) for key in self.keys}
+        keys_by_code = {DESTRUCT: ("a", "a"), NOTHING: (_READY,), **single_keys}
+        keys_by_code |= {f"a{letter}": ("a", *single_keys[letter]) for letter in DIRECTIONS}
         codes = [orders.get(number, NOTHING) for number in self.numbers]
         return tuple(key for code in codes for key in keys_by_code[code])
 
@@ -227,17 +228,17 @@ class OrdersPad(PadGrammar):
         """Return the orders of the robots that the draft covers. An empty one does nothing."""
         codes: list[str] = []
         follows_a = False
-        for pad in draft:
-            key = self.key(pad)
-            if pad == "a" and not follows_a:
+        for pad_key in draft:
+            key = self.key(pad_key)
+            if pad_key == "a" and not follows_a:
                 follows_a = True
                 continue
-            if pad == "a":
+            if pad_key == "a":
                 codes.append(DESTRUCT)
             elif key is None:
                 # Ready: this robot does nothing, and an `a` before it is cancelled.
                 codes.append("")
-            elif follows_a and pad != "b":
+            elif follows_a and pad_key != "b":
                 codes.append(f"a{key.letter}")
             else:
                 codes.append(key.letter)
@@ -252,11 +253,11 @@ def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     Directions in the notation are those of the board, so the keys of North have opposite letters.
     """
     keys = []
-    for pad, south_letter in _SOUTH_DIRECTIONS.items():
+    for pad_key, south_letter in _SOUTH_DIRECTIONS.items():
         letter = south_letter if seat is Seat.SOUTH else _OPPOSITE[south_letter]
         index = DIRECTIONS.index(letter)
         label = say("move {direction}", direction=DIRECTION_WORDS[index])
-        keys.append(Key(letter, label, f"order-{pad}", pad, INITIALS[index]))
+        keys.append(Key(letter, label, f"order-{pad_key}", pad_key, INITIALS[index]))
     keys.append(Key("a", say("attack, then its direction; twice: self-destruct"), "blade", "a"))
     keys.append(Key(DEFEND, say("defend"), "shield", "b"))
     return OrdersPad(tuple(keys), len(numbers), ready_is_key=True, numbers=numbers)

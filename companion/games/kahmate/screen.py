@@ -1,6 +1,7 @@
 """Screens and pads of Kahmate: the sign, the hands of cards, the present face-off, and the taps.
 
-The classes that are filled here are explained in `companion/games/screen.py`.
+The classes that are filled here are explained in `companion/games/screen.py`. A seat is a `Seat`
+here, but its number in a `State` (`Seat.number`, an index of `SEATS`).
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     Only the seat that may use keys and placing gets them.
     """
     if state.is_placing:
-        placing = _placing_form(seat.number) if seat else None
+        placing = _placing_form(seat) if seat else None
         return BoardUi(_sign(state), _hint(state), placing=placing)
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
-        facts={owner: _run_count_text(state, owner.number) for owner in SEATS},
+        facts={owner: _run_count_text(state, owner) for owner in SEATS},
         hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
         keys=_keys(state) if SEATS[state.seat] is seat else (),
         duel=_duel(state, state.course) if state.course else None,
@@ -97,9 +98,9 @@ def _hint(state: State) -> str:
     return ""
 
 
-def _run_count_text(state: State, seat: int) -> str:
+def _run_count_text(state: State, seat: Seat) -> str:
     """Return the number of the next run for the seat on turn, and nothing for the other seat."""
-    if seat != state.seat or state.outcome:
+    if seat.number != state.seat or state.outcome:
         return ""
     if not state.runs_left:
         return say("no run left")
@@ -117,11 +118,11 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     return tuple(key for key in _KEYS if key.name in used)
 
 
-def _placing_form(seat: int) -> Placing:
+def _placing_form(seat: Seat) -> Placing:
     return Placing(
-        tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat]),
-        tuple(SQUARES[square] for square in OWN_RANKS[seat]),
-        tuple(map(Square.parse, _FORMATIONS[seat].split())),
+        tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat.number]),
+        tuple(SQUARES[square] for square in OWN_RANKS[seat.number]),
+        tuple(map(Square.parse, _FORMATIONS[seat.number].split())),
     )
 
 
@@ -291,8 +292,8 @@ def _card_pad(seat: Seat, hand: tuple[int, ...]) -> PadGrammar:
     """Return a pad with a key for each card of a hand. Spent cards, which are public, have none."""
     drawing = SIDES[seat].drawing
     keys = tuple(
-        Key(str(card), say("card {card}", card=str(card)), drawing, pad)
-        for pad, card in zip(_CARD_KEYS, FULL_HAND, strict=True)
+        Key(str(card), say("card {card}", card=str(card)), drawing, pad_key)
+        for pad_key, card in zip(_CARD_KEYS, FULL_HAND, strict=True)
         if card in hand
     )
     return PadGrammar(keys, 1)

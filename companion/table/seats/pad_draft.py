@@ -19,11 +19,10 @@ from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press
-from companion.games.pads import PadGrammar
+from companion.games.pads import Draft, PadGrammar
 from companion.table.lesson_progress import wanted_action
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
-from companion.table.state import DraftKeys
 from companion.table.undo import moment_to_take_back, seat_to_take_back
 
 
@@ -31,7 +30,7 @@ from companion.table.undo import moment_to_take_back, seat_to_take_back
 class PadEffect:
     """The effect of a key: another draft with its cue, or input for the table."""
 
-    draft: DraftKeys = ()
+    draft: Draft = ()
     """The order keys pressed so far, after this one. Ignored if there are records."""
     cue: Cue | None = None
     """What the seat hears. None if nothing."""
@@ -39,7 +38,7 @@ class PadEffect:
     """Input for the table, in order."""
 
 
-def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+def press_order(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
     Only a key that completes or removes an order makes a sound, because the number of keys of an
@@ -54,7 +53,7 @@ def press_order(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     return _press_order_key(session, seat, draft, press)
 
 
-def _press_back(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+def _press_back(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Take the seat's action back, or remove the last key of the draft (held: all of them)."""
     moment = moment_to_take_back(session, seat)
     if moment and (seat in session.sealed or not draft):
@@ -69,7 +68,7 @@ def _press_back(session: Session, seat: Seat, draft: DraftKeys, press: Press) ->
     return PadEffect(shorter, Cue.KEY_BACK if has_shrunk or not draft else None)
 
 
-def _press_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+def _press_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Hand the draft in, or add Ready to it if that is the next key of an order."""
     pad = session.require_game().pad(session.state, seat)
     is_order_key = pad is not None and pad.ready_is_key and seat in session.awaited
@@ -84,7 +83,7 @@ def _press_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -
     return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
 
 
-def _press_order_key(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+def _press_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Add a key to the draft. In a lesson it must lead to the lesson's action.
 
     Raises `Malformed` for a key that fits no order, and `Illegal` for another one in a lesson.
@@ -118,7 +117,7 @@ def _due_pad(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, st
     return grammar, last.moment if was_in_time else session.moment
 
 
-def _hold_ready(session: Session, seat: Seat, draft: DraftKeys, press: Press) -> PadEffect:
+def _hold_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Take back what pressing Ready has done, and hand in what holding it means.
 
     The action is for the same turn, and counts from the time of the press.

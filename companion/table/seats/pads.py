@@ -16,13 +16,14 @@ from companion.core.errors import CompanionError, Illegal, Refusal, Stale, wrong
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press, Signal, signal_to
+from companion.games.pads import Draft
 from companion.table import lobby, turns
 from companion.table.lesson_progress import lesson_step_index
 from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat, Undo
 from companion.table.seats.pad_draft import press_order
 from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase
-from companion.table.state import NO_DRAFT, Draft, DraftKeys
+from companion.table.state import NO_DRAFT, CountedDraft
 from companion.table.store import TableStore
 
 
@@ -164,11 +165,11 @@ def _take_back(store: TableStore, record: TakeBack) -> None:
         store.publish(store.live)
 
 
-def _set_draft(store: TableStore, seat: Seat, keys: DraftKeys) -> int:
+def _set_draft(store: TableStore, seat: Seat, keys: Draft) -> int:
     """Set a seat's draft, without showing it to anybody. Return the number of its orders."""
     live, session = store.live, store.session
     grammar = session.require_game().pad(session.state, seat)
-    draft = Draft(keys, grammar.count(keys) if grammar else 0)
+    draft = CountedDraft(keys, grammar.count(keys) if grammar else 0)
     store.live = replace(live, drafts={**live.drafts, seat: draft})
     return draft.count
 
