@@ -7,7 +7,7 @@ from random import Random
 
 from companion.league import tournament_rules
 from companion.league.pairing import opponents
-from companion.league.tournament import BoardPlace, Match, System, Tournament, Verdict
+from companion.league.tournament import BoardPlace, BoardVerdict, Match, System, Tournament
 
 GAME = "outbuffered"
 
@@ -40,11 +40,11 @@ def play_round(
     """Pair a round and decide it by chance."""
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
-        verdict = rng.choice((Verdict.SOUTH, Verdict.NORTH))
+        verdict = rng.choice((BoardVerdict.SOUTH, BoardVerdict.NORTH))
         if rng.random() < draws and tournament.system is not System.KNOCKOUT:
-            verdict = Verdict.DRAW
+            verdict = BoardVerdict.DRAW
         elif rng.random() < absent:
-            verdict = rng.choice((Verdict.SOUTH_BY_DEFAULT, Verdict.NORTH_BY_DEFAULT))
+            verdict = rng.choice((BoardVerdict.SOUTH_BY_DEFAULT, BoardVerdict.NORTH_BY_DEFAULT))
         tournament = tournament_rules.decide(tournament, place, verdict)
     return tournament
 

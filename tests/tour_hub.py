@@ -23,7 +23,7 @@ from companion.core.kit import SEATS, Seat
 from companion.hub.pair_line import SILENCE_TIMEOUT_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
-from companion.league.tournament import System, Verdict
+from companion.league.tournament import BoardVerdict, System
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import Room
@@ -102,7 +102,12 @@ class HubTour:
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
         tournaments.pair_round(1)
         yield from self._round("round")
-        ends = (Verdict.SOUTH, Verdict.DRAW, Verdict.NORTH_BY_DEFAULT, Verdict.NEITHER)
+        ends = (
+            BoardVerdict.SOUTH,
+            BoardVerdict.DRAW,
+            BoardVerdict.NORTH_BY_DEFAULT,
+            BoardVerdict.NEITHER,
+        )
         for number, verdict in enumerate(ends, start=1):
             place = f"1.{number}.1"
             _submit_form(

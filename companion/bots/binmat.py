@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 from companion.bots.base import Bot, Choice, second_best_sentence, without_empty
 from companion.bots.binmat_rules import (
     ATTACKER,
+    CARD_VALUES,
     DEFENDER,
     PASS_ACTION,
-    STACK_VALUES,
     Action,
     Playout,
     cards_shown,
     damage_of,
     power,
-    power_of,
+    power_of_sum,
     random_deals,
     state_of,
 )
@@ -59,17 +59,17 @@ _END_TURN = "."
 _SURE_WIN_DEALS = 6
 
 # Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in every
-# playout. For defender and attacker, since their points are on different scales.
+# playout. For defender and attacker (`Seat.number`), since their points are on different scales.
 _POINT_WEIGHTS = (0.05, 0.15)
 
 # Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
 # counts as undecided.
 _MAX_PLAYOUT_TURNS = 110
 
-# Gain in a playout of a build that wins the game, above every other gain.
+# Gain in a playout of a card after which a combat can win the game, above every other gain.
 _WINNING_GAIN = 100.0
 
-# Gain of an action that is taken only if there is no other, below every real one.
+# Gain in a playout of an action that is taken only if there is no other, below every real one.
 _NO_GAIN = -9.0
 
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
@@ -84,7 +84,7 @@ class Strength(NamedTuple):
     deals: tuple[int, ...]
     """Number of deals in each round of playouts."""
     noise: float
-    """Maximum change of the points of a kind of action."""
+    """Maximum change of the points of a kind of action, in points of the rules of thumb."""
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
@@ -216,7 +216,7 @@ class BinmatBot(Bot):
             playout.play(move(playout, rng), rng)
         if playout.winner is None:
             return 0.5
-        # an early win of the attacker counts more
+        # an early win of the attacker counts more: 1 in the first turn, 0.75 in the last one
         attacker_result = 0.0
         if playout.winner == ATTACKER:
             attacker_result = 0.75 + 0.25 * playout.turns_left / deal.turns_left
@@ -224,7 +224,7 @@ class BinmatBot(Bot):
 
 
 def _words(text: str) -> str:
-    """Return an action in words."""
+    """Return an action in words, such as “Face up: 5&, lane 3”."""
     _, card, lane = ACTION_PARTS[text]
     word = command_word(text)
     if lane not in LANES:
@@ -281,13 +281,15 @@ def _is_combat(action: Action) -> bool:
 def _attack_points(playout: Playout, action: Action) -> float:
     """Return the points of an attacker's action. One card of damage is worth 2 points."""
     kind, card, lane = action
+    # worse than anything else
     if action == PASS_ACTION:
         return -10.0
     hand = playout.hands[ATTACKER]
-    # the more cards are in hand, the less another one is worth
     if lane == ATTACKER_PILE:
+        # the more cards are in hand, the less another one is worth
         if kind == DRAW:
             return 2.5 - 0.5 * len(hand)
+        # a discard, only better than a pass
         return -6.0
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane)
@@ -303,14 +305,16 @@ def _attack_points(playout: Playout, action: Action) -> float:
         damage = 0
         if attack_power >= wall_power:
             damage = damage_of(attack, attack_power, wall, int(wall_power), playout.is_hackmud)
-        # more damage than the lane has cards wins the game
+        # more damage than the lane has cards wins the game, which is above all other points
         if damage > cards_left + len(wall):
             return 50.0
         # damage counts more in a lane with few cards left. Without power it would waste the stack
         points = 2.0 * damage - 0.2 * cards_left if attack_power else -8.0
+        # what is assumed of a face-down wall may be wrong
         return points - (0.0 if is_wall_known else 1.0)
     # a card for a stack: what it adds, and less in lanes that can lose many cards
     points = 2.5 + 1.5 * (attack_power - power(before)) - 0.25 * (cards_left + 2 * len(wall))
+    # they add no power to the stack
     if card[0] in (TRAP, BOUNCE):
         points -= 1.5
     # an empty lane falls to the first combat
@@ -322,6 +326,7 @@ def _attack_points(playout: Playout, action: Action) -> float:
 def _defence_points(playout: Playout, action: Action) -> float:
     """Return the points of a defender's action. They are on another scale than the attacker's."""
     kind, card, lane = action
+    # a pass costs the defender nothing, because time is on this side
     if action == PASS_ACTION:
         return 0.0
     if kind == DISCARD:
@@ -331,12 +336,13 @@ def _defence_points(playout: Playout, action: Action) -> float:
     hand = playout.hands[DEFENDER]
     if kind == DRAW:
         points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
-        # no draw from a short lane without a wall
+        # a draw from a short lane without a wall brings its end near
         return points if wall or cards_left > 4 else points - 8.0
+    # the attacker chooses better when to fight
     if _is_combat(action):
         return -6.0
     gain = power([*wall, card]) - power(wall)
-    threat = len(playout.attack[lane])
+    threat = len(playout.attack[lane])  # cards of the attacker in front of the wall
     if not wall:
         # every bare lane needs a wall, the shortest one most. A full lane deck has 13 cards
         points = 5.0 + 0.5 * max(0, 13 - cards_left) + gain + 1.5 * threat
@@ -348,6 +354,7 @@ def _defence_points(playout: Playout, action: Action) -> float:
     # a TRAP works only in a stack that is face down
     if card[0] == TRAP and not playout.defence_open[lane]:
         points += 1.0
+    # a card can also weaken a wall, whose sum is then no power of two any more
     return points - 3.0 if gain < 0 else points
 
 
@@ -358,7 +365,7 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
     """Return the attacker's action in a playout: the one that gains most per turn.
 
     It compares drawing, combat, and building a stack for a later combat. Gains are in weighted
-    cards of damage (`_lane_weight`), with a little noise, so that playouts differ.
+    cards of damage (`_lane_weight`), with up to 0.3 or 0.4 of noise, so that playouts differ.
     """
     hand = playout.hands[ATTACKER]
     random = rng.random
@@ -366,9 +373,11 @@ def attacker_move(playout: Playout, rng: Random) -> Action:
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
     # gain of each action that is considered
     candidates = [(_NO_GAIN, PASS_ACTION)]
+    # less than from a lane: it brings no lane nearer to its end
     if playout.attacker_deck or playout.attacker_discard:
         candidates.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
     breaks = [card for card in hand if card[0] == BREAK]
+    # how much each lane invites to build there: short lanes with low walls most
     attractions = []
     for lane in LANES:
         wall = playout.defence[lane]
@@ -409,13 +418,14 @@ def _lane_weight(cards_left: int) -> float:
 def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]) -> int:
     """Return the power that the attacker of a playout assumes for a wall.
 
-    For a face-down one it guesses 0 to 3, and 0 nearly every second time.
+    For a face-down one it guesses 0 to 3.
     """
     wall = playout.defence[lane]
     if not wall:
         return 0
     if playout.defence_open[lane]:
         return power(wall)
+    # 0 for nearly half of the random numbers, since a wall of random cards often has no power
     return max(0, int(random() * 5.5 - 1.5))
 
 
@@ -429,17 +439,18 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     cards_left = _cards_left(playout, lane) + len(wall)
     weight = _lane_weight(cards_left)
     wall_power = _assumed_wall_power(playout, lane, rng.random)
-    before = sum([STACK_VALUES[card] for card in playout.attack[lane]])
-    # with a BREAK the damage is the whole power, otherwise the difference plus one
+    before = sum([CARD_VALUES[card] for card in playout.attack[lane]])
+    # what the wall takes off the power: nothing against a BREAK. Otherwise the damage is the
+    # difference plus one
     blocked = 0 if has_break and wall else wall_power - 1
-    cards = [(card, STACK_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
+    cards = [(card, CARD_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
     candidates = [(_NO_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
         builds = [(before + value, 2)]
         builds += [(before + value + other_value, 3) for _, other_value in cards[:index]]
         for total, turns in builds:
-            attack_power = power_of(total)
+            attack_power = power_of_sum(total)
             if attack_power >= wall_power:
                 damage = attack_power - blocked
                 gain = _WINNING_GAIN if damage > cards_left else weight * damage / turns
@@ -453,7 +464,7 @@ def defender_move(playout: Playout, rng: Random) -> Action:
     if hand and (build := _build_wall(playout, hand, rng)):
         return build
     lanes = [lane for lane in LANES if playout.decks[lane] or playout.discards[lane]]
-    # more than 8 cards would hardly be played before the game ends
+    # cards beyond 8 would hardly be played before the game ends
     if lanes and len(hand) < 8:
         lane = max(lanes, key=lambda lane: len(playout.decks[lane]) + 3 * rng.random())
         return (DRAW, "", lane)
@@ -464,13 +475,15 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None
     """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
     bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
     if bare_lanes:
-        # a lane is safer the more cards it has left and the fewer cards attack it
+        # a lane is safer the more cards it has left, and the fewer cards attack it, each of which
+        # weighs as much as 4 cards of the lane
         safeties = [
             _cards_left(playout, lane) - 4 * len(playout.attack[lane]) + 2 * rng.random()
             for lane in bare_lanes
         ]
         lane = bare_lanes[safeties.index(min(safeties))]
         card = _best_card(hand, [], rng)
+        # a full lane deck has 13 cards. If it is not urgent, two times of five a draw comes first
         is_urgent = len(hand) > 2 or playout.attack[lane] or _cards_left(playout, lane) < 9
         if card and (is_urgent or rng.random() < 0.6):
             return (PLAY_DOWN, card, lane)
@@ -481,6 +494,7 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None
             continue
         card = _best_card(hand, wall, rng)
         if card:
+            # a wall without power may get a card that only promises some
             before = power(wall)
             if power([*wall, card]) > before or (before == 0 and len(hand) > 3):
                 return (PLAY_DOWN, card, lane)
@@ -490,12 +504,12 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None
 def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     """Return the card that makes a wall strongest, or None if the hand holds only BREAKs.
 
-    BREAKs are kept in hand, and BOUNCEs and TRAPs are rather kept.
+    BREAKs are kept in hand. A BOUNCE or a TRAP counts 0.8 of power less, so that it is rather kept.
     """
-    before = sum([STACK_VALUES[card] for card in wall])
+    before = sum([CARD_VALUES[card] for card in wall])
 
     def value_of(card: str) -> float:
-        value = power_of(before + STACK_VALUES[card]) + 0.5 * rng.random()
+        value = power_of_sum(before + CARD_VALUES[card]) + 0.5 * rng.random()
         return value - 0.8 if card[0] in (BOUNCE, TRAP) else value
 
     candidates = [card for card in hand if card[0] != BREAK]

@@ -48,8 +48,8 @@ Action = tuple[str, str, int]
 PASS_ACTION: Action = ACTION_PARTS[PASS]
 # Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs apart.
 _WILD_VALUE = 1 << 12
-# Value that a card adds to the sum of a stack, for `power_of`.
-STACK_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
+# What each card adds to the sum from which `power_of_sum` works out the power of a stack.
+CARD_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
 
@@ -64,13 +64,13 @@ def power(stack: Iterable[str]) -> int:
     >>> power(["5&", "3%", ">+"]), power(["*&", "*%"]), power(["4^", "2#"])
     (3, 2, 0)
     """
-    return power_of(sum(map(STACK_VALUES.__getitem__, stack)))
+    return power_of_sum(sum(map(CARD_VALUES.__getitem__, stack)))
 
 
 @cache
-def power_of(total_value: int) -> int:
-    """Return the power of a stack from the sum of its `STACK_VALUES`."""
-    wilds, total = divmod(total_value, _WILD_VALUE)
+def power_of_sum(card_values: int) -> int:
+    """Return the power of a stack from the sum of the `CARD_VALUES` of its cards."""
+    wilds, total = divmod(card_values, _WILD_VALUE)
     # a WILD lifts the sum to the next power of two
     for _ in range(wilds):
         total = 1 << total.bit_length() if total else 2
@@ -78,7 +78,11 @@ def power_of(total_value: int) -> int:
 
 
 class Playout:
-    """The state of a playout, which `play` changes in place."""
+    """The state of a playout, which `play` changes in place.
+
+    Fields have the names and the order of those of `State`, with a list for each tuple. Decks are
+    reversed.
+    """
 
     def __init__(self, state: State) -> None:
         self.is_hackmud = state.is_hackmud
@@ -101,7 +105,8 @@ class Playout:
     def play(self, action: Action, rng: Random) -> None:
         """Carry out a draw, a play of a card, a combat, or a pass.
 
-        A card played face up is a BREAK, which begins a combat.
+        The action must be legal, which is not checked. A card played face up must be a BREAK, which
+        begins a combat.
         """
         kind, card, lane = action
         if kind == DRAW:
@@ -118,7 +123,7 @@ class Playout:
             self.winner = DEFENDER
 
     def _is_attacker_stuck(self) -> bool:
-        """Return whether the attacker has no cards and nothing to draw."""
+        """Return whether the attacker has no cards and nothing to draw, and so has lost."""
         if self.hands[ATTACKER] or any(self.attack):
             return False
         for wall, deck, discard in zip(self.defence, self.decks, self.discards, strict=True):
@@ -199,9 +204,11 @@ class Playout:
 
 
 def _shuffle(cards: list[str], rng: Random) -> list[str]:
-    """Return a shuffled pile. It is sorted first, so that the result depends only on `rng`."""
+    """Return a pile as a shuffled deck, the same that the game's own rules make with this `rng`."""
+    # sorted, so that the order of the pile does not matter
     deck = sorted(cards)
     rng.shuffle(deck)
+    # the game's rules list a deck from its top card, and a playout from the bottom
     deck.reverse()
     return deck
 

@@ -17,12 +17,12 @@ from companion.core.errors import SystemTrouble, wrong_phase
 from companion.core.i18n import say
 from companion.league.tournament import (
     WIN_HALVES,
+    BoardVerdict,
     Entrant,
     Match,
     MatchBoard,
     System,
     Tournament,
-    Verdict,
     match_halves,
     opponent,
     winner,
@@ -88,9 +88,9 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
 
 # Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
 _VERDICTS_WITHOUT_GAME = {
-    (True, False): Verdict.SOUTH_BY_DEFAULT,
-    (False, True): Verdict.NORTH_BY_DEFAULT,
-    (False, False): Verdict.NEITHER,
+    (True, False): BoardVerdict.SOUTH_BY_DEFAULT,
+    (False, True): BoardVerdict.NORTH_BY_DEFAULT,
+    (False, False): BoardVerdict.NEITHER,
 }
 
 

@@ -34,7 +34,7 @@ class System(StrEnum):
     KNOCKOUT = "knockout"
 
 
-class Verdict(StrEnum):
+class BoardVerdict(StrEnum):
     """How a board ended, by its game or by the director: who won, or that it was a draw.
 
     `…_BY_DEFAULT` is a win because the opponent did not come, `NEITHER` a loss of both.
@@ -52,16 +52,16 @@ class Verdict(StrEnum):
 WIN_HALVES = 2
 DRAW_HALVES = 1
 # Points of South and of North for each verdict, in halves.
-VERDICT_HALVES: Mapping[Verdict, tuple[int, int]] = {
-    Verdict.SOUTH: (WIN_HALVES, 0),
-    Verdict.NORTH: (0, WIN_HALVES),
-    Verdict.DRAW: (DRAW_HALVES, DRAW_HALVES),
-    Verdict.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
-    Verdict.NORTH_BY_DEFAULT: (0, WIN_HALVES),
-    Verdict.NEITHER: (0, 0),
+VERDICT_HALVES: Mapping[BoardVerdict, tuple[int, int]] = {
+    BoardVerdict.SOUTH: (WIN_HALVES, 0),
+    BoardVerdict.NORTH: (0, WIN_HALVES),
+    BoardVerdict.DRAW: (DRAW_HALVES, DRAW_HALVES),
+    BoardVerdict.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
+    BoardVerdict.NORTH_BY_DEFAULT: (0, WIN_HALVES),
+    BoardVerdict.NEITHER: (0, 0),
 }
 # Verdicts of boards on which both people came and played.
-PLAYED_VERDICTS = frozenset({Verdict.SOUTH, Verdict.NORTH, Verdict.DRAW})
+PLAYED_VERDICTS = frozenset({BoardVerdict.SOUTH, BoardVerdict.NORTH, BoardVerdict.DRAW})
 
 
 class BoardPlace(NamedTuple):
@@ -80,7 +80,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     north: int
     table: str = ""
     """Name of its table in subjects. Empty until one is assigned."""
-    verdict: Verdict | None = None
+    verdict: BoardVerdict | None = None
     """None while the board is open."""
     key: str = ""
     """`GameResult.key` of the game that decided the board. Empty if none did."""

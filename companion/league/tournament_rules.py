@@ -20,12 +20,12 @@ from companion.league.pairing import next_matches, seeded_entrants
 from companion.league.results import StoredResult, is_same_game
 from companion.league.tournament import (
     BoardPlace,
+    BoardVerdict,
     Entrant,
     MatchBoard,
     Round,
     System,
     Tournament,
-    Verdict,
 )
 
 # Maximum length of a tournament's name, in characters.
@@ -173,7 +173,7 @@ def end(tournament: Tournament) -> Tournament:
     return replace(tournament, is_over=True)
 
 
-def decide(tournament: Tournament, place: BoardPlace, verdict: Verdict | None) -> Tournament:
+def decide(tournament: Tournament, place: BoardPlace, verdict: BoardVerdict | None) -> Tournament:
     """Set the director's verdict for a board, or reopen the board with None.
 
     Only a board of the last round can be reopened. In a knock-out only these can get a verdict,
@@ -281,10 +281,10 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     # compared as sets, because the two may have swapped sides
     if {south, north} != {board.south, board.north}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
-    verdict = Verdict.DRAW if result.winner is None else Verdict(result.winner)
+    verdict = BoardVerdict.DRAW if result.winner is None else BoardVerdict(result.winner)
     match = current.matches[place.match_index]
     needs_winner = tournament.system is System.KNOCKOUT and len(match.boards) == 1
-    if needs_winner and verdict is Verdict.DRAW:
+    if needs_winner and verdict is BoardVerdict.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played)

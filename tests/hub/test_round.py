@@ -13,7 +13,7 @@ from web_fixtures import page_text
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from companion.league.tournament import BoardPlace, System, Verdict
+from companion.league.tournament import BoardPlace, BoardVerdict, System
 from companion.league.tournament_rules import board_at, new_tournament
 from companion.service.app import Companion
 
@@ -56,7 +56,8 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
             lambda: board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict,
         )  # type: ignore[arg-type]
         assert (
-            board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict is Verdict.SOUTH
+            board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict
+            is BoardVerdict.SOUTH
         )  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round_players)
         assert not has_key()

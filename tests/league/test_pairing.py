@@ -15,7 +15,7 @@ from league_tools import assert_sound, open_places, play_round, south_surplus, t
 from companion.core.errors import Illegal
 from companion.league import tournament_rules
 from companion.league.standings import standings
-from companion.league.tournament import System, Verdict
+from companion.league.tournament import BoardVerdict, System
 
 
 @settings(max_examples=25, deadline=None)
@@ -98,17 +98,21 @@ def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
     tournament = tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
     tournament = tournament_rules.decide(
-        tournament_rules.decide(tournament, first, Verdict.DRAW), second, Verdict.SOUTH
+        tournament_rules.decide(tournament, first, BoardVerdict.DRAW), second, BoardVerdict.SOUTH
     )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
         tournament_rules.pair_round(tournament, 0.0)
     tournament = tournament_rules.pair_round(
-        tournament_rules.decide(tournament, first, Verdict.NORTH), 0.0
+        tournament_rules.decide(tournament, first, BoardVerdict.NORTH), 0.0
     )
     with pytest.raises(Illegal, match="take that pairing back first"):
-        tournament_rules.decide(tournament, first, Verdict.SOUTH)
+        tournament_rules.decide(tournament, first, BoardVerdict.SOUTH)
     again = tournament_rules.unpair_round(tournament)
     assert (
-        tournament_rules.decide(again, first, Verdict.SOUTH).rounds[0].matches[0].boards[0].verdict
-        is Verdict.SOUTH
+        tournament_rules.decide(again, first, BoardVerdict.SOUTH)
+        .rounds[0]
+        .matches[0]
+        .boards[0]
+        .verdict
+        is BoardVerdict.SOUTH
     )

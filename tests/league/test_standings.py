@@ -6,20 +6,20 @@ from collections.abc import Mapping
 
 from companion.league.standings import standings
 from companion.league.tournament import (
+    BoardVerdict,
     Entrant,
     Match,
     MatchBoard,
     Round,
     System,
     Tournament,
-    Verdict,
 )
 
-WORDS: Mapping[str, Verdict] = {
-    "1": Verdict.SOUTH,
-    "0": Verdict.NORTH,
-    "=": Verdict.DRAW,
-    "+": Verdict.SOUTH_BY_DEFAULT,
+WORDS: Mapping[str, BoardVerdict] = {
+    "1": BoardVerdict.SOUTH,
+    "0": BoardVerdict.NORTH,
+    "=": BoardVerdict.DRAW,
+    "+": BoardVerdict.SOUTH_BY_DEFAULT,
 }
 
 

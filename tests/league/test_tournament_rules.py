@@ -19,7 +19,7 @@ from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import tournament_rules
 from companion.league.results import GameResult, Player, StoredResult
-from companion.league.tournament import BoardPlace, System, Tournament, Verdict
+from companion.league.tournament import BoardPlace, BoardVerdict, System, Tournament
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def told(south: int | None = None, north: int | None = None, **more: Any) -> Sto
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
     board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
     after = tournament_rules.enter_result(paired, told(south=board.south, north=board.north))
-    assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is Verdict.SOUTH
+    assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is BoardVerdict.SOUTH
     with pytest.raises(Illegal, match="No open board"):
         tournament_rules.enter_result(after, told(key="second", winner=Seat.NORTH))
     again = tournament_rules.reopen_board(after, "game", "a")
@@ -108,7 +108,9 @@ def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament
         tournament_rules.move_board(tournament, second, "a")
     moved = tournament_rules.move_board(tournament, second, "z")
     assert tournament_rules.open_tables(moved)["z"] == second
-    done = tournament_rules.seat_boards(tournament_rules.decide(moved, first, Verdict.DRAW), ["a"])
+    done = tournament_rules.seat_boards(
+        tournament_rules.decide(moved, first, BoardVerdict.DRAW), ["a"]
+    )
     assert tournament_rules.open_tables(done)["a"] not in (first, second)
 
 
@@ -133,7 +135,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
             "No round has been paired",
         ),
         (
-            lambda: tournament_rules.decide(paired, BoardPlace(-1, 0, 0), Verdict.DRAW),
+            lambda: tournament_rules.decide(paired, BoardPlace(-1, 0, 0), BoardVerdict.DRAW),
             Illegal,
             "no such board",
         ),
@@ -153,7 +155,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
 def test_whoever_has_withdrawn_may_come_back() -> None:
     tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
     for place in open_places(tournament):
-        tournament = tournament_rules.decide(tournament, place, Verdict.DRAW)
+        tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
     tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
     assert tournament.entrant(2).until == 0
     assert tournament_rules.withdraw(tournament_of(people=4), 2).entrant_of(2) is None

@@ -14,7 +14,7 @@ from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import tournament_rules
 from companion.league.standings import format_halves
-from companion.league.tournament import BoardPlace, System, Tournament, Verdict
+from companion.league.tournament import BoardPlace, BoardVerdict, System, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
@@ -91,7 +91,7 @@ class DirectorPages(HubGroup):
                 direct(tournament_rules.unpair_round)
             case "decide":
                 text = fields.get("verdict", "")
-                verdict = _parse_choice(Verdict, text) if text else None
+                verdict = _parse_choice(BoardVerdict, text) if text else None
                 direct(partial(tournament_rules.decide, place=_place(fields), verdict=verdict))
             case "move":
                 table = self._room.table(_number(fields, "table", 0))

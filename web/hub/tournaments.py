@@ -16,7 +16,7 @@ from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import format_halves, format_quarters, standings
-from companion.league.tournament import System, Tournament, Verdict
+from companion.league.tournament import BoardVerdict, System, Tournament
 from web.hub.room import HubContext, HubGroup, Room
 from web.routes.route import get
 
@@ -28,12 +28,12 @@ SYSTEM_WORDS = {
 }
 # Results of boards as people write them, South first. Plus is a win by default.
 VERDICT_WORDS = {
-    Verdict.SOUTH: "1 : 0",
-    Verdict.NORTH: "0 : 1",
-    Verdict.DRAW: "½ : ½",
-    Verdict.SOUTH_BY_DEFAULT: "+ : −",
-    Verdict.NORTH_BY_DEFAULT: "− : +",
-    Verdict.NEITHER: "− : −",
+    BoardVerdict.SOUTH: "1 : 0",
+    BoardVerdict.NORTH: "0 : 1",
+    BoardVerdict.DRAW: "½ : ½",
+    BoardVerdict.SOUTH_BY_DEFAULT: "+ : −",
+    BoardVerdict.NORTH_BY_DEFAULT: "− : +",
+    BoardVerdict.NEITHER: "− : −",
 }
 
 
@@ -62,7 +62,7 @@ class TournamentWords:
 
     def verdict(self, verdict: Any) -> str:
         """Return the result of a board as people write it, or a dash while there is none."""
-        return VERDICT_WORDS[Verdict(verdict)] if verdict else "–"
+        return VERDICT_WORDS[BoardVerdict(verdict)] if verdict else "–"
 
 
 class TournamentPages(HubGroup):

@@ -54,13 +54,13 @@ class CombatSetup:
     count as open. Raises `Malformed` if a card appears twice.
     """
 
-    attacker: Cards
-    """Attacker stack, bottom first.
+    attacker_stack: Cards
+    """Cards, bottom first.
 
     It may be empty only in the hackmud edition, and only if the defender stack is not.
     """
-    defender: Cards
-    """Defender stack, bottom first."""
+    defender_stack: Cards
+    """Cards, bottom first."""
     initiator: Seat = ATTACKER
     """Seat that began the combat. Its TRAPs spring first."""
     is_defender_open: bool = False
@@ -71,7 +71,7 @@ class CombatSetup:
     """Number of the lane, or None if it is not known."""
 
     def __post_init__(self) -> None:
-        both = self.attacker + self.defender
+        both = self.attacker_stack + self.defender_stack
         for card in both:
             if both.count(card) > 1:
                 raise Malformed(say("{card} appears twice: there is one of each card", card=card))
@@ -171,19 +171,21 @@ def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
 class Combat(TurnLog):
     """A combat from the open cards to the damage. The constructor resolves it.
 
-    The result is in the attributes. Each of `stages` is one part of the explanation, with its
-    events. Raises `Malformed` if the edition allows no combat of these stacks.
+    Both stacks are turned up, and TRAPs spring. Then a BOUNCE ends the combat, or the powers are
+    compared and the damage is dealt. The result is in the attributes. Each of `stages` is one part
+    of the explanation, with its events. Raises `Malformed` if the edition allows no combat of these
+    stacks.
     """
 
     def __init__(self, setup: CombatSetup, edition: Edition) -> None:
         super().__init__()
-        if not setup.attacker and edition is Edition.RULEBOOK:
+        if not setup.attacker_stack and edition is Edition.RULEBOOK:
             raise Malformed(say("Combat needs at least one card in the attacker stack"))
-        if not setup.attacker and not setup.defender:
+        if not setup.attacker_stack and not setup.defender_stack:
             raise Malformed(say("Combat needs a card in one of the two stacks"))
         self.setup = setup
         self.edition = edition
-        self.stacks = {ATTACKER: setup.attacker, DEFENDER: setup.defender}
+        self.stacks = {ATTACKER: setup.attacker_stack, DEFENDER: setup.defender_stack}
         """What is left of the stacks, bottom first. Only the defender's outlasts the combat."""
         self.trapped: Cards = ()
         """Cards that TRAPs have taken, in order."""
@@ -206,7 +208,7 @@ class Combat(TurnLog):
             self._compare_powers()
 
     @property
-    def defender(self) -> Cards:
+    def defender_stack(self) -> Cards:
         """Return what is left of the defender stack, which lies face up afterwards."""
         return self.stacks[DEFENDER]
 
@@ -267,29 +269,6 @@ class Combat(TurnLog):
                 text = say("{role!c}’s {card} takes {taken} to the lane discard.", **parts)
         self.add(kind, seat, text, "traps", why=why)
 
-    # ---- where cards go --------------------------------------------------------------------------
-
-    def _discard_to_lane(self, cards: Cards, rule: str) -> None:
-        """Move attacker cards to the lane discard, in the given order, because of a rule."""
-        if cards:
-            text = lane_discard_text(ROLES[ATTACKER], cards)
-            self.add(BinmatEvent.CARDS_DISCARDED, ATTACKER, text, rule)
-            self.to_lane_discard += cards
-
-    def _discard_to_attacker(self, seat: Seat, cards: Cards, rule: str) -> None:
-        """Move cards of a seat's stack to the attacker discard, in the given order."""
-        if cards:
-            text = attacker_discard_text(ROLES[seat], cards)
-            self.add(BinmatEvent.CARDS_DISCARDED, seat, text, rule)
-            self.to_attacker_discard += cards
-
-    def _report_kept_stack(self, rule: str) -> None:
-        """Report the cards that stay in the defender stack, if any."""
-        if self.defender:
-            cards = cards_text(self.defender)
-            text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
-            self.add(BinmatEvent.STACK_KEPT, DEFENDER, text, rule)
-
     def _end_by_bounce(self) -> None:
         """End the combat without sums and damage, because a stack holds a BOUNCE.
 
@@ -297,7 +276,7 @@ class Combat(TurnLog):
         discard. The defender keeps the rest of the stack.
         """
         attacker_bounces, other_attacker_cards = separate_bounces(self.stacks[ATTACKER])
-        defender_bounces, self.stacks[DEFENDER] = separate_bounces(self.defender)
+        defender_bounces, self.stacks[DEFENDER] = separate_bounces(self.defender_stack)
         why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if attacker_bounces else DEFENDER])
         if attacker_bounces and defender_bounces:
             why = say("Both stacks hold a BOUNCE.")
@@ -359,9 +338,9 @@ class Combat(TurnLog):
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
         self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
-        remaining = max(0, len(self.defender) - self.damage)
-        lost_cards = self.defender[remaining:]
-        self.stacks[DEFENDER] = self.defender[:remaining]
+        remaining = max(0, len(self.defender_stack) - self.damage)
+        lost_cards = self.defender_stack[remaining:]
+        self.stacks[DEFENDER] = self.defender_stack[:remaining]
         # The top card goes first.
         self._discard_to_attacker(DEFENDER, lost_cards[::-1], "damage")
         owed = self.cards_owed = self.damage - len(lost_cards)
@@ -381,7 +360,7 @@ class Combat(TurnLog):
         no_power = say("Both powers are 0.")
         # An attacker stack that was empty, or that TRAPs emptied, does no damage (ruling).
         if not self.stacks[ATTACKER]:
-            if self.setup.attacker:
+            if self.setup.attacker_stack:
                 return 0, say("{role!c} has lost all cards to TRAPs.", role=ROLES[ATTACKER])
             return 0, no_power
         seats_with_break = [
@@ -397,7 +376,7 @@ class Combat(TurnLog):
             return 0, no_power
         # Hackmud edition: a BREAK in either stack counts, and the stack size is the least damage.
         if not is_rulebook and seats_with_break:
-            size = len(self.defender)
+            size = len(self.defender_stack)
             return max(attack_power, size), say_n(
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} card.",
                 "{role!c} has a BREAK: the larger of power {power} and {other}’s {n} cards.",
@@ -410,6 +389,29 @@ class Combat(TurnLog):
         damage = attack_power - defence_power + 1
         parts = {"power": attack_power, "other": defence_power, "damage": damage}
         return damage, say("{power} against {other}: {damage} damage", **parts)
+
+    # ---- where cards go --------------------------------------------------------------------------
+
+    def _discard_to_lane(self, cards: Cards, rule: str) -> None:
+        """Move attacker cards to the lane discard, in the given order, because of a rule."""
+        if cards:
+            text = lane_discard_text(ROLES[ATTACKER], cards)
+            self.add(BinmatEvent.CARDS_DISCARDED, ATTACKER, text, rule)
+            self.to_lane_discard += cards
+
+    def _discard_to_attacker(self, seat: Seat, cards: Cards, rule: str) -> None:
+        """Move cards of a seat's stack to the attacker discard, in the given order."""
+        if cards:
+            text = attacker_discard_text(ROLES[seat], cards)
+            self.add(BinmatEvent.CARDS_DISCARDED, seat, text, rule)
+            self.to_attacker_discard += cards
+
+    def _report_kept_stack(self, rule: str) -> None:
+        """Report the cards that stay in the defender stack, if any."""
+        if self.defender_stack:
+            cards = cards_text(self.defender_stack)
+            text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
+            self.add(BinmatEvent.STACK_KEPT, DEFENDER, text, rule)
 
 
 # ---- what a turn shows of a combat ---------------------------------------------------------------
@@ -442,11 +444,11 @@ def add_result(
     """
     # Attacker cards that did damage are not crossed out, although they are discarded too.
     lost_cards = {
-        DEFENDER: combat.setup.defender,
-        ATTACKER: () if combat.damage else combat.setup.attacker,
+        DEFENDER: combat.setup.defender_stack,
+        ATTACKER: () if combat.damage else combat.setup.attacker_stack,
     }
     crossed_out = {
-        seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender)
+        seat: frozenset(CARD_TEXTS[card] for card in cards if card not in combat.defender_stack)
         for seat, cards in lost_cards.items()
     }
     # Show the powers, or only the cards if a BOUNCE prevented the sums.
@@ -481,7 +483,7 @@ def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
 
 def _cards_of(setup: CombatSetup) -> tuple[Tally, ...]:
     """Return the cards of both stacks for the screen, without sums."""
-    stacks = {ATTACKER: setup.attacker, DEFENDER: setup.defender}
+    stacks = {ATTACKER: setup.attacker_stack, DEFENDER: setup.defender_stack}
     return tuple(
         Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")
         for seat, stack in stacks.items()
@@ -507,7 +509,7 @@ def _headline(combat: Combat) -> str:
         side = ROLES[ATTACKER]
         owed = combat.cards_owed
         result = say_n("{side!c} draws {n} card.", "{side!c} draws {n} cards.", owed, side=side)
-    elif not combat.defender:
+    elif not combat.defender_stack:
         result = say("{side!c} loses the stack.", side=side)
     else:
         result = say_n(

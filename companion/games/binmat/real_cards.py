@@ -151,8 +151,10 @@ def parse_open_cards(text: str) -> CombatSetup:
 
 def open_cards_text(setup: CombatSetup) -> str:
     """Return the canonical notation of open cards."""
-    attacker = _mark_open(setup.attacker, setup.open_attacker_cards)
-    defender = _mark_open(setup.defender, setup.defender if setup.is_defender_open else ())
+    attacker = _mark_open(setup.attacker_stack, setup.open_attacker_cards)
+    defender = _mark_open(
+        setup.defender_stack, setup.defender_stack if setup.is_defender_open else ()
+    )
     lane = "" if setup.lane is None else f"{setup.lane}:"
     return " ".join(filter(None, (lane, attacker, "/", defender)))
 
@@ -194,7 +196,7 @@ def check(state: RealCardsState, action: str) -> None:
     why = _refusal_text(state, action)
     if is_open_cards(action) and state.is_declared:
         # In the hackmud edition the attacker stack may be empty (ruling).
-        if parse_open_cards(action).attacker or state.options.is_hackmud:
+        if parse_open_cards(action).attacker_stack or state.options.is_hackmud:
             return
         rule = "combat"
         why = say("Combat needs at least one card in the attacker stack")
@@ -259,7 +261,7 @@ def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[Real
     if lane is not None:
         expected = {
             Square(lane, _ZONE_RANKS[ATTACKER]): (),
-            Square(lane, _ZONE_RANKS[DEFENDER]): combat.defender,
+            Square(lane, _ZONE_RANKS[DEFENDER]): combat.defender_stack,
         }
     log = TurnLog()
     add_combat(log, combat)

@@ -26,7 +26,7 @@ def _explanation_lines(combat: Combat) -> Iterator[str]:
             yield f"  {event.text}{why}{rule}"
     owed = combat.cards_owed
     yield "Afterwards"
-    yield f"  Defender stack      {_cards_or_none(combat.defender)}"
+    yield f"  Defender stack      {_cards_or_none(combat.defender_stack)}"
     yield f"  Attacker discard    {_cards_or_none(combat.to_attacker_discard)}"
     yield f"  Lane discard        {_cards_or_none(combat.to_lane_discard)}"
     yield f"  Lane deck owes      {owed} card{'' if owed == 1 else 's'}"

@@ -312,9 +312,9 @@ class _Turn(TurnLog):
         combat = self.combat = Combat(setup, self.before.options.edition)
         add_combat(self, combat)
         self.attack[lane] = ()
-        self.defence[lane] = combat.defender
+        self.defence[lane] = combat.defender_stack
         # Cards that survive a combat stay face up (ruling).
-        self.defence_open[lane] = bool(combat.defender)
+        self.defence_open[lane] = bool(combat.defender_stack)
         self.attack_open.difference_update(attacker_stack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard

@@ -117,7 +117,7 @@ def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
         assert powers(combat) == (0, 0)
         assert (combat.damage, combat.cards_owed) == (0, 0)
         assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
-        assert combat.defender == ("@^", "3^")
+        assert combat.defender_stack == ("@^", "3^")
 
 
 # ---- Combat in the game --------------------------------------------------------------------------
