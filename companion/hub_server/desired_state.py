@@ -38,7 +38,7 @@ class DesiredState:
         if now_s - self._sent_s < REPEAT_S:
             return
         self._sent_s = now_s
-        self._league.tournaments.seat_boards()
+        self._league.tournaments.assign_tables()
         for table in self._room.tables():
             if table.state is None or table.is_lost(now_s):
                 continue

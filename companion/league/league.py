@@ -40,8 +40,8 @@ class League(Closeable):
     def ratings(self, game: str) -> tuple[RatingRow, ...]:
         """Return the ratings for a game, strongest first. Raises `SystemTrouble`.
 
-        They are computed from all results of the game, a thousand of which take a tenth of a
-        second.
+        Every call reads all results of the game from the file and computes the ratings anew. A
+        thousand results take a tenth of a second.
         """
         return rate_players(self._file.counted_results(game))
 

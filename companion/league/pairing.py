@@ -270,7 +270,7 @@ def _round_robin_pairs(tournament: Tournament, round_number: int) -> Pairs:
     [(6, 4), (5, 3), (1, 2)]
     """
     order = tournament.order
-    # whoever is paired with None has a bye
+    # A slot is the number of an entrant, or None. Whoever is paired with None has a bye.
     *circle, last = order if len(order) % 2 == 0 else (*order, None)
     if round_number > len(circle):
         raise wrong_phase(say("Everybody has met everybody: the tournament is over"))
@@ -281,11 +281,11 @@ def _round_robin_pairs(tournament: Tournament, round_number: int) -> Pairs:
     row = [*circle[start:], *circle[:start], last]
     # the first half meets the second one from its end: first and last, second and last but one
     second_half = row[half:]
-    slots = list(zip(row[:half], reversed(second_half), strict=True))
+    slot_pairs = list(zip(row[:half], reversed(second_half), strict=True))
     # the last one, who stays in place, changes sides from round to round
     if round_number % 2 == 0:
-        slots[0] = slots[0][::-1]
-    return [_match_or_bye(south, north) for south, north in slots]
+        slot_pairs[0] = slot_pairs[0][::-1]
+    return [_match_or_bye(south, north) for south, north in slot_pairs]
 
 
 def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None]:
@@ -303,6 +303,7 @@ def _knockout_pairs(tournament: Tournament, round_number: int) -> Pairs:
     match that was played has no winner, if nobody came to two neighbouring matches, or if only one
     entrant is left.
     """
+    # neighbours meet. A slot is the number of an entrant, or None for nobody
     slots: list[int | None]
     if round_number == 1:
         # round up to a power of two: the slots that stay empty are byes

@@ -62,7 +62,8 @@ def player_name(typed: str) -> str:
 def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
     """Return how the hub's pages refer to somebody: by name if that person agreed, else by number.
 
-    `person` is None for somebody without a card, or for the machine (see `MACHINE_NUMBER`).
+    `person` is None for the machine, and for somebody whose card is not known here. Their `number`
+    tells them apart.
     """
     if person is not None and person.name and person.is_shown:
         return Verbatim(person.name)

@@ -24,6 +24,7 @@ class PlayerCards:
         self._people = {person.number: person for person in file.people()}
         # number of each card's person, by the card's id
         self._numbers = {person.card: person.number for person in self._people.values()}
+        # each card's id with each table where it was shown
         self._shown = file.shown_cards()
 
     def people(self) -> tuple[Person, ...]:

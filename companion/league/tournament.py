@@ -186,7 +186,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def round(self) -> Round | None:
-        """Return the round that was paired last, or None."""
+        """Return the current round, the one that was paired last, or None before the first."""
         return self.rounds[-1] if self.rounds else None
 
     def entrant(self, number: int) -> Entrant:
@@ -206,7 +206,7 @@ class Tournament(msgspec.Struct, frozen=True):
         return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
-        """Yield the matches of an entrant, first round first."""
+        """Yield the matches of an entrant after a number of rounds (None for all), in order."""
         for round_ in self.rounds[:rounds]:
             if match := round_.match_of(entrant):
                 yield match

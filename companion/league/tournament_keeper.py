@@ -84,26 +84,26 @@ class TournamentKeeper:
             tournament_rules.require_open_to_newcomers(self._require(number))
             self.enter(number, self._cards.create(name).number)
 
-    def direct(self, number: int, act: Callable[[Tournament], Tournament]) -> None:
-        """Apply an action of the director, a function of `tournament_rules`.
+    def apply_action(self, number: int, action: Callable[[Tournament], Tournament]) -> None:
+        """Apply an action of the director: a function of `tournament_rules` with its arguments.
 
         Raises a `CompanionError`.
         """
         with self._file.lock:
-            self._store(act(self._require(number)))
+            self._store(action(self._require(number)))
 
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
         now_s = self._clock.wall_s()
-        self.direct(number, lambda tournament: tournament_rules.pair_round(tournament, now_s))
+        self.apply_action(number, lambda tournament: tournament_rules.pair_round(tournament, now_s))
 
-    def seat_boards(self) -> None:
-        """Assign free tables to boards that wait for one."""
+    def assign_tables(self) -> None:
+        """Assign free tables to open boards that have none, and store that."""
         with self._file.lock:
-            seated = self._with_seated_boards(self._tournaments)
-            if changes := self.statements_of(seated):
-                self._file.write(*changes)
-                self._tournaments = seated
+            changed = self._with_assigned_tables(self._tournaments)
+            if statements := self.statements_of(changed):
+                self._file.write(*statements)
+                self._tournaments = changed
                 self._file.notify()
 
     def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
@@ -140,24 +140,26 @@ class TournamentKeeper:
                     changed = tournament_rules.note_refusal(changed, table, refusal.message)
             tournaments[number] = changed
         # the table may be free again
-        return self._with_seated_boards(tournaments)
+        return self._with_assigned_tables(tournaments)
 
     def replace_all(self, tournaments: Mapping[int, Tournament]) -> None:
         """Replace all tournaments with those that have just been written."""
         self._tournaments = dict(tournaments)
 
-    def _with_seated_boards(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
-        """Return all tournaments with free tables assigned to boards that wait for one."""
-        seated = dict(tournaments)
+    def _with_assigned_tables(self, tournaments: Mapping[int, Tournament]) -> dict[int, Tournament]:
+        """Return all tournaments with free tables assigned to open boards that have none."""
+        assigned = dict(tournaments)
         for number, tournament in tournaments.items():
             if tournament.is_over:
                 continue
             occupied = {
-                table for other in seated.values() for table in tournament_rules.open_tables(other)
+                table
+                for other in assigned.values()
+                for table in tournament_rules.open_tables(other)
             }
             free = [table for table in self._free_tables() if table not in occupied]
-            seated[number] = tournament_rules.seat_boards(tournament, free)
-        return seated
+            assigned[number] = tournament_rules.assign_tables(tournament, free)
+        return assigned
 
     def statements_of(self, tournaments: Mapping[int, Tournament]) -> list[Statement]:
         """Return the statements that store what differs from the current tournaments."""
@@ -178,8 +180,8 @@ class TournamentKeeper:
     def _store(self, tournament: Tournament) -> None:
         """Write a changed tournament, with free tables assigned, then use it."""
         # the change may have opened boards that have no table yet
-        seated = self._with_seated_boards({**self._tournaments, tournament.id: tournament})
+        tournaments = self._with_assigned_tables({**self._tournaments, tournament.id: tournament})
         # one write, so that a refusal means that nothing has changed
-        self._file.write(*self.statements_of(seated))
-        self._tournaments = seated
+        self._file.write(*self.statements_of(tournaments))
+        self._tournaments = tournaments
         self._file.notify()

@@ -227,7 +227,7 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchB
             yield BoardPlace(round_index, match_index, board_index), board
 
 
-def seat_boards(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
+def assign_tables(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
     """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
     for (place, board), table in zip(waiting, free_tables, strict=False):

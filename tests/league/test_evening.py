@@ -118,7 +118,9 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     for number in range(8):
         evening.clock.advance(600)
         if number == 4:
-            evening.league.tournaments.direct(made.id, lambda t: tournament_rules.withdraw(t, 7))
+            evening.league.tournaments.apply_action(
+                made.id, lambda t: tournament_rules.withdraw(t, 7)
+            )
         evening.league.tournaments.pair_round(made.id)
         assert len(tournament_rules.open_tables(evening.now)) == 20
         evening.kill()

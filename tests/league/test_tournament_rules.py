@@ -25,7 +25,7 @@ from companion.league.tournament import BoardPlace, BoardVerdict, System, Tourna
 @pytest.fixture
 def paired() -> Tournament:
     """Four people at two tables: 1 plays South against 3 at `a`."""
-    return tournament_rules.seat_boards(
+    return tournament_rules.assign_tables(
         tournament_rules.pair_round(tournament_of(people=4), 1000.0), ["a", "b"]
     )
 
@@ -92,7 +92,7 @@ def test_a_report_that_does_not_fit_is_refused(
 
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
-    tournament = tournament_rules.seat_boards(
+    tournament = tournament_rules.assign_tables(
         tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 2), 0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
@@ -101,14 +101,14 @@ def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
 
 def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
     tournament = tournament_rules.pair_round(tournament_of(people=8), 0.0)
-    tournament = tournament_rules.seat_boards(tournament, ["a"])
+    tournament = tournament_rules.assign_tables(tournament, ["a"])
     assert list(tournament_rules.open_tables(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
         tournament_rules.move_board(tournament, second, "a")
     moved = tournament_rules.move_board(tournament, second, "z")
     assert tournament_rules.open_tables(moved)["z"] == second
-    done = tournament_rules.seat_boards(
+    done = tournament_rules.assign_tables(
         tournament_rules.decide(moved, first, BoardVerdict.DRAW), ["a"]
     )
     assert tournament_rules.open_tables(done)["a"] not in (first, second)

@@ -78,7 +78,7 @@ class DirectorPages(HubGroup):
 
         Raises a `CompanionError`, and `NotFound` for an unknown action.
         """
-        direct = partial(self._tournaments.direct, number)
+        apply_action = partial(self._tournaments.apply_action, number)
         match fields.get("do", ""):
             case "enter":
                 self._enter(number, fields.get("person", "")[:200].strip())
@@ -86,19 +86,23 @@ class DirectorPages(HubGroup):
                 self._tournaments.pair_round(number)
             case "withdraw":
                 entrant_number = _number(fields, "entrant", 0)
-                direct(partial(tournament_rules.withdraw, entrant_number=entrant_number))
+                apply_action(partial(tournament_rules.withdraw, entrant_number=entrant_number))
             case "unpair":
-                direct(tournament_rules.unpair_round)
+                apply_action(tournament_rules.unpair_round)
             case "decide":
                 text = fields.get("verdict", "")
                 verdict = _parse_choice(BoardVerdict, text) if text else None
-                direct(partial(tournament_rules.decide, place=_place(fields), verdict=verdict))
+                apply_action(
+                    partial(tournament_rules.decide, place=_place(fields), verdict=verdict)
+                )
             case "move":
                 table = self._room.table(_number(fields, "table", 0))
                 table_id = table.id if table else ""
-                direct(partial(tournament_rules.move_board, place=_place(fields), table=table_id))
+                apply_action(
+                    partial(tournament_rules.move_board, place=_place(fields), table=table_id)
+                )
             case "end":
-                direct(tournament_rules.end)
+                apply_action(tournament_rules.end)
             case _:
                 raise NotFound
 
