@@ -194,10 +194,10 @@ class _Evaluation:
 
     def state_of(self, view: Mapping[str, Any]) -> State:
         """Return the state of a view."""
-        texts = self.terrain.texts
+        names = self.terrain.names
         south, north = (
             tuple(
-                Robot(int(number), texts.index(robot["square"]), robot["points"])
+                Robot(int(number), names.index(robot["square"]), robot["points"])
                 for number, robot in view["robots"][seat].items()
             )
             for seat in SEATS
@@ -309,7 +309,8 @@ class _Search:
         if not self.strength.rounds:
             return self._best_answer(_OWN, self._expected_mix())
         mine, _ = self._solve()
-        # a plan that wins against all known replies is not mixed with others
+        # A plan that wins against all known replies is not mixed with others. Points that a win has
+        # besides `DECIDED` are far below half of it.
         for plan in self.plans[_OWN]:
             if min(self.value(plan, reply) for reply in self.plans[_OTHER]) >= DECIDED / 2:
                 return plan

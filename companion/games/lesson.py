@@ -63,7 +63,7 @@ class Lesson:
         """Return the titles of the parts in order."""
         return tuple(title for title, _ in groupby(step.title for step in self.steps))
 
-    def part_of(self, number: int) -> int:
+    def part_of(self, step_index: int) -> int:
         """Return the index of the part to which a step belongs. Both are counted from 0."""
-        titles_so_far = [step.title for step in self.steps[: number + 1]]
+        titles_so_far = [step.title for step in self.steps[: step_index + 1]]
         return len(list(groupby(titles_so_far))) - 1

@@ -185,18 +185,18 @@ def try_chance(state: State) -> float:
     ignored.
     """
     seat = state.seat
-    goal = OWN_LINE[1 - seat]
+    goal_rank = OWN_LINE[1 - seat]
     # pieces too far from the goal line cannot score in this turn
     runners = [
         piece
         for piece in able_pieces(state)
-        if abs(goal - rank_of(state.piece_squares[piece])) < SPEED[piece]
+        if abs(goal_rank - rank_of(state.piece_squares[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
     if not runners or state.opposing_carrier != EMPTY:
         return 0.0
     ball_chances = _pass_chances(state, carrier) if carrier != EMPTY else {}
-    goal_squares = slice(goal * FILES, (goal + 1) * FILES)
+    goal_squares = slice(goal_rank * FILES, (goal_rank + 1) * FILES)
     best = 0.0
     for runner in runners:
         # the last step enters the goal

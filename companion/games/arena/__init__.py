@@ -14,7 +14,7 @@ from random import Random
 from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.games.arena.board import NAMES, SIDES, STACKS, ArenaEvent, kit_of
+from companion.games.arena.board import SIDE_NAMES, SIDES, STACKS, ArenaEvent, kit_of
 from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
     Orders,
@@ -93,7 +93,7 @@ class Arena(Game[State, Orders]):
                 message = say(
                     "{colour!c} robot {number} is not on the board: give orders to robots that are "
                     "({numbers})",
-                    colour=NAMES[side],
+                    colour=SIDE_NAMES[side],
                     number=number,
                     numbers=", ".join(map(str, numbers)),
                 )
@@ -109,10 +109,10 @@ class Arena(Game[State, Orders]):
         on the board is public, and sealed orders are never part of a state. So the view is the same
         for everybody.
         """
-        texts = state.terrain.texts
+        names = state.terrain.names
         robots = {
             seat: {
-                str(robot.number): {"square": texts[robot.place], "points": robot.points}
+                str(robot.number): {"square": names[robot.place], "points": robot.points}
                 for robot in side
             }
             for seat, side in zip(SEATS, state.robots, strict=True)

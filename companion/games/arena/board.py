@@ -52,14 +52,14 @@ SIDES = {
     Seat.SOUTH: Side(say("petrol"), "petrol", "#0A5468", "disc"),
     Seat.NORTH: Side(say("coral"), "coral", "#FF9470", "diamond"),
 }
-NAMES = tuple(side.name for side in SIDES.values())
+SIDE_NAMES = tuple(side.name for side in SIDES.values())
 # Names of the faces, by seat (0 South, 1 North) and robot number. Numbers begin with 1.
 ROBOTS = tuple(
     tuple(
         say("{colour} robot {number}", colour=name, number=number)
         for number in range(MAX_ROBOTS + 1)
     )
-    for name in NAMES
+    for name in SIDE_NAMES
 )
 # Stack of faces on a robot's square in a layout, by seat and robot number.
 STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
@@ -94,7 +94,7 @@ class Terrain:
         return Square(0, 0).area((self.files, self.ranks))
 
     @cached_property
-    def texts(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Names of all squares, such as `c4`, by place."""
         return tuple(map(str, self.squares))
 

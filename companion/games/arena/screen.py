@@ -9,7 +9,7 @@ from functools import lru_cache
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
-from companion.games.arena.board import DIRECTION_WORDS, DIRECTIONS, INITIALS, NAMES, STEPS
+from companion.games.arena.board import DIRECTION_WORDS, DIRECTIONS, INITIALS, SIDE_NAMES, STEPS
 from companion.games.arena.orders import (
     ATTACKS,
     DEFEND,
@@ -75,7 +75,7 @@ def _sign(state: State, seat: Seat | None) -> str:
         return ""
     if seat is None:
         return say("Both: orders for your robots")
-    return say("{side!c}: orders for your robots", side=NAMES[seat.number])
+    return say("{side!c}: orders for your robots", side=SIDE_NAMES[seat.number])
 
 
 def _hint(state: State) -> str:

@@ -18,8 +18,8 @@ from companion.core.i18n import joined, listed, say, say_n
 from companion.games.arena.board import (
     DIRECTION_WORDS,
     MAX_ROBOTS,
-    NAMES,
     ROBOTS,
+    SIDE_NAMES,
     STACKS,
     STEPS,
     ArenaEvent,
@@ -55,23 +55,23 @@ def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     []
     """
     entrants: dict[int | None, list[int]] = {}
-    for robot, target in targets.items():
-        entrants.setdefault(target, []).append(robot)
+    for index, target in targets.items():
+        entrants.setdefault(target, []).append(index)
     failed = entrants.pop(None, [])
     # If several robots want the same square, all of them fail (Ruling 3).
-    for robots in entrants.values():
-        if len(robots) > 1:
-            failed += robots
+    for indexes in entrants.values():
+        if len(indexes) > 1:
+            failed += indexes
     # A robot that stays blocks its place, so robots that want to enter it stay, too.
     blocked_places = [
-        place for robot, place in enumerate(places) if robot not in targets or robot in failed
+        place for index, place in enumerate(places) if index not in targets or index in failed
     ]
     # The list grows during the loop: a robot that cannot enter blocks its own place.
     for place in blocked_places:
-        for robot in entrants.get(place, ()):
-            if robot not in failed:
-                failed.append(robot)
-                blocked_places.append(places[robot])
+        for index in entrants.get(place, ()):
+            if index not in failed:
+                failed.append(index)
+                blocked_places.append(places[index])
     return failed
 
 
@@ -121,7 +121,7 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].by_robot)
-            # A robot without an order does nothing (Ruling 3).
+            # `*robot` is its number, place and points. Without an order it does nothing (Ruling 3).
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
@@ -140,9 +140,9 @@ class _Turn(TurnLog):
         **more: Any,
     ) -> None:
         """Add an event of a robot at its present square. `to` is a place."""
-        texts = self.terrain.texts
-        target = None if to is None else texts[to]
-        self.add(kind, robot.side, text, rule, at=texts[robot.place], to=target, **more)
+        names = self.terrain.names
+        target = None if to is None else names[to]
+        self.add(kind, robot.side, text, rule, at=names[robot.place], to=target, **more)
 
     def end_stage(self, title: str) -> None:
         """Add a stage with the events since the last one, unless there are none."""
@@ -166,7 +166,7 @@ def _shelter(turn: _Turn) -> None:
         text = say(
             "{robot!c} takes shelter on {square}.",
             robot=robot.name,
-            square=turn.terrain.texts[robot.place],
+            square=turn.terrain.names[robot.place],
         )
         turn.add_robot_event(ArenaEvent.DEFEND, robot, text, "defending")
     if sheltered:
@@ -181,7 +181,7 @@ def _arm(turn: _Turn) -> None:
         text = say(
             "{robot!c} arms its self-destruct on {square}.",
             robot=robot.name,
-            square=turn.terrain.texts[robot.place],
+            square=turn.terrain.names[robot.place],
         )
         turn.add_robot_event(ArenaEvent.ARMED, robot, text, "self-destruct")
     if armed:
@@ -195,7 +195,7 @@ def _arm(turn: _Turn) -> None:
 def _move(turn: _Turn) -> None:
     """Carry out all moves together (rulebook, "Moving"). `failed_moves` says which of them fail."""
     ahead = turn.terrain.ahead
-    texts = turn.terrain.texts
+    names = turn.terrain.names
     targets = {
         index: ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
@@ -206,7 +206,7 @@ def _move(turn: _Turn) -> None:
     for index, target in targets.items():
         robot = turn.robots[index]
         direction = MOVES[robot.code]
-        here = texts[robot.place]
+        here = names[robot.place]
         if index in failed:
             why = _failure_text(turn, index, targets)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
@@ -219,7 +219,7 @@ def _move(turn: _Turn) -> None:
                 robot=robot.name,
                 direction=DIRECTION_WORDS[direction],
                 origin=here,
-                target=texts[target],
+                target=names[target],
             )
             turn.add_robot_event(CommonEvent.MOVE, robot, text, "moving", to=target)
     # Places change only now, because the sentences above name the old squares.
@@ -243,14 +243,16 @@ def _bump_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) ->
         faces = [names[other] for other in failed if targets[other] == place]
         if place is None or len(faces) == 1:
             text = say(
-                "{side!c}’s robot {number} is blocked", side=NAMES[robot.side], number=robot.number
+                "{side!c}’s robot {number} is blocked",
+                side=SIDE_NAMES[robot.side],
+                number=robot.number,
             )
             faces = [robot.name]
             # Also show the robot in the way.
             if place in robot_at:
                 faces.append(robot_at[place].name)
         else:
-            text = say("Both want {square}. Nobody gets it.", square=turn.terrain.texts[place])
+            text = say("Both want {square}. Nobody gets it.", square=turn.terrain.names[place])
         headlines.append(Headline(text, "bump", tuple(faces)))
     # Robots that wanted the same square have made the same headline.
     return list(dict.fromkeys(headlines))
@@ -262,7 +264,7 @@ def _failure_text(turn: _Turn, index: int, targets: MoveTargets) -> str:
     target = targets[index]
     if target is None:
         return _barrier_text(turn, robot, MOVES[robot.code])
-    square = turn.terrain.texts[target]
+    square = turn.terrain.names[target]
     entrants = [turn.robots[other].name for other, place in targets.items() if place == target]
     if len(entrants) > 1:
         return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
@@ -289,7 +291,7 @@ def _spawn(turn: _Turn) -> None:
         # Armed robots count, too, since they leave only at the end of the turn (Ruling 3).
         numbers = {robot.number for robot in turn.robots if robot.side == side}
         for place in spawns:
-            square = turn.terrain.texts[place]
+            square = turn.terrain.names[place]
             if place in robot_at:
                 why = say("{robot!c} stands there.", robot=robot_at[place].name)
             elif len(numbers) >= options.max_robots:
@@ -297,7 +299,7 @@ def _spawn(turn: _Turn) -> None:
                     "{side!c} has {n} robot, as many as a side may have.",
                     "{side!c} has {n} robots, as many as a side may have.",
                     len(numbers),
-                    side=NAMES[side],
+                    side=SIDE_NAMES[side],
                 )
             else:
                 # The lowest free number (Ruling 3).
@@ -312,7 +314,9 @@ def _spawn(turn: _Turn) -> None:
                 )
                 turn.add_robot_event(ArenaEvent.SPAWN, robot, text, "spawning")
                 continue
-            text = say("No {colour} robot appears on {square}.", colour=NAMES[side], square=square)
+            text = say(
+                "No {colour} robot appears on {square}.", colour=SIDE_NAMES[side], square=square
+            )
             turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
 
 
@@ -336,7 +340,7 @@ def _attack(turn: _Turn) -> None:
             _hit(turn, robot, robot_at[target])
             continue
         else:
-            why = say("Nothing stands on {square}.", square=terrain.texts[target])
+            why = say("Nothing stands on {square}.", square=terrain.names[target])
         text = say(
             "{robot!c} attacks {direction} and hits nothing.",
             robot=robot.name,
@@ -366,15 +370,17 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         robot=robot.name,
         direction=DIRECTION_WORDS[ATTACKS[robot.code]],
         victim=victim.name,
-        square=turn.terrain.texts[victim.place],
+        square=turn.terrain.names[victim.place],
     )
     why = joined(" ", reasons) or None
     turn.add_robot_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
-    parts = {"side": NAMES[robot.side], "number": victim.number, "points": damage}
+    parts = {"side": SIDE_NAMES[robot.side], "number": victim.number, "points": damage}
     text = say("{side!c} hits own robot {number} for {points}", **parts)
     if not is_friend:
         text = say(
-            "{side!c} hits {other}’s robot {number} for {points}", other=NAMES[victim.side], **parts
+            "{side!c} hits {other}’s robot {number} for {points}",
+            other=SIDE_NAMES[victim.side],
+            **parts,
         )
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
@@ -399,7 +405,7 @@ def _blow_up(turn: _Turn) -> None:
         neighbours = turn.terrain.around[robot.place]
         victims = [robot_at[place] for place in neighbours if place in robot_at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
-        parts = {"robot": robot.name, "square": turn.terrain.texts[robot.place]}
+        parts = {"robot": robot.name, "square": turn.terrain.names[robot.place]}
         text = say("{robot!c} blows up on {square} and hits nobody.", **parts)
         if victims:
             hits = listed(
@@ -411,7 +417,7 @@ def _blow_up(turn: _Turn) -> None:
         turn.add_robot_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         text = say(
             "{side!c}’s robot {number} blows up: {victims} hit",
-            side=NAMES[robot.side],
+            side=SIDE_NAMES[robot.side],
             number=robot.number,
             victims=len(victims),
         )
@@ -457,8 +463,8 @@ def _end(turn: _Turn) -> None:
         turn.end(None, text, "winning", say("No robots left."))
     elif not all(counts):
         loser = counts.index(0)
-        text = say("{side!c} has no robot left.", side=NAMES[loser])
-        short = say("{side!c} has no robots.", side=NAMES[loser])
+        text = say("{side!c} has no robot left.", side=SIDE_NAMES[loser])
+        short = say("{side!c} has no robots.", side=SIDE_NAMES[loser])
         turn.end(1 - loser, text, "winning", short)
     elif turn.turn_number >= turn.options.turns:
         points = [sum(robot.points for robot in robots) for robots in sides]
@@ -475,8 +481,8 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     parts = {
         "turn": turn.turn_number,
         "robots": counted_robots(counts[side]),
-        "side": NAMES[side],
-        "other": NAMES[1 - side],
+        "side": SIDE_NAMES[side],
+        "other": SIDE_NAMES[1 - side],
     }
     more_points = counted_points(points[side])
     if winner is None:

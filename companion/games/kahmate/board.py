@@ -24,6 +24,7 @@ SOUTH = 0
 NORTH = 1
 
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
+# Number of each square, by the square itself.
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
 # Name of each square, by its number.
 NAMES = tuple(map(str, SQUARES))

@@ -99,9 +99,9 @@ def _refuse(reason: Reason, sentence: str, rule: str, square: int | None = None)
 
 def check(state: State, seat: Seat, action: Action) -> None:
     """Raise `Illegal` unless the seat, which is to act, may take this action."""
-    side = seat.number
+    seat_number = seat.number
     if isinstance(action, Placement):
-        _check_placement(state, side, action)
+        _check_placement(state, seat_number, action)
     elif state.is_placing:
         _refuse(
             Reason.PLACING_DUE,
@@ -109,11 +109,14 @@ def check(state: State, seat: Seat, action: Action) -> None:
             "setting-up",
         )
     elif isinstance(action, Card):
-        _check_card(state, side, action)
+        _check_card(state, seat_number, action)
     elif state.course:
         _refuse(
             Reason.FACE_OFF_DUE,
-            say("A face-off waits for cards: choose one of {cards}.", cards=_hand(state, side)),
+            say(
+                "A face-off waits for cards: choose one of {cards}.",
+                cards=_hand(state, seat_number),
+            ),
             "face-off",
         )
     elif isinstance(action, Run):

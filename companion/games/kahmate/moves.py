@@ -194,14 +194,14 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     """Yield all legal actions of a seat. There are 5,765,760 placings."""
-    side = seat.number
+    seat_number = seat.number
     if state.outcome:
         return
     if state.is_placing:
-        yield from map(Placement, itertools.permutations(OWN_RANKS[side], TEAM_SIZE))
+        yield from map(Placement, itertools.permutations(OWN_RANKS[seat_number], TEAM_SIZE))
     elif state.course:
-        yield from map(Card, state.cards[side])
-    elif side == state.seat:
+        yield from map(Card, state.cards[seat_number])
+    elif seat_number == state.seat:
         # `tuple` takes all paths of a tackler.
         yield from _ball_plays(state, tuple)
         yield EndTurn()
@@ -236,7 +236,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     board = state.board
     ball = state.ball
     speed = SPEED[piece]
-    goal = OWN_LINE[1 - state.seat]
+    goal_rank = OWN_LINE[1 - state.seat]
     # The opponent's carrier is tackled and never run into (ruling).
     forbidden = state.opposing_carrier
     # No square has the number IN_GOAL, so without a loose ball nothing is picked up.
@@ -248,7 +248,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
         longer_paths: list[tuple[Path, bool]] = []
         for path, has_ball in paths:
             # The step into goal is the one that this iteration adds.
-            if has_ball and rank_of(path[-1]) == goal:
+            if has_ball and rank_of(path[-1]) == goal_rank:
                 yield Run(path, True)
             for square in STEPS[path[-1]]:
                 other = board[square]

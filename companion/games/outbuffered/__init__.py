@@ -18,8 +18,8 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.outbuffered.board import (
-    NAMES,
     ORDERS,
+    SIDE_NAMES,
     SIDES,
     STEPS,
     OutbufferedEvent,
@@ -159,7 +159,7 @@ class Outbuffered(Game[State, str]):
             elif after == before:
                 text = say("you bounce and stay")
             elif after == state.robots[1 - index]:
-                text = say("you bounce if {side} stays", side=NAMES[1 - index])
+                text = say("you bounce if {side} stays", side=SIDE_NAMES[1 - index])
             elif after == state.flags[1 - index]:
                 text = say("to {square}: you take their flag", square=after)
             elif after == state.terrain.bases[index]:

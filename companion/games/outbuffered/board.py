@@ -46,7 +46,7 @@ SIDES = {
     Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s", "smile-s"),
     Seat.NORTH: Side(say("lime"), "lime", "#B4DC14", "robot-n", "smile-n"),
 }
-NAMES = tuple(side.name for side in SIDES.values())
+SIDE_NAMES = tuple(side.name for side in SIDES.values())
 # Names of the faces, South's first.
 ROBOTS = (say("purple robot"), say("lime robot"))
 FLAGS = (say("purple flag"), say("lime flag"))

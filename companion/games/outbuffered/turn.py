@@ -23,10 +23,10 @@ from companion.games.base import Limit, Options, Order, Outcome, Step
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
     FLAGS,
-    NAMES,
     NORTH,
     ORDERS,
     ROBOTS,
+    SIDE_NAMES,
     SOUTH,
     STANDARD_MAP,
     STEPS,
@@ -39,7 +39,9 @@ from companion.games.turn_log import TurnLog
 # Drawing of each direction on a picture with South below.
 _ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
 # Names of each seat's side and of the other one, as parts of a sentence.
-_BOTH_NAMES = tuple({"side": NAMES[seat], "other": NAMES[1 - seat]} for seat in (SOUTH, NORTH))
+_BOTH_NAMES = tuple(
+    {"side": SIDE_NAMES[seat], "other": SIDE_NAMES[1 - seat]} for seat in (SOUTH, NORTH)
+)
 # Events that restart the count for `quiet_limit`.
 _EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 # Sequence in which the headlines of a step are read, by their scene.
@@ -238,7 +240,7 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
     rulings).
     """
     state = turn.state
-    side = NAMES[seat]
+    side = SIDE_NAMES[seat]
     if target is None:
         # Distinguish a wall from the edge of the board.
         tried = turn.robots[seat].shifted(*_direction(state, seat, letter))
@@ -310,14 +312,16 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
 def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
     """Return why a move onto the other robot bounces, if that robot stays."""
     other = 1 - seat
-    why = say("{side!c} does not leave {square}.", side=NAMES[other], square=turn.robots[other])
+    why = say(
+        "{side!c} does not leave {square}.", side=SIDE_NAMES[other], square=turn.robots[other]
+    )
     text = say("{side!c} bumps into {other}", **_BOTH_NAMES[seat])
     return _Bounce(why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other])))
 
 
 def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str | None) -> None:
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
-    who = {"side": NAMES[seat], "square": before}
+    who = {"side": SIDE_NAMES[seat], "square": before}
     if letter == "I":
         turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
     elif why:
@@ -368,7 +372,7 @@ def _check_homecoming(turn: _Turn) -> None:
             **_BOTH_NAMES[seat],
             square=bases[seat],
         )
-        short = say("Home with {other}’s flag.", other=NAMES[1 - seat])
+        short = say("Home with {other}’s flag.", other=SIDE_NAMES[1 - seat])
         turn.end(seat, reason, "winning", short)
 
 
@@ -393,7 +397,7 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
             )
             turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
         else:
-            text = say("{side!c} shoots and hits nobody.", side=NAMES[seat])
+            text = say("{side!c} shoots and hits nobody.", side=SIDE_NAMES[seat])
             why = say("No free line along the rank or the file leads to the other robot.")
             turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
     carriers = [seat for seat in victims if turn.flags[1 - seat] is None]
@@ -418,7 +422,7 @@ def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bo
         return Headline(text, "hit", (ROBOTS[seat], ROBOTS[1 - seat]))
     if len(shooters) == 2:
         return Headline(say("Both shoot. Nobody is hit."))
-    return Headline(say("{side!c} hits nobody", side=NAMES[seat]))
+    return Headline(say("{side!c} hits nobody", side=SIDE_NAMES[seat]))
 
 
 def _send_back(turn: _Turn, victims: list[int]) -> None:
@@ -444,7 +448,7 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
         loser = shut_out[0]
         winner = 1 - loser
         start = starts[loser]
-        words = {"side": NAMES[winner], "loser": NAMES[loser], "square": str(start)}
+        words = {"side": SIDE_NAMES[winner], "loser": SIDE_NAMES[loser], "square": str(start)}
         text = say(
             "{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **words
         )
@@ -452,12 +456,12 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
             text = say(
                 "{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words
             )
-        short = say("{side!c} is shut out.", side=NAMES[loser])
+        short = say("{side!c} is shut out.", side=SIDE_NAMES[loser])
         turn.end(winner, text, "start-blocked", short)
     else:
         for seat in victims:
             start = starts[seat]
-            parts = {"side": NAMES[seat], "square": start}
+            parts = {"side": SIDE_NAMES[seat], "square": start}
             text = say("{side!c} returns to its start tile {square}.", **parts)
             turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
             # The other's flag may lie on the start tile (ruling).

@@ -63,17 +63,19 @@ def _due_sign(state: State, side: str) -> str:
     return say("{side!c}: one more scout", side=side)
 
 
-def _scouts_to_place(position: Position, index: int) -> int:
+def _scouts_to_place(position: Position, seat_number: int) -> int:
     """Return the number of scouts that a seat has to place."""
     # Sides alternate, so the seat on turn has one more if the total is odd.
-    return (position.to_place + (index == position.seat)) // 2
+    return (position.to_place + (seat_number == position.seat)) // 2
 
 
-def _faces_beside(state: State, index: int) -> tuple[str, ...]:
+def _faces_beside(state: State, seat_number: int) -> tuple[str, ...]:
     """Return the faces of a seat's pieces beside the board: scouts to place, boulder, rock."""
     position = state.position
-    scouts = (SCOUT_FACES[index][0],) * _scouts_to_place(position, index)
-    own_rocks = list(zip(ROCK_FACES, position.rocks, strict=True))[2 * index : 2 * index + 2]
+    scouts = (SCOUT_FACES[seat_number][0],) * _scouts_to_place(position, seat_number)
+    rocks = list(zip(ROCK_FACES, position.rocks, strict=True))
+    # South's boulder and rock are the first two.
+    own_rocks = rocks[2 * seat_number : 2 * seat_number + 2]
     return (*scouts, *(face for face, squares in own_rocks if not squares))
 
 
