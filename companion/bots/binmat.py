@@ -105,7 +105,7 @@ class BinmatBot(Bot):
         # cards that lay face up on the lane decks in the last view
         self._open_tops: list[str] = []
         # cards that lay open and are now with the other side, face down in its hand or its stacks
-        self._held: set[str] = set()
+        self._cards_of_other: set[str] = set()
 
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember which cards lay open and are now with the other side."""
@@ -115,8 +115,8 @@ class BinmatBot(Bot):
     def _remember(self, state: State) -> None:
         """Note the cards that the other side was seen to draw, and those that lie open now."""
         # what lay open and is no longer visible was drawn by the other side
-        self._held |= set(self._open_tops)
-        self._held -= cards_shown(state)
+        self._cards_of_other |= set(self._open_tops)
+        self._cards_of_other -= cards_shown(state)
         decks = zip(state.decks, state.decks_open, strict=True)
         self._open_tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
@@ -130,7 +130,7 @@ class BinmatBot(Bot):
         state = state_of(view)
         self._remember(state)
         rng = Random(f"{self.seed}/{state.turns_left}")
-        deals = random_deals(state, self.seat.number, self._held, rng)
+        deals = random_deals(state, self.seat.number, self._cards_of_other, rng)
         texts = legal_actions(state, self.seat)
         samples = list(islice(deals, _SURE_WIN_DEALS))
         for text in texts:

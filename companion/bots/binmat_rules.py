@@ -271,15 +271,15 @@ def cards_shown(state: State) -> set[str]:
     return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
 
 
-def random_deals(state: State, seat: int, held: set[str], rng: Random) -> Iterator[State]:
+def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random) -> Iterator[State]:
     """Yield random deals without end: a seat's state with unseen cards in place of all backs.
 
-    :param held: cards of which the seat knows that the other side has them, in its hand or stacks
+    :param cards_of_other: cards that the other side is known to have, in its hand or its stacks
     """
     shown = cards_shown(state)
     unseen = [card for card in DECK if card not in shown]
-    known_cards = [card for card in unseen if card in held]
-    unknown_cards = [card for card in unseen if card not in held]
+    known_cards = [card for card in unseen if card in cards_of_other]
+    unknown_cards = [card for card in unseen if card not in cards_of_other]
     other_hand = state.hands[1 - seat]
     other_stacks = state.attack if seat == DEFENDER else state.defence
     backs = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))

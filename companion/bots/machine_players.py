@@ -138,8 +138,8 @@ class _MachinePlayer:
         self._clock = clock
         self._settings = settings
         self._process: BotProcess | None = None
-        # what the process was told last, so that it need not be told all of the game again
-        self._turn_told: MachineTurn | None = None
+        # the turn that the process was sent last, so that it need not be sent the whole game again
+        self._last_turn: MachineTurn | None = None
         self._plan: _Plan | None = None
         # present complaint about the program, as the pages show it
         self._complaint = ""
@@ -182,7 +182,7 @@ class _MachinePlayer:
         """Stop the process. A later step starts a new one."""
         process = self._process
         self._process = None
-        self._turn_told = self._plan = None
+        self._last_turn = self._plan = None
         if process is not None:
             process.close()
 
@@ -206,7 +206,7 @@ class _MachinePlayer:
             return _JOURNAL_PAUSE_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
-            name = Verbatim(self._turn_told.name if self._turn_told else "")
+            name = Verbatim(self._last_turn.name if self._last_turn else "")
             self._complain(
                 say("{name}’s program played against the rules: its move was random.", name=name)
             )
@@ -277,26 +277,26 @@ class _MachinePlayer:
         It is the present process if that has played this game so far, or else a new one. Raises
         `BotFailure`.
         """
-        told = self._turn_told
+        last_turn = self._last_turn
         # False for another game or character, and after a turn was taken back
         is_same_game = (
-            told is not None
-            and told.number == turn.number
-            and (told.name, told.game) == (turn.name, turn.game)
-            and turn.events[: len(told.events)] == told.events
+            last_turn is not None
+            and last_turn.number == turn.number
+            and (last_turn.name, last_turn.game) == (turn.name, turn.game)
+            and turn.events[: len(last_turn.events)] == last_turn.events
         )
         process = self._process
         if not is_same_game or process is None:
             self.close()
             self._process = process = self._settings.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
-            told = None
+            last_turn = None
         # `events` has one entry for each turn. Send only those of turns that are new to the process
-        new_turns = turn.events[len(told.events) :] if told else turn.events
+        new_turns = turn.events[len(last_turn.events) :] if last_turn else turn.events
         if new_turns:
             events = [event for turn_events in new_turns for event in turn_events]
             process.see(turn.view, events, timeout_s)
-        self._turn_told = turn
+        self._last_turn = turn
         return process
 
     def _command(self, turn: MachineTurn) -> list[str]:

@@ -127,4 +127,4 @@ def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:
     top = state.decks[4][0]
     state = GAME.apply(state, {Seat.SOUTH: "d4"}, Random(0)).state
     bot.see(GAME.view(state, Seat.NORTH), [])
-    assert bot._held == {top}
+    assert bot._cards_of_other == {top}

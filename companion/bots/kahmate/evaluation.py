@@ -346,7 +346,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
                 points += _SUPPORT
             # a team-mate that a usual run of 3 steps cannot bring up to the ball is no support
             points -= 1.5 * max(0, ranks_behind_ball - 3)
-    # a strong or fast carrier is better, compared with a regular piece
+    # a strong or fast carrier is better than a regular piece, whose defence is 0 and speed 3
     return points + 5.0 * (ROLE_OF[carrier].defence + SPEED[carrier] - 3)
 
 
@@ -370,9 +370,9 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     by_much, by_little, _ = odds(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    # what possession changes hands for: most of its value to either side. After a narrow win the
-    # ball is loose, which is about half as good as having it
-    ball_value = 0.8 * _POSSESSION + 0.5 * _ground(rank_of(ball), 1 - seat) + 20.0
+    # 80 for the ball in the middle, a bit more than `_POSSESSION`, and half of the ground that the
+    # other side has gained. After a narrow win the ball is loose, about half as good as having it
+    ball_value = 80.0 + 0.5 * _ground(rank_of(ball), 1 - seat)
     return (by_much + 0.55 * by_little) * ball_value, by_much + by_little
 
 

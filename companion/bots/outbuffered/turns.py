@@ -51,7 +51,7 @@ VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 
 # Commands in notation: up, down, left, right, idle, shoot.
 _LETTERS = "UDLRIS"
-COMMANDS = len(_LETTERS)
+COMMAND_COUNT = len(_LETTERS)
 # All 216 buffers in notation.
 BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
 
@@ -94,7 +94,7 @@ class Turns:
     def _step_results(self, position: Position) -> list[End]:
         """Return the results of one step, for each of the 36 pairs of commands, South's first."""
         if position in VALUE_OF:
-            return [End(position, is_eventful=False)] * COMMANDS**2
+            return [End(position, is_eventful=False)] * COMMAND_COUNT**2
         state = self.state(position)
         results = []
         for pair in product(_LETTERS, _LETTERS):
@@ -121,7 +121,7 @@ class Turns:
         for _ in range(3):
             numbers_before = numbers
             numbers = {}
-            table = np.empty((len(numbers_before), COMMANDS * COMMANDS), np.int32)
+            table = np.empty((len(numbers_before), COMMAND_COUNT * COMMAND_COUNT), np.int32)
             for (before, was_eventful), row in numbers_before.items():
                 for pair, (after, is_eventful) in enumerate(self.step_results(before)):
                     end = End(after, was_eventful or is_eventful)
@@ -129,7 +129,7 @@ class Turns:
             tables.append(table)
         first, second, third = tables
         # axes: South's and North's command alternately, for each step
-        steps = third[second[first[0]]].reshape((COMMANDS,) * 6)
+        steps = third[second[first[0]]].reshape((COMMAND_COUNT,) * 6)
         # rows are South's three commands, columns North's
         by_buffer = steps.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
         return list(numbers), by_buffer

@@ -71,10 +71,10 @@ def check_options(options: BinmatOptions) -> None:
 
     Hands hold different cards, at most half of all. The types of the options cannot express this.
     """
-    held = [parse_card(card) for hand in options.hands for card in hand]
-    has_duplicates = len(set(held)) < len(held)
+    held_cards = [parse_card(card) for hand in options.hands for card in hand]
+    has_duplicates = len(set(held_cards)) < len(held_cards)
     # At least half of the cards stay in the lane decks.
-    if has_duplicates or len(held) % len(LANES) or len(held) > len(DECK) // 2:
+    if has_duplicates or len(held_cards) % len(LANES) or len(held_cards) > len(DECK) // 2:
         raise Malformed(
             say("Option hands: expected different cards, together a multiple of six and at most 36")
         )
@@ -134,8 +134,8 @@ def deal(options: BinmatOptions, rng: Random) -> State:
     cards = list(options.deck or DECK)
     if options.deck is None:
         rng.shuffle(cards)
-    held = {card for hand in options.hands for card in hand}
-    cards = [card for card in cards if card not in held]
+    held_cards = {card for hand in options.hands for card in hand}
+    cards = [card for card in cards if card not in held_cards]
     size = len(cards) // len(LANES)
     empty_lanes: tuple[Cards, ...] = ((),) * len(LANES)
     return State(
