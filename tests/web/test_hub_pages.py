@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 from weakref import ref
 
@@ -18,7 +19,7 @@ from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.host import TABLE_CODE_S
-from web.hub.room import SILENCE_TIMEOUT_S, Room, RoomTable
+from web.hub.room import SILENCE_TIMEOUT_S, Notifier, Room, RoomTable, ShownRecord
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -201,6 +202,24 @@ def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
     assert [version for version, _ in followed.records_after(19)] == [20, 21], (
         "and that the table is gone"
     )
+
+
+def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room("", FakeClock())
+    room.add(RoomTable("a", 1, ""))
+    followed = room.followed("a")
+    newest: list[tuple[int, ShownRecord | None]] = []
+    reader = Thread(target=lambda: newest.extend(followed.records_after(-1)))
+
+    def read_meanwhile() -> None:
+        reader.start()
+        reader.join(0.1)  # without a lock, that is enough for it
+        Notifier.change(followed)
+
+    monkeypatch.setattr(followed, "change", read_meanwhile)
+    room.receive_record("a", played_records("outbuffered", 1, 1)[0])
+    reader.join()
+    assert newest == [(1, followed.shown)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 Tables send messages over NATS: records (a public view after each input) and states (connection,
 call for staff, names). `companion.hub_server` passes them to the `Room`, which the pages follow.
-NATS sorts messages by subject, and each table has a name in the subjects of its messages.
+NATS sorts messages by subject. The subjects of a table's messages have its id, a random text.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class RoomTable:
     """What the hub knows of a table. A change makes a new object."""
 
     id: str
-    """Name in the subjects of messages. `number` and `name` are for people."""
+    """Id in the subjects of messages. `number` and `name` are for people."""
     number: int
     name: str
     shown: ShownRecord | None = None
@@ -132,8 +132,8 @@ class _EncodedRecord(NamedTuple):
 class FollowedTable(Notifier):
     """A table as spectators follow it. Its records wait here until the delay has passed.
 
-    The most recent ones stay available, so that slow spectators see each of them. The room's thread
-    adds and shows records, and streams in other threads read them.
+    The most recent ones stay available, so that slow spectators see each of them. The hub's
+    connection to NATS calls `add` and `show_due`, in its one thread. Any thread may call the rest.
     """
 
     def __init__(self) -> None:
@@ -159,9 +159,11 @@ class FollowedTable(Notifier):
             accepted_s, content = self._take_oldest()
             # clocks run as late as everything else
             shown_s = accepted_s + delay_s
-            self.shown = ShownRecord(read_record(content), shown_s)
-            self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
-            self.change()
+            # record and version change together, so that nobody gets the record twice
+            with self._changed:
+                self.shown = ShownRecord(read_record(content), shown_s)
+                self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
+                self.change()
 
     def _take_oldest(self) -> _EncodedRecord:
         """Remove the record that has waited longest, and return it."""
@@ -170,30 +172,33 @@ class FollowedTable(Notifier):
         return oldest
 
     def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
-        """Return versions and records after a version, oldest first. For -1 only the newest.
+        """Return the records after a version, oldest first, each with its version.
 
-        The newest record is None before the first one.
+        The last one always has the current version, even if that only stands for another change,
+        such as of the delay. Its record is None before the table's first one. For the version -1
+        it is the only one. Empty if nothing has changed.
         """
-        newest = self.version
-        shown = self.shown
+        with self._changed:
+            newest = self.version
+            shown = self.shown
+            recent = tuple(self._recent)
         if version == newest:
             return []
-        # a copy, because other threads add records
-        recent = tuple(self._recent) if version >= 0 else ()
         between = [
             (number, ShownRecord(read_record(content), accepted_s))
             for number, (accepted_s, content) in recent
-            if version < number < newest
+            if 0 <= version < number < newest
         ]
         # the newest is always included, even if some of those between are gone
         return [*between, (newest, shown)]
 
 
 class Room(Notifier):
-    """All tables of a hub. Thread-safe.
+    """All tables of a hub.
 
-    The wall follows the room itself, spectators follow `followed(table)`. `step` has to be called
-    regularly: it shows records that are due and detects lost tables.
+    The wall follows the room itself, spectators follow `followed(table_id)`. `step` has to be called
+    regularly: it shows records that are due and detects lost tables. It and the two `receive`
+    methods are called in the one thread of the hub's connection to NATS, the others in any thread.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
@@ -233,7 +238,7 @@ class Room(Notifier):
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
-        """Return the tables for new games, by name in subjects. Those without a running game come
+        """Return the ids of connected tables for new games. Those without a running game come
         first.
         """
         now_s = self.now_s()
@@ -251,18 +256,18 @@ class Room(Notifier):
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
 
-    def has_table(self, table: str) -> bool:
-        """Return whether there is a table with this name in subjects. Called for every message."""
-        return table in self._tables
+    def has_table(self, table_id: str) -> bool:
+        """Return whether there is a table with this id. Called for every message."""
+        return table_id in self._tables
 
-    def number_of(self, table: str) -> int | None:
-        """Return the number of the table with this name in subjects, or None."""
-        known = self._tables.get(table)
-        return known.number if known else None
+    def number_of(self, table_id: str) -> int | None:
+        """Return the number of the table with this id, or None."""
+        table = self._tables.get(table_id)
+        return table.number if table else None
 
-    def followed(self, table: str) -> FollowedTable:
+    def followed(self, table_id: str) -> FollowedTable:
         """Return what spectators of a table follow. It stays empty if there is no such table."""
-        return self._followed.get(table) or FollowedTable()
+        return self._followed.get(table_id) or FollowedTable()
 
     # ---- called by the hub ----
 
@@ -273,61 +278,61 @@ class Room(Notifier):
             self._followed[table.id] = FollowedTable()
         self._request_drawing()
 
-    def remove(self, table: str) -> None:
+    def remove(self, table_id: str) -> None:
         """Remove a table."""
         with self._lock:
-            self._tables.pop(table, None)
-            removed = self._followed.pop(table, None)
+            self._tables.pop(table_id, None)
+            removed = self._followed.pop(table_id, None)
         if removed:
             removed.change()
         self._request_drawing()
 
-    def receive_record(self, table: str, record: PublicRecord, age_s: float = 0.0) -> None:
-        """Handle a record that a table accepted `age_s` ago. Ignore it if it is not newer than the
-        last one.
+    def receive_record(self, table_id: str, record: PublicRecord, age_s: float = 0.0) -> None:
+        """Handle a record that a table accepted `age_s` seconds ago. Ignore it if it is not newer
+        than the last one.
         """
         now_s = self.now_s()
         shown = ShownRecord(record, now_s - max(0.0, age_s))
         with self._lock:
-            known = self._tables.get(table)
-            if known is None:
+            table = self._tables.get(table_id)
+            if table is None:
                 return
-            last = known.shown.record if known.shown else None
+            last = table.shown.record if table.shown else None
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
                 return  # the record is not new
-            self._tables[table] = replace(known, shown=shown, heard_s=now_s, refusal="")
-            followed = self._followed[table]
-        # without the lock, because this encodes the record and wakes all followers
+            self._tables[table_id] = replace(table, shown=shown, heard_s=now_s, refusal="")
+            followed = self._followed[table_id]
+        # after the lock is free, because this encodes the record and wakes all followers
         followed.add(shown)
         followed.show_due(now_s, self.delay_s)
         self._request_drawing()
 
-    def receive_state(self, table: str, state: PublicState) -> None:
+    def receive_state(self, table_id: str, state: PublicState) -> None:
         """Handle the state of a table."""
         now_s = self.now_s()
         with self._lock:
-            known = self._tables.get(table)
-            if known is None:
+            table = self._tables.get(table_id)
+            if table is None:
                 return
-            self._tables[table] = replace(known, state=state, heard_s=now_s)
+            self._tables[table_id] = replace(table, state=state, heard_s=now_s)
         # an unchanged state causes no new drawing
-        if known.is_lost(now_s) or known.state != state:
+        if table.is_lost(now_s) or table.state != state:
             self._request_drawing()
 
-    def update(self, table: str, **changes: Any) -> None:
+    def update(self, table_id: str, **changes: Any) -> None:
         """Change fields of a table, if it exists."""
         with self._lock:
-            known = self._tables.get(table)
-            changed = replace(known, **changes) if known else None
-            if changed is None or changed == known:
+            table = self._tables.get(table_id)
+            changed = replace(table, **changes) if table else None
+            if changed is None or changed == table:
                 return
-            self._tables[table] = changed
+            self._tables[table_id] = changed
         self._request_drawing()
 
-    def note_unreadable(self, table: str) -> None:
+    def note_unreadable(self, table_id: str) -> None:
         """Note that a message of a table could not be read."""
         reason = say("It sends what this hub cannot read: give both the same version.")
-        self.update(table, refusal=reason)
+        self.update(table_id, refusal=reason)
 
     def set_trouble(self, trouble: str) -> None:
         """Set the trouble of the hub itself. Empty if there is none."""

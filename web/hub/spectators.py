@@ -54,7 +54,9 @@ class SpectatorPages(HubGroup):
         """Show a table as a page for phones, or as an overlay for video."""
         table = self._require_table(number)
         followed = self._room.followed(table.id)
-        fragment = self._fragment(page, table, followed.version, followed.shown)
+        # the newest record and its version, read together
+        ((version, shown),) = followed.records_after(-1)
+        fragment = self._fragment(page, table, version, shown)
         return render_template(
             f"hub_{page}.html",
             fragment=fragment,
