@@ -104,10 +104,6 @@ class HubAdapter(Closeable):
         self._line.close()
         self._bell.set_listening(False, BELL_LISTENER)
 
-    def leave(self) -> None:
-        """Forget the board of a round that the hub has set for this table, which leaves it."""
-        self._table.set_round("", None)
-
     def _wake(self) -> None:
         self._line.wake()
 

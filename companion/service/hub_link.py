@@ -114,6 +114,8 @@ class HubLink(Closeable):
                     address, code, name, sends_names=names, ca=ca, start_after=start_after
                 )
             self._disconnect()
+            # the previous hub cannot remove it any more, and this hub sends its own
+            self._table.set_round("", None)
             write_membership(self._membership_path, membership)
             self._connect()
         self._table.redraw()
@@ -159,9 +161,8 @@ class HubLink(Closeable):
         """
         with self._lock:
             self._require_no_game()
-            if self._adapter:
-                self._adapter.leave()
             self._disconnect()
+            self._table.set_round("", None)
             self._membership_path.unlink(missing_ok=True)
             self._trouble = ""
         self._table.redraw()

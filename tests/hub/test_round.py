@@ -61,3 +61,13 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         )  # type: ignore[arg-type]
         until("no other game of the round", lambda: not companion.table.view().match.round_players)
         assert not has_key()
+
+
+def test_joining_drops_the_round_of_an_earlier_hub(tmp_path: Path) -> None:
+    with (
+        running_hub(tmp_path / "hub") as hub,
+        Companion(local_settings(tmp_path / "table"), simulate=True) as companion,
+    ):
+        companion.table.set_round("Round 1: Mara sits at South, Jonas at North.", ("scouts", {}))
+        companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
+        assert not companion.table.view().match.round_players
