@@ -47,9 +47,9 @@ class DesiredState:
             if table.state.follows != wish.mark:
                 self._send_command(table.id, encode_command(HubCommand(wish=wish)))
 
-    def _paired_game(self, table: str) -> PairedGame | None:
+    def _paired_game(self, table_id: str) -> PairedGame | None:
         """Return the board of a round that should be played at a table, or None."""
-        placed = self._league.tournaments.board_of(table)
+        placed = self._league.tournaments.board_of(table_id)
         if placed is None:
             return None
         tournament, board = placed

@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 class Members:
     """Carries out what the owner's pages request of the tables.
 
-    It implements `web.hub.host.HubActions`. It may be used from any thread. Tables are given by
-    their names in NATS subjects. `send_command` takes a table and an encoded command. `servers` are
+    It implements `web.hub.host.HubActions`. It may be used from any thread. A `table_id` is the
+    id of a table in NATS subjects. `send_command` takes it and an encoded command. `servers` are
     the addresses of NATS that a table gets when it joins. `when_removed` are called, in order, with
-    a table that is removed.
+    the id of a table that is removed.
     """
 
     def __init__(
@@ -68,56 +68,56 @@ class Members:
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
 
-    def remove(self, table: str) -> None:
+    def remove(self, table_id: str) -> None:
         """Remove a table and its data."""
         self._folder.change(
             lambda file: replace(
-                file, tables=tuple(known for known in file.tables if known.id != table)
+                file, tables=tuple(known for known in file.tables if known.id != table_id)
             )
         )
         for forget in self._when_removed:
-            forget(table)
+            forget(table_id)
 
-    def admit(self, table: str) -> None:
+    def admit(self, table_id: str) -> None:
         """Admit a table that has joined or was shut out."""
-        self._mark(table, is_shut_out=False, is_waiting=False)
+        self._mark(table_id, is_shut_out=False, is_waiting=False)
 
-    def shut_out(self, table: str) -> None:
+    def shut_out(self, table_id: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
-            if member.id == table and not member.is_shut_out:
+            if member.id == table_id and not member.is_shut_out:
                 log.warning("Hub: table %s sends too many messages and is shut out", member.number)
-                self._mark(table, is_shut_out=True)
+                self._mark(table_id, is_shut_out=True)
 
-    def answer_call(self, table: str, words: Literal["coming", "done"]) -> None:
+    def answer_call(self, table_id: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
-        self._send_command(table, encode_command(HubCommand(staff=words)))
+        self._send_command(table_id, encode_command(HubCommand(staff=words)))
 
-    def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
+    def change_settings(self, table_id: str, typed: Mapping[str, str]) -> None:
         """Send settings to a table, as typed on its own page.
 
         A table that is not connected does not get them. A connected one answers in its next state
         (`PublicState.answer`).
         """
-        self._send_command(table, encode_command(HubCommand(settings=typed)))
+        self._send_command(table_id, encode_command(HubCommand(settings=typed)))
 
     def set_delay(self, delay_s: float) -> None:
         """Set the delay in seconds for spectators."""
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.set_delay(delay_s)
 
-    def _mark(self, table: str, **changes: bool) -> None:
+    def _mark(self, table_id: str, **changes: bool) -> None:
         """Change `is_shut_out` or `is_waiting` of a table, in the file, in the room and at NATS."""
         self._folder.change(
             lambda file: replace(
                 file,
                 tables=tuple(
-                    replace(known, **changes) if known.id == table else known
+                    replace(known, **changes) if known.id == table_id else known
                     for known in file.tables
                 ),
             )
         )
-        self._room.update(table, **changes)
+        self._room.update(table_id, **changes)
         self.update_permissions()
 
 

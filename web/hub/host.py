@@ -18,12 +18,12 @@ from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
 from web.routes.api.body import Body, ShortText
-from web.routes.route import enter_key, form, get, host_only, host_page, post
+from web.routes.route import answer_owner_key, form, get, host_only, host_page, post
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
-# Public key of a user in NATS (NKey).
+# Public key of a user in NATS (NKey): `U`, then 55 characters of base 32.
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 # Name of a table that joins.
 TableName = Annotated[str, Meta(max_length=64)]
@@ -43,7 +43,7 @@ class JoinedTable(NamedTuple):
     """The hub's answer to a table that joins."""
 
     table: str
-    """Name of the table in the subjects of messages."""
+    """Id of the table in the subjects of messages."""
     number: int
     """Number of the table, for people."""
     servers: tuple[str, ...]
@@ -51,7 +51,7 @@ class JoinedTable(NamedTuple):
 
 
 class HubActions(Protocol):
-    """Actions of the hub that its pages offer. `table` is the name of a table in the subjects of
+    """Actions of the hub that its pages offer. `table_id` is the id of a table in the subjects of
     messages.
 
     Every method raises a `CompanionError` on failure.
@@ -60,16 +60,16 @@ class HubActions(Protocol):
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table."""
 
-    def remove(self, table: str) -> None:
+    def remove(self, table_id: str) -> None:
         """Remove a table and its data."""
 
-    def admit(self, table: str) -> None:
+    def admit(self, table_id: str) -> None:
         """Admit a table that has joined or was shut out."""
 
-    def answer_call(self, table: str, words: Literal["coming", "done"]) -> None:
+    def answer_call(self, table_id: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is `coming`, or that its call is `done`."""
 
-    def change_settings(self, table: str, typed: Mapping[str, str]) -> None:
+    def change_settings(self, table_id: str, typed: Mapping[str, str]) -> None:
         """Send a table settings as typed on its own page."""
 
     def set_delay(self, delay_s: float) -> None:
@@ -155,7 +155,7 @@ class HubHostPages(HubGroup):
         wrong = say(
             "That is not the hub’s key. On the hub’s machine, companion hub host-key prints it."
         )
-        return enter_key(key, "/host", wrong)
+        return answer_owner_key(key, "/host", wrong)
 
     @get("/live/host", guard=host_only)
     def live(self) -> Response:

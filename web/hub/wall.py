@@ -24,11 +24,11 @@ from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
 # Maximum number of tables in need that are listed. The tiles show all of them.
-MAX_CALLS = 4
+MAX_LISTED_NEEDS = 4
 # Maximum number of rows of the standings. The page shows them in turn, as many as fit.
 MAX_STANDINGS = 128
 # Placeholder for a table that has sent nothing yet.
-WAITING = ShownRecord(
+NOTHING_SENT = ShownRecord(
     PublicRecord(
         entry=0, mark="", epoch=0, what="", game=0, at=0.0, view=PublicView(phase=Phase.LOBBY)
     ),
@@ -43,8 +43,7 @@ class TileState(NamedTuple):
     """A few words. Empty if the names of the players say enough."""
     drawing: str
     """Name of the icon beside the words. Empty if there is none."""
-    kind: str
-    """CSS class of the tile."""
+    css_class: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class WallSign(NamedTuple):
     """The one sentence at the bottom of the wall."""
 
     words: str
-    is_call: bool
+    needs_somebody: bool
     """Whether somebody is needed. The sign then points to the list of the tables in need."""
 
 
@@ -93,19 +92,19 @@ class WallPages(HubGroup):
         )
 
     def _fragment(self, on_own_screen: bool) -> str:
-        """Return the wall. Only on the machine's own screen it shows the code for joining."""
+        """Return the wall. It shows the code for joining only on the machine's own screen."""
         # the code on the wall may have expired
         self._join_code.step()
         return self._fragments.get(
             on_own_screen, self._room.version, lambda: self._draw(on_own_screen)
         )
 
-    def _pairing(self, table: str) -> Mapping[Seat, str]:
-        """Return the names of the players whom the current round seats at a table."""
-        pairing = self._tournaments.board_of(table)
-        if pairing is None:
+    def _paired_names(self, table_id: str) -> Mapping[Seat, str]:
+        """Return the names of the players whom the current round seats at a table, or none."""
+        placed = self._tournaments.board_of(table_id)
+        if placed is None:
             return {}
-        _, board = pairing
+        _, board = placed
         return {
             Seat.SOUTH: self._words.person(board.south),
             Seat.NORTH: self._words.person(board.north),
@@ -117,17 +116,17 @@ class WallPages(HubGroup):
         tables = room.tables()
         tournament = self._tournaments.current
         round_ = tournament.round if tournament else None
-        calls = calls_of(tables, now_s)
+        needs = needs_of(tables, now_s)
         return render_template(
             "_hub_wall.html",
-            tiles=[tile_of(table, now_s, self._pairing(table.id)) for table in tables],
+            tiles=[tile_of(table, now_s, self._paired_names(table.id)) for table in tables],
             tournament=tournament,
             due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
             standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
             league_words=self._words,
-            calls=calls,
-            max_calls=MAX_CALLS,
-            sign=sign_of(room, tables, calls),
+            needs=needs,
+            max_listed=MAX_LISTED_NEEDS,
+            sign=sign_of(room, tables, needs),
             urls=self._hub.urls(),
             code=self._join_code.code if on_own_screen else "",
             viewer_count=self._streams.open_count,
@@ -136,19 +135,19 @@ class WallPages(HubGroup):
 
 
 def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
-    """Return the tile of a table. `paired` are the names of the players whom a round seats
-    there.
+    """Return the tile of a table. `paired` has the players' names if a round is to be played there,
+    and is empty otherwise.
     """
     # names from the pairing override those from the table
     names = {**(table.state.names if table.state else {}), **paired}
     # a table with a pairing shows its players before it has sent anything
-    shown = table.shown or (WAITING if paired else None)
+    shown = table.shown or (NOTHING_SENT if paired else None)
     seats = seats_of(shown, names) if shown else ()
     return Tile(table, _state_of(table, now_s, bool(paired)), seats)
 
 
 def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
-    """Return the state of a table. `is_paired` is whether a round seats players there."""
+    """Return the state of a table. `is_paired` is whether a board of a round is its next game."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
         return TileState(say("Not connected"), "noentry", "lost")
@@ -158,7 +157,7 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
         return TileState(say("Somebody is coming"), "bell", "coming")
     if table.shown is None or table.phase is Phase.LOBBY:
         return TileState("", "", "on") if is_paired else TileState(say("Free"), "", "free")
-    # a pairing is there until its result is in: then the game that is over was not the one
+    # a table is paired until the result of its board is in, so a game that is over was another one
     if table.phase is Phase.OVER and not is_paired:
         return TileState(say("Finished"), "tick", "done")
     view = table.shown.record.view
@@ -174,9 +173,10 @@ def _is_calling(table: RoomTable) -> bool:
     return table.state is not None and table.state.call is Call.CALLED
 
 
-def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
-    """Return the tables that need somebody, each with the reason. Tables that are calling come
-    first.
+def needs_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
+    """Return the tables that need somebody, each with the reason as a sentence.
+
+    Tables whose players call the staff come first, then the others, both by number.
     """
     # False sorts before True, and the sort is stable
     in_order = sorted(tables, key=lambda table: not _is_calling(table))
@@ -185,23 +185,23 @@ def calls_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTabl
 
 
 def sign_of(
-    room: Room, tables: tuple[RoomTable, ...], calls: Sequence[tuple[RoomTable, str]]
+    room: Room, tables: tuple[RoomTable, ...], needs: Sequence[tuple[RoomTable, str]]
 ) -> WallSign:
     """Return the most important sentence: trouble, then a table in need, then a free table."""
     if room.trouble:
-        return WallSign(room.trouble, is_call=True)
-    if calls:
-        table, need = calls[0]
+        return WallSign(room.trouble, needs_somebody=True)
+    if needs:
+        table, need = needs[0]
         words = say("Table {number}: {what}", number=table.number, what=need)
         if _is_calling(table):
             words = say("Table {number} is calling", number=table.number)
-        return WallSign(words, is_call=True)
-    if not tables:
-        return WallSign(say("No table has joined yet"), is_call=False)
+        return WallSign(words, needs_somebody=True)
     free = [table for table in tables if table.phase is Phase.LOBBY]
-    if free:
+    if not tables:
+        words = say("No table has joined yet")
+    elif free:
         words = say("Sit down at table {number}", number=free[0].number)
-        return WallSign(words, is_call=False)
-    playing = sum(table.phase is not Phase.OVER for table in tables)
-    words = say_n("{n} table is playing", "{n} tables are playing", playing)
-    return WallSign(words, is_call=False)
+    else:
+        playing = sum(table.phase is not Phase.OVER for table in tables)
+        words = say_n("{n} table is playing", "{n} tables are playing", playing)
+    return WallSign(words, needs_somebody=False)

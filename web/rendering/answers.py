@@ -117,9 +117,10 @@ class ViewJson(TypedDict):
     title: str
     turn: int
     stage: int
+    """Index of the part of the revealed turn that is shown, from 0."""
     stage_title: str
     told: int | None
-    """Number of the headline that is shown, null if there is none."""
+    """Index of the stage's headline that is shown, null if there is none."""
     steps: int
     """Number of stages that a turn can have."""
     sign: Sign
@@ -128,12 +129,14 @@ class ViewJson(TypedDict):
     expected: LayoutJson | None
     """The board once hands are done. Null if nothing is checked."""
     unknown: list[str]
+    """Squares that the camera cannot see, because something hides them."""
     instructions: list[InstructionJson]
     problems: list[Problem]
     seats: dict[Seat, SeatJson]
     sealed: dict[Seat, str | None]
     """Receipt of each seat's sealed action, null if none is sealed."""
     orders: list[dict[Seat, Order]]
+    """Orders of the stages that are revealed so far, by seat."""
     events: list[EventJson]
     opened: list[Opened]
     """Sealed actions of the last turn that is completely revealed."""
@@ -152,7 +155,9 @@ class ViewJson(TypedDict):
     fans: LayoutJson
     """Open cards as the camera reads them."""
     is_open: bool
+    """Whether anybody at the table may act for the seat on turn, as on a chess clock."""
     score: list[int]
+    """The match so far: games won by South, won by North, drawn."""
     outcome: Outcome | None
     draw_offer: Seat | None
     back_wanted: Seat | None
@@ -161,9 +166,10 @@ class ViewJson(TypedDict):
     log: list[str]
     camera: CameraStatus
     watched: bool
-    """Whether the camera sees the board."""
+    """Whether the camera sees the board of this game now."""
     tiles_ready: list[Seat] | None
     panel: str
+    """A sentence about the pads. Empty if there is nothing to say."""
     suggested: str | None
     """The game whose kit the camera sees between games."""
     choices: list[str]
@@ -222,13 +228,18 @@ class HelpJson(TypedDict):
     squares: list[str]
 
 
+# A move that a seat can tap: its notation, its squares, its label, the name of the key that begins
+# it, the squares to tap, and those where a piece of the other side can stop it.
+PlayJson = tuple[str, list[str], str, str, list[str], list[str]]
+
+
 class PlaysJson(TypedDict):
     """The moves that a seat can tap now. Each has notation, squares, label, the name of its key,
     the squares to tap, and those where a piece of the other side can stop it.
     """
 
     moment: str
-    plays: list[tuple[str, list[str], str, str, list[str], list[str]]]
+    plays: list[PlayJson]
 
 
 class Picture(TypedDict):

@@ -14,11 +14,11 @@ from flask import Response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
 from companion.core.i18n import say
-from companion.games.base import Game, OptionRow
+from companion.games.base import OptionRow
 from companion.table.session import Phase
-from web.routes.route import PageGroup, ask_for_key, enter_key, form, get
+from web.routes.route import PageGroup, answer_owner_key, ask_for_key, form, get
 
-# Pages that may ask for the owner key and to which it leads back.
+# Pages that may ask for the owner key. Once it is entered, the browser goes back there.
 RETURN_PATHS = (
     "/settings",
     "/host/health",
@@ -56,9 +56,12 @@ class HostPages(PageGroup):
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested_game
-        game = self._game(name or self._table.remembered_game or next(iter(self._games)))
+        game = self._games.get(name or self._table.remembered_game or next(iter(self._games)))
+        if game is None:
+            raise NotFound
         chosen = self._table.last_choices.options(game.name) or {}
-        # the template has three parts, between which the options stand
+        # what the stream changes is one fragment (`_host.html`), and the options stand between
+        # its three parts
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
@@ -71,11 +74,12 @@ class HostPages(PageGroup):
             is_on=view.phase in (Phase.ORDERS, Phase.STAGES),
         )
 
-    @get("/owner")
-    def owner(self) -> Any:
+    @get("/owner", endpoint="owner")
+    def key_page(self) -> Any:
         """Redirect to the owner's page.
 
-        Until the owner key is first used, people at the machine or in its own Wi-Fi see it here.
+        Until the owner key is first used, people at the machine or in its own Wi-Fi see the key
+        here instead.
         """
         if not self.page_context.is_newcomer():
             return redirect("/host")
@@ -93,12 +97,7 @@ class HostPages(PageGroup):
             "That is not the owner’s key. It is on the table’s own screen, or run: companion "
             "host-key"
         )
-        return enter_key(key, back, wrong)
-
-    def _game(self, name: str) -> Game[Any, Any]:
-        if name not in self._games:
-            raise NotFound
-        return self._games[name]
+        return answer_owner_key(key, back, wrong)
 
 
 def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:
@@ -106,9 +105,9 @@ def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:
 
     `chosen` has the last choices of a game by the name of the option.
     """
-    # the last choice serves as a sample for a custom text
+    # until the owner has typed a text, the last of the choices is shown as a sample
     sample = str(row.choices[-1][1]) if row.free_text else ""
-    # compared in their written form, because True is not 1
+    # compared as text, because for Python the number 1 equals the choice True
     choices = [repr(choice) for _, choice in row.choices]
     value = chosen.get(row.name, row.choices[0][1])
     if repr(value) in choices:

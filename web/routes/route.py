@@ -71,20 +71,18 @@ def ask_for_key(back: str, error: str = "") -> Response:
     return make_response(page, 403)
 
 
-def enter_key(key: str, back: str, wrong: str) -> Response:
-    """Make this browser the owner's and redirect to `back`, if the key is right.
+def answer_owner_key(key: str, back: str, wrong: str) -> Response:
+    """Make this browser the owner's and redirect to `back`, if the typed key is right.
 
-    Otherwise return the form again, with the message `wrong`.
+    Otherwise return the form again, with the message `wrong`, or with that of `Illegal` after too
+    many wrong keys.
     """
     guard: Auth = current_app.extensions["guard"]
-    error = wrong
     try:
-        is_right = guard.is_host_key(key)
+        if not guard.is_host_key(key):
+            return ask_for_key(back, wrong)
     except Illegal as refusal:
-        is_right = False
-        error = refusal.message
-    if not is_right:
-        return ask_for_key(back, error)
+        return ask_for_key(back, refusal.message)
     answer = make_response(redirect(back, 303))
     guard.set_host_cookie(answer)
     guard.site.note_key_used()
