@@ -196,9 +196,10 @@ class FollowedTable(Notifier):
 class Room(Notifier):
     """All tables of a hub.
 
-    The wall follows the room itself, spectators follow `followed(table_id)`. `step` has to be called
-    regularly: it shows records that are due and detects lost tables. It and the two `receive`
-    methods are called in the one thread of the hub's connection to NATS, the others in any thread.
+    The wall follows the room itself, spectators follow `followed(table_id)`. `step` has to be
+    called regularly: it shows records that are due and detects lost tables. It and the two
+    `receive` methods are called in the one thread of the hub's connection to NATS, the others in
+    any thread.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
