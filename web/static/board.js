@@ -3,13 +3,14 @@
 import { askFirst, forget, post, recall, refuse, remember, root, say } from './page.js';
 import { handIn, takeReturned } from './seat.js';
 import {
-  arrow, board, centre, dots, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, tell, use,
+  arrow, board, centre, dots, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, use, writeLine,
 } from './squares.js';
 
 // ---- plays ----
 
-// A play is a legal action. The service lists them all, each with the squares to be tapped for it (`touches`) and perhaps the
-// key that begins it. A player taps a piece and the squares of its path, then the last square once more or the main key.
+// A play is a legal action. The service lists them all, each with its notation (`text`), the squares that it concerns, the
+// squares to be tapped for it (`touches`), those where a piece of the other side can stop it (`meets`), and perhaps the key
+// that begins it. A player taps a piece and the squares of its path, then the last square once more or the main key.
 {
   const RETRY_MS = 2000;
   const form = () => document.getElementById('plays');
@@ -19,7 +20,7 @@ import {
   let key = ''; // name of the chosen key beside the board, where squares alone would not say which play is meant
   let taps = [];
   let isKeyImplied = false; // the key was not tapped, but is the only one for the tapped square
-  let path = 0; // number of the chosen play, if several consist of the same taps
+  let pathNumber = 0; // of the chosen play, if several consist of the same taps
   let earlyTaps = []; // made before the plays have arrived
 
   // ---- legal plays ----
@@ -32,7 +33,7 @@ import {
       const answer = await fetch(`${root}/api/seat/${page().dataset.seat}/plays`, { cache: 'no-store' });
       const content = await answer.json();
       if (!answer.ok) throw new Error(content.error?.message);
-      plays = content.plays.map(([text, squares, label, begins, touches, meets]) => ({ text, squares, label, key: begins, touches, meets }));
+      plays = content.plays.map(([text, squares, label, keyName, touches, meets]) => ({ text, squares, label, key: keyName, touches, meets }));
       if (moment !== content.moment) choose([], '');
       moment = content.moment;
     } catch {
@@ -46,7 +47,7 @@ import {
   // The plays that begin with these taps, and those that consist of the taps so far.
   const playsFrom = (squares, keyName = key) => plays.filter(play => play.key === keyName && play.touches.length && squares.every((square, number) => play.touches[number] === square));
   const completePlays = () => (taps.length ? playsFrom(taps).filter(play => play.touches.length === taps.length) : []);
-  const chosenPlay = () => completePlays()[path];
+  const chosenPlay = () => completePlays()[pathNumber];
   const nextSquares = (squares = taps) => new Set(playsFrom(squares).map(play => play.touches[squares.length]).filter(Boolean));
   // Squares that continue the taps, or replace the last one.
   const targets = () => new Set([...nextSquares(), ...(taps.length > 1 || chosenPlay() ? nextSquares(taps.slice(0, -1)) : [])]);
@@ -57,7 +58,7 @@ import {
   // ---- choosing ----
 
   function choose(squares, keyName = key) {
-    [taps, key, path, isKeyImplied] = [squares, keyName, 0, isKeyImplied && keyName === key];
+    [taps, key, pathNumber, isKeyImplied] = [squares, keyName, 0, isKeyImplied && keyName === key];
   }
 
   function tap(square) {
@@ -180,7 +181,7 @@ import {
     if (!button) return;
     if (button.dataset.begin) tapKey(button.dataset.begin);
     else if (button.id === 'other-path') {
-      path = (path + 1) % completePlays().length;
+      pathNumber = (pathNumber + 1) % completePlays().length;
       paint();
     } else {
       const { action, label } = mainKey();
@@ -207,15 +208,15 @@ import {
 // browser until they are handed in.
 {
   const form = () => document.getElementById('sheet');
-  const store = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
+  const storageKey = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
   let orders = {}; // by the unit's name: { kind: its number, way: the letter of a direction or '' }
   let chosen = ''; // name of the chosen unit
-  let drawnStore = ''; // seat and moment of the orders on the page
+  let drawnKey = ''; // key under which the orders on the page are stored
   let sheet = { units: [], kinds: [], directions: [] };
 
   function storeOrders() {
-    forget(name => name.startsWith('orders:') && name !== store());
-    remember(store(), JSON.stringify(orders));
+    forget(name => name.startsWith('orders:') && name !== storageKey());
+    remember(storageKey(), JSON.stringify(orders));
   }
 
   const unitOf = name => sheet.units.find(unit => unit.name === name);
@@ -361,9 +362,9 @@ import {
   function paint() {
     if (!form()) return;
     sheet = JSON.parse(form().dataset.sheet);
-    if (drawnStore !== store()) {
-      drawnStore = store();
-      orders = JSON.parse(recall(drawnStore) ?? '{}');
+    if (drawnKey !== storageKey()) {
+      drawnKey = storageKey();
+      orders = JSON.parse(recall(drawnKey) ?? '{}');
       chosen = '';
     }
     const returnedOrders = takeReturned();
@@ -380,7 +381,7 @@ import {
     const commitKey = document.getElementById('commit');
     commitKey.className = units ? 'key off' : 'key go';
     commitKey.textContent = units ? say('No orders yet: {units}', { units }) : say('Hand in');
-    tell(...lineWords());
+    writeLine(...lineWords());
     const { square } = unitOf(chosen);
     const neighbours = isComplete(order) ? [] : sheet.directions.map(({ step }) => shifted(square, step)).filter(Boolean);
     const [occupied, free] = [true, false].map(hasPiece => neighbours.filter(neighbour => Boolean(pieceOn(neighbour)) === hasPiece));
@@ -418,15 +419,15 @@ import {
 // Where a player has placed pieces is known to this browser only, until it is handed in.
 {
   const form = () => document.getElementById('placing');
-  const store = () => `placing:${page().dataset.seat}:${page().dataset.moment}`;
+  const storageKey = () => `placing:${page().dataset.seat}:${page().dataset.moment}`;
   let squares = []; // the square of each piece
   let chosen = -1; // the chosen piece, or -1
-  let drawnStore = '';
+  let drawnKey = '';
   let placing = { pieces: [], squares: [], proposal: [] };
 
   function storeSquares() {
-    forget(name => name.startsWith('placing:') && name !== store());
-    remember(store(), JSON.stringify(squares));
+    forget(name => name.startsWith('placing:') && name !== storageKey());
+    remember(storageKey(), JSON.stringify(squares));
   }
 
   // The placing in the notation. Pieces with the same letter are interchangeable, so they are written in order of their squares.
@@ -464,9 +465,9 @@ import {
   function paint() {
     if (!form()) return;
     placing = JSON.parse(form().dataset.placing);
-    if (drawnStore !== store()) {
-      drawnStore = store();
-      squares = JSON.parse(recall(drawnStore) ?? 'null') ?? [...placing.proposal];
+    if (drawnKey !== storageKey()) {
+      drawnKey = storageKey();
+      squares = JSON.parse(recall(drawnKey) ?? 'null') ?? [...placing.proposal];
       chosen = -1;
     }
     // letter and square of each piece of a placing that was taken back
@@ -486,8 +487,8 @@ import {
     // The board's description: the table does not know this placing yet.
     board().setAttribute('aria-label', placing.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
     const free = placing.squares.filter(square => chosen < 0 || square !== squares[chosen]);
-    if (chosen < 0) tell('');
-    else tell(`${placing.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
+    if (chosen < 0) writeLine('');
+    else writeLine(`${placing.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
     mark(frames(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
   }
 
@@ -528,7 +529,7 @@ import {
     const strength = Number(form().dataset.strength);
     const numberText = number => String(number).replace('-', '−'); // with a minus sign
     const sum = { strength: numberText(strength), card, sum: numberText(strength + Number(card)) };
-    tell(card ? say('{strength} with card {card} makes {sum}.', sum) : '', form().dataset.rule);
+    writeLine(card ? say('{strength} with card {card} makes {sum}.', sum) : '', form().dataset.rule);
   }
 
   document.addEventListener('click', event => {

@@ -134,8 +134,8 @@ import { page } from './squares.js';
     const card = all('.card').find(element => element.dataset.card === chosen.card);
     const keys = chosen.card ? keysOfCard(chosen) : [];
     const key = keyOf(chosen.key ?? keys[0]);
-    const what = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
-    const head = what && key ? say('{option}: {choice}', { option: what, choice: key.dataset.label.toLowerCase() }) : what || key?.dataset.label;
+    const chosenWords = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
+    const head = chosenWords && key ? say('{option}: {choice}', { option: chosenWords, choice: key.dataset.label.toLowerCase() }) : chosenWords || key?.dataset.label;
     const labelOf = name => keyOf(name).dataset.label.toLowerCase();
 
     function nextStep() {
@@ -170,21 +170,21 @@ import { page } from './squares.js';
     }
     labelLanes();
     if (!document.getElementById('picks')) return;
-    const open = choices(); // empty while the seat is not on turn
+    const legal = choices(); // empty while the seat is not on turn
     for (const card of all('.card')) {
       const name = card.dataset.card;
       card.classList.toggle('on', chosen.card === name);
       card.setAttribute('aria-pressed', String(chosen.card === name));
-      const possible = open.some(choice => choice.card === name && isPossible(choice, { key: chosen.key, lane: chosen.lane }));
-      card.classList.toggle('dim', open.length > 0 && !possible);
+      const possible = legal.some(choice => choice.card === name && isPossible(choice, { key: chosen.key, lane: chosen.lane }));
+      card.classList.toggle('dim', legal.length > 0 && !possible);
     }
     for (const lane of all('.ln[data-lane]')) {
       const name = lane.dataset.lane;
       lane.classList.toggle('on', chosen.lane === name);
       lane.setAttribute('aria-pressed', String(chosen.lane === name));
-      const possible = open.filter(choice => choice.lane === name && isPossible(choice, { ...chosen, lane: name }));
+      const possible = legal.filter(choice => choice.lane === name && isPossible(choice, { ...chosen, lane: name }));
       const hasCard = !chosen.card || possible.some(choice => choice.card === chosen.card);
-      lane.classList.toggle('dim', open.length > 0 && (!possible.length || !hasCard));
+      lane.classList.toggle('dim', legal.length > 0 && (!possible.length || !hasCard));
     }
     all('.pick').forEach(paintKey);
     paintWords();
@@ -218,16 +218,16 @@ import { page } from './squares.js';
   const UNKNOWN = 'X';
   const form = () => document.getElementById('enter');
   const zones = () => [...document.querySelectorAll('[data-zone]')];
-  const store = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
+  const storageKey = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
   // Cards by zone, the chosen place (null: the first one that is free), the tapped value, whether the cards of the open zone
   // lay face up before, and which other cards did.
   const emptyDraft = () => ({ zones: {}, at: null, value: '', layOpen: false, up: [] });
   let draft = emptyDraft();
-  let drawnStore = '';
+  let drawnKey = ''; // key under which the cards on the page are stored
 
   function storeDraft() {
-    forget(name => name.startsWith('cards:') && name !== store());
-    remember(store(), JSON.stringify(draft));
+    forget(name => name.startsWith('cards:') && name !== storageKey());
+    remember(storageKey(), JSON.stringify(draft));
   }
 
   // A zone shows what the camera reads until it is touched.
@@ -346,9 +346,9 @@ import { page } from './squares.js';
 
   function paint() {
     if (!form()) return;
-    if (drawnStore !== store()) {
-      drawnStore = store();
-      draft = { ...emptyDraft(), ...JSON.parse(recall(drawnStore) ?? '{}') };
+    if (drawnKey !== storageKey()) {
+      drawnKey = storageKey();
+      draft = { ...emptyDraft(), ...JSON.parse(recall(drawnKey) ?? '{}') };
     }
     for (const row of zones()) {
       const { zone } = row.dataset;

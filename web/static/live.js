@@ -36,7 +36,8 @@ function merge(old, fresh) {
     old.data = fresh.data;
     return;
   }
-  // A script draws the content of an element with data-own. It stays until the server sends another value of data-own.
+  // A script draws the content of an element with data-own. It stays until the server sends another value of data-own. So
+  // does the `hidden` of a second key (data-second), which page.js shows and hides.
   if (old.dataset.own !== undefined && old.dataset.own === fresh.dataset.own) return;
   const isKept = name => ATTRIBUTES_OF_READER.has(name) || (name === 'hidden' && 'second' in old.dataset && 'second' in fresh.dataset);
   for (const { name, value } of [...fresh.attributes]) {
@@ -71,7 +72,7 @@ function endPressIn(ms) {
   pressTimer = setTimeout(() => { pressEnd = null; resolvePressEnd?.(); }, ms);
 }
 addEventListener('pointerdown', ({ target }) => {
-  if (target.closest?.('[data-edge], #look')) return;
+  if (target.closest?.('[data-edge], #look')) return; // these act at the touch, and what they change must show at once
   pressEnd ??= new Promise(resolve => { resolvePressEnd = resolve; });
   endPressIn(MAX_PRESS_MS);
 }, true);
@@ -201,7 +202,8 @@ else addEventListener('DOMContentLoaded', openStream);
 
 // ---- clocks ----
 
-// Clocks run by the service's time. The phone's own time of day may be wrong by minutes and is never used.
+// A clock is a ring (its limit in seconds is `data-limit`), the text of a chess clock (`data-time`), or the bar of a headline
+// (`data-run`). All run by the service's time. The phone's own time of day may be wrong by minutes and is never used.
 // `data-due` is the service's time at which a running clock ends, `data-left` its remaining seconds while it stands.
 //
 // A round trip bounds the offset of both clocks: the service answered between sending and receiving. Several round trips
@@ -212,11 +214,12 @@ else addEventListener('DOMContentLoaded', openStream);
   const FINAL_S = 2; // in the last seconds the phone of the seat on turn vibrates
   const page = () => document.getElementById('live');
   let offsetS = null; // the service's time minus this page's
+  let hasBegun = false; // nothing is compared or drawn until the page has a clock
   let isComparing = false;
   let lastVibration = ''; // the clock and its second
 
   async function compareClocks() {
-    if (!isRunning || isComparing || document.hidden) return;
+    if (!hasBegun || isComparing || document.hidden) return;
     isComparing = true;
     let [low, high] = [-Infinity, Infinity];
     for (let trip = 0; trip < ROUND_TRIPS; trip += 1) {
@@ -244,6 +247,7 @@ else addEventListener('DOMContentLoaded', openStream);
     return (lostSinceMs || performance.now()) / 1000;
   }
 
+  // The seconds that are left of a clock. Its parameters are texts: `due` and `left` as above, and the seconds of a whole run.
   function remainingS({ due, left, limit }) {
     if (!due || offsetS === null) return Number(left);
     return Math.max(0, Math.min(Number(limit), Number(due) - offsetS - pageTimeS()));
@@ -277,7 +281,7 @@ else addEventListener('DOMContentLoaded', openStream);
     if (due && restS <= FINAL_S) vibrateOnce(restS, due);
   }
 
-  // Vibrate once in each of the last seconds, if this seat is on turn.
+  // Vibrate once in each of the last seconds, if this seat is on turn (data-asked).
   function vibrateOnce(restS, due) {
     const second = `${due} ${Math.ceil(restS)}`;
     if (second === lastVibration || restS > FINAL_S || restS <= 0) return;
@@ -324,11 +328,9 @@ else addEventListener('DOMContentLoaded', openStream);
   addEventListener('pageshow', compareClocks);
   addEventListener('online', compareClocks);
 
-  // Nothing is compared or drawn until the page has a clock.
-  let isRunning = false;
   function begin() {
-    if (isRunning || !document.querySelector('[data-limit], [data-time], [data-run]')) return;
-    isRunning = true;
+    if (hasBegun || !document.querySelector('[data-limit], [data-time], [data-run]')) return;
+    hasBegun = true;
     setInterval(compareClocks, COMPARE_INTERVAL_MS);
     compareClocks();
     paintFrame();

@@ -361,8 +361,8 @@ document.addEventListener('submit', async event => {
   const bytesOf = digits => new Uint8Array((digits.match(/../g) ?? []).map(pair => parseInt(pair, 16)));
 
   function showVerdict(place, isRight, word) {
-    if (!place || place.dataset.said === word) return;
-    place.dataset.said = word;
+    if (!place || place.dataset.verdict === word) return;
+    place.dataset.verdict = word;
     const drawing = `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${isRight ? 'tick' : 'cross'}"/></svg>`;
     place.innerHTML = `${drawing}<span>${word}</span>`;
   }

@@ -41,7 +41,7 @@ function slidePieces() {
   const moves = scene.querySelector('.view')?.dataset.moves;
   if (!board || !moves || reducedMotion.matches) return;
   const [files, , pitch] = board.dataset.grid.split(' ').map(Number);
-  for (const [from, to] of moves.split(' ').map(way => way.split('-'))) {
+  for (const [from, to] of moves.split(' ').map(move => move.split('-'))) {
     const piece = board.querySelector(`[data-at="${to}"]`);
     const x = (from.charCodeAt(0) - to.charCodeAt(0)) * pitch;
     const y = (Number(to.slice(1)) - Number(from.slice(1))) * pitch;

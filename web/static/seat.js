@@ -4,7 +4,9 @@ import { sha256 } from './sha256.js';
 import { board, centre, frames, page } from './squares.js';
 
 const RECEIPT_DELAY_MS = 300; // the page shows the sealed order first, because SHA-256 takes a slow phone some time
-let unanswered = {}; // an order that was sent without an answer. Sent again, it has the same salt, so it is the same order
+// An order that was sent without an answer, and its salt: random text that makes its receipt unguessable. If it is sent again,
+// it has the same salt, so the table knows that it is the same order.
+let unanswered = {};
 
 export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${drawing}"/></svg>`;
 
@@ -330,7 +332,7 @@ if (document.querySelector('.passed, .passing')) {
   const MIN_DRAG_PX = 8; // a shorter movement is a tap
   const ARROWS = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' };
   const form = () => document.querySelector('.entry[data-length]');
-  const store = () => `draft:${page().dataset.seat}:${page().dataset.moment}`;
+  const storageKey = () => `draft:${page().dataset.seat}:${page().dataset.moment}`;
   const slots = () => [...document.querySelectorAll('.slot')];
   const orderKeys = () => [...document.querySelectorAll('.order')];
   const keyOf = letter => orderKeys().find(key => key.dataset.letter === letter);
@@ -340,19 +342,19 @@ if (document.querySelector('.passed, .passing')) {
   let chosen = -1; // the chosen slot, or -1
   let lastChosen = 0;
   let plannedDraft = '';
-  let drawnStore = ''; // the seat and moment of the draft on the page
+  let drawnKey = ''; // key under which the draft on the page is stored
 
   function storeDraft() {
     const text = draft.join('');
-    forget(name => name.startsWith('draft:') && (name !== store() || !text.trim()));
-    if (text.trim()) remember(store(), text);
-    if (form()) tabs?.postMessage({ name: store(), text });
+    forget(name => name.startsWith('draft:') && (name !== storageKey() || !text.trim()));
+    if (text.trim()) remember(storageKey(), text);
+    if (form()) tabs?.postMessage({ name: storageKey(), text });
   }
 
   // All tabs of a seat have the same draft. A new tab asks the others for it by a message without text.
   const tabs = globalThis.BroadcastChannel ? new BroadcastChannel('draft') : null;
   tabs?.addEventListener('message', ({ data: { name, text } }) => {
-    if (!form() || name !== store() || text === draft.join('')) return;
+    if (!form() || name !== storageKey() || text === draft.join('')) return;
     if (text !== undefined) {
       draft = [...text];
       remember(name, text);
@@ -379,19 +381,19 @@ if (document.querySelector('.passed, .passing')) {
 
   function paint() {
     if (!form()) {
-      if (!drawnStore || page().dataset.question !== undefined) return; // a question hides the form for a while only
+      if (!drawnKey || page().dataset.question !== undefined) return; // a question hides the form for a while only
       draft = [];
-      drawnStore = '';
+      drawnKey = '';
       storeDraft();
       return;
     }
-    if (drawnStore !== store()) {
+    if (drawnKey !== storageKey()) {
       const length = Number(form().dataset.length);
-      draft = [...(recall(store()) ?? '').padEnd(length, FREE)].slice(0, length);
+      draft = [...(recall(storageKey()) ?? '').padEnd(length, FREE)].slice(0, length);
       chosen = -1;
-      if (missing() === length) tabs?.postMessage({ name: store() });
+      if (missing() === length) tabs?.postMessage({ name: storageKey() });
     }
-    drawnStore = store();
+    drawnKey = storageKey();
     const returnedOrder = takeReturned();
     if (returnedOrder) {
       draft = [...returnedOrder.padEnd(draft.length, FREE)].slice(0, draft.length);
@@ -416,7 +418,7 @@ if (document.querySelector('.passed, .passing')) {
   async function drawPlan() {
     const layer = document.getElementById('plan');
     const entered = draft.join('').split(FREE)[0];
-    const currentDraft = `${store()} ${entered}`;
+    const currentDraft = `${storageKey()} ${entered}`;
     if (!layer) return;
     if (!entered) {
       layer.innerHTML = '';

@@ -156,9 +156,9 @@ export function onTap(mode, { tap, wanted = () => new Set(), paint }) {
   makeFocusable();
 }
 
-// Write a line beside the board: `head` in bold type, then the rest. Without `head` it is the line's hint.
-export function tell(head, more = '') {
+// Write the line beside the board: `head` in bold type, then the rest. Without `head` it is the line's hint.
+export function writeLine(head, rest = '') {
   const line = document.getElementById('told');
   if (!line) return;
-  line.replaceChildren(...(head ? [Object.assign(document.createElement('b'), { textContent: head })] : []), head ? more : line.dataset.hint);
+  line.replaceChildren(...(head ? [Object.assign(document.createElement('b'), { textContent: head })] : []), head ? rest : line.dataset.hint);
 }

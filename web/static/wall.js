@@ -105,14 +105,14 @@ const isWide = matchMedia('(min-width:1101px) and (min-aspect-ratio:5/4)');
 function showTiles() {
   const tiles = [...document.querySelectorAll('.tables>.t')];
   const others = tiles.filter((tile) => !tile.matches('.call'));
-  const room = Math.max(1, MAX_TILES - (tiles.length - others.length));
+  const freePlaces = Math.max(1, MAX_TILES - (tiles.length - others.length));
   if (firstTile >= others.length) firstTile = 0;
   const hidden = isWide.matches && tiles.length > MAX_TILES
-    ? others.filter((_, place) => place < firstTile || place >= firstTile + room) : [];
+    ? others.filter((_, place) => place < firstTile || place >= firstTile + freePlaces) : [];
   // Hidden by a style sheet, because the next fragment would remove attributes from the tiles.
   const selectors = hidden.map((tile) => `.tables>:nth-child(${tiles.indexOf(tile) + 1})`);
   sheet.replaceSync(selectors.length ? `${selectors.join()}{display:none}` : '');
-  return firstTile + room;
+  return firstTile + freePlaces;
 }
 
 // Show the next page, or the first one after the last. While somebody points at a table, it stays.
