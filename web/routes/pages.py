@@ -53,8 +53,8 @@ class Pages(PageGroup):
             live=f"/live/table?look={self._screen_settings()}",
             viewer=None,
             theme="" if theme == "system" else theme,
-            asked=is_screen,
-            kiosk=is_kiosk,
+            is_screen=is_screen,
+            is_kiosk=is_kiosk,
             own=() if is_screen or is_kiosk else self._guard.own_seats(),
         )
 
@@ -105,7 +105,7 @@ class Pages(PageGroup):
             fragment=fragment,
             live=live,
             viewer=this_seat,
-            passed=shared_phone_mode,
+            shared_phone=shared_phone_mode,
         )
 
     @get("/live/table")
