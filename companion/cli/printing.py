@@ -1,6 +1,7 @@
 """`companion kit` and `companion card`: write PDFs to print.
 
-A kit is the board and the pieces of a game, and a table card is a sign with the address for phones.
+A kit is everything that is printed for a game: its board, its pieces, and a sheet of instructions.
+A table card stands on the table and has the address for phones, as text and as a QR code.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from companion.core.i18n import LANGUAGES
 from companion.games import GAMES, game_named
 from companion.printing.kit_printer import PAPERS, KitPrinter
 
-_SHEETS = (
+# Options of both commands.
+_PDF_OPTIONS = (
     argument("-o", "--output", type=Path, required=True, metavar="FILE.pdf"),
     argument("--paper", choices=tuple(PAPERS), default="a4"),
     argument(
@@ -30,7 +32,7 @@ _SHEETS = (
     "kit",
     "print board and pieces as a PDF",
     argument("game", choices=GAMES),
-    *_SHEETS,
+    *_PDF_OPTIONS,
     argument(
         "--low-ink", action="store_true", help="sides in light colours, backs of cards as lines"
     ),
@@ -47,21 +49,23 @@ _SHEETS = (
     ),
 )
 def kit(options: argparse.Namespace) -> None:
+    """Write the kit of a game. Raises `Malformed` for a map, options or a paper that do not fit."""
     from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
-    given_options: dict[str, Any] = {}
+    # the options of the game that have a choice of their own on the command line
+    chosen: dict[str, Any] = {}
     if options.board:
+        content = read_named_file(options.board, MAX_TEXT_BYTES)
         try:
-            given_options["board"] = read_named_file(options.board, MAX_TEXT_BYTES).decode(
-                "utf-8-sig"
-            )
+            # some editors start a file with a byte order mark, which this drops
+            chosen["board"] = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
     if options.tiles:
-        given_options["tiles"] = True
+        chosen["tiles"] = True
     announce(f"Drawing the kit of {game.title}: this takes some seconds.")
-    game_options = game.options(given_options)
+    game_options = game.options(chosen)
     printed_kit = game.kit(game_options)
     style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)
     advice = "print it at 100 %, on matt paper"
@@ -73,7 +77,8 @@ def kit(options: argparse.Namespace) -> None:
             )
         style = style._replace(paper=paper)
         advice = f"one sheet of {paper.upper()}; {advice}"
-    write_file(options.output, kit_pdf(printed_kit, style, game.extras(game_options))[0])
+    pdf, _ = kit_pdf(printed_kit, style, game.extras(game_options))
+    write_file(options.output, pdf)
     print(f"{options.output}: {advice}.")
 
 
@@ -85,9 +90,10 @@ def kit(options: argparse.Namespace) -> None:
         metavar="http://…/",
         help="address of the table screen, as printed by “companion play”",
     ),
-    *_SHEETS,
+    *_PDF_OPTIONS,
 )
 def card(options: argparse.Namespace) -> None:
+    """Write the table card. Without a scheme the address gets `http://`."""
     address = options.address.rstrip("/")
     if not address.startswith(("http://", "https://")):
         address = f"http://{address}"
