@@ -1,6 +1,6 @@
 """Requests of a table to a hub's pages: joining it, and looking up a player's card.
 
-To join, the table makes a key and sends it with the code on the hub's screen. It gets its name in
+To join, the table makes a key and sends it with the code on the hub's screen. It gets its id in
 subjects and the NATS servers to which it connects with that key.
 """
 

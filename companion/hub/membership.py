@@ -25,7 +25,7 @@ class Membership(msgspec.Struct, frozen=True):
     address: str
     """Address of the hub's pages."""
     table: str
-    """Name of the table in NATS subjects."""
+    """Id of the table in NATS subjects."""
     number: int
     """Number of the table in the hub's room, for people."""
     room: str

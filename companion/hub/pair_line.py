@@ -97,7 +97,7 @@ class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
     `offer`, `accept` and `withdraw` may be called from any thread, everything else from the thread
-    of the hub line (`companion.hub.sender`) only. `own_table` is this table's name in subjects, and
+    of the hub line (`companion.hub.sender`) only. `own_table` is this table's id in subjects, and
     `wake` wakes the hub line.
     """
 
@@ -423,6 +423,7 @@ class PairLine:
         game = self._table.remote.remote_game
         if self._pair is None:
             return ""
+        # no game is on the table: the pair's game could not begin, and the fault says why
         if game is None:
             return self._fault
         if game.remote_seat.id != self._pair.id or not self._table.remote.is_running:

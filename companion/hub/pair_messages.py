@@ -99,7 +99,7 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     number: Number
     """Number of the game, the same at both tables."""
     tables: dict[Seat, Id]
-    """Names in subjects of the tables at which the seats are played."""
+    """Ids in subjects of the tables at which the seats are played."""
     names: dict[Seat, Name] = {}
 
     def seat_of(self, table: str) -> Seat:

@@ -1,9 +1,9 @@
 """NATS subjects and streams that tables and their hub share.
 
-A subject names a table by the identifier that it got when it joined, and a game at two tables (a
-pair) by the identifier of the pair. Tables may use only the subjects that the hub's permissions
-allow them: `publishable_subjects`, `subscribable_subjects` and `publishable_pair_subjects`.
-JetStream is the store in NATS.
+The subjects of a table have the id that it got when it joined, and those of a game at two tables (a
+pair) the id of the pair. Tables may use only the subjects that the hub's permissions allow them:
+`publishable_subjects`, `subscribable_subjects` and `publishable_pair_subjects`. JetStream is the
+store in NATS.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class DesiredState:
     """Tells every table which board is paired there, and repeats it until the table follows.
 
     A table follows if its state has the mark of the wish (see `HubWish`). `send_command` takes a
-    table's name in subjects and an encoded command.
+    table's id in subjects and an encoded command.
     """
 
     def __init__(

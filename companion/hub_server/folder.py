@@ -52,7 +52,7 @@ class KnownTable(
     """A table that has joined, as the hub's file stores it."""
 
     id: str
-    """Name in NATS subjects. `number` and `name` are for people."""
+    """Id in NATS subjects. `number` and `name` are for people."""
     number: int
     name: str
     key: str

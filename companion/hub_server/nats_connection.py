@@ -128,9 +128,11 @@ class NatsConnection:
         self._seed = seed
         self._keep_bytes = keep_mb * 1024 * 1024
         self._client: Client | None = None
+        # whether the disk was full once: NATS then stores nothing until its next start
         self._was_full = False
         self._is_closing = False
         self._message_tokens = TokenBuckets(MESSAGE_RATE, time.monotonic)
+        # whether the room has shown each table's last record since the start of the hub
         self._has_last_records = False
         # error because of which a record could not be stored, and which ends the connection
         self._record_error: CompanionError | None = None
@@ -167,20 +169,25 @@ class NatsConnection:
         if self._start_error:
             raise self._start_error
 
-    def send_command(self, table: str, payload: bytes) -> None:
+    def send_command(self, table_id: str, payload: bytes) -> None:
         """Send an encoded command to a table. It is lost if the table is not connected."""
         self._thread.call(
-            lambda: asyncio.ensure_future(self._publish(command_subject(table), payload))
+            lambda: asyncio.ensure_future(self._publish(command_subject(table_id), payload))
         )
 
-    def forget(self, table: str) -> None:
+    def forget(self, table_id: str) -> None:
         """Delete a table's records, and its messages to other tables."""
-        subjects = {(RECORDS, record_subject(table)), (PAIRS, message_subject("*", table, "*"))}
+        subjects = {
+            (RECORDS, record_subject(table_id)),
+            (PAIRS, message_subject("*", table_id, "*")),
+        }
         self._thread.call(lambda: self._purge_queue.update(subjects))
 
-    def forget_pair(self, pair: str) -> None:
+    def forget_pair(self, pair_id: str) -> None:
         """Delete the messages of a game at two tables."""
-        self._thread.call(lambda: self._purge_queue.add((PAIRS, message_subject(pair, "*", "*"))))
+        self._thread.call(
+            lambda: self._purge_queue.add((PAIRS, message_subject(pair_id, "*", "*")))
+        )
 
     def close(self) -> None:
         """Disconnect and stop the NATS server."""
@@ -190,7 +197,7 @@ class NatsConnection:
     # ---- in the connection's thread ----
 
     def handle_record(
-        self, table: str, record: PublicRecord, age_s: float, sequence: int, stored_s: float
+        self, table_id: str, record: PublicRecord, age_s: float, sequence: int, stored_s: float
     ) -> None:
         """Handle an accepted input of a table. Its result is stored before the room shows it.
 
@@ -198,13 +205,13 @@ class NatsConnection:
         which it was stored there, and `age_s` the seconds since then. Raises a `CompanionError` if
         the result cannot be stored.
         """
-        if self._room.has_table(table):
+        if self._room.has_table(table_id):
             pair = record.pair
-            if pair and not self._pairs.is_seated(table, pair.id, pair.seat):
+            if pair and not self._pairs.is_seated(table_id, pair.id, pair.seat):
                 log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
-            self._league.results.process_record(table, record, stored_s, sequence)
-        self._room.receive_record(table, record, age_s)
+            self._league.results.process_record(table_id, record, stored_s, sequence)
+        self._room.receive_record(table_id, record, age_s)
 
     async def _run(self) -> None:
         try:
@@ -309,7 +316,7 @@ class NatsConnection:
             log.warning("Hub: %s", error)
 
     def _is_full(self) -> bool:
-        """Return whether the disk is or was full. NATS then stores nothing until the next start."""
+        """Return whether the disk is full, or was since the start of the hub."""
         self._was_full = self._was_full or shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
         return self._was_full
 
@@ -360,70 +367,72 @@ class NatsConnection:
 
     async def _handle_record_message(self, message: Msg) -> None:
         """Handle a record of a table, unless an earlier one could not be stored."""
-        table = table_of(message.subject)
+        table_id = table_of(message.subject)
         sequence = message.metadata.sequence.stream
-        self._count_message(table)
+        self._count_message(table_id)
         try:
             record = read_record(message.data)
         except Malformed as error:
-            self._reject(table, error)
+            self._reject(table_id, error)
             return
         stored = message.metadata.timestamp
         # after a failure, this and later records are delivered again
         if self._record_error is None:
             try:
-                self.handle_record(table, record, _age_s(stored), sequence, stored.timestamp())
+                self.handle_record(table_id, record, _age_s(stored), sequence, stored.timestamp())
             except CompanionError as error:
                 self._record_error = error
 
     async def _handle_state(self, message: Msg) -> None:
-        table = table_of(message.subject)
+        table_id = table_of(message.subject)
         try:
             state = read_state(message.data)
         except Malformed as error:
-            self._reject(table, error)
+            self._reject(table_id, error)
             return
-        self._count_message(table)
-        self._room.receive_state(table, state)
+        self._count_message(table_id)
+        self._room.receive_state(table_id, state)
 
     async def _handle_request(self, message: Msg) -> None:
-        table = table_of(message.subject)
-        self._count_message(table, REQUEST_COST)
-        answer = self._pairs.answer(table, message.data)
+        table_id = table_of(message.subject)
+        self._count_message(table_id, REQUEST_COST)
+        answer = self._pairs.answer(table_id, message.data)
         # permissions may have changed: let pending tasks run first
         await asyncio.sleep(0)
         await self._publish(message.reply, answer)
 
     async def _handle_pair_message(self, message: Msg) -> None:
         """Announce a table's message to the other table of its game."""
-        _, pair, table, number = message.subject.split(".")
-        if self._room.has_table(table):
+        _, pair_id, table_id, number = message.subject.split(".")
+        if self._room.has_table(table_id):
             is_valid = number.isdecimal() and len(number) <= MAX_NUMBER_DIGITS
-            self._count_message(table, 1 if is_valid else BAD_MESSAGE_COST)
+            self._count_message(table_id, 1 if is_valid else BAD_MESSAGE_COST)
             if not is_valid:
                 return
         # notify the other table only if both have arranged this game
-        game = self._pairs.current(pair)
-        if game and table in game.tables.values():
-            await self._publish(announcement_subject(game.other_of(table), pair, number), b"")
+        game = self._pairs.current(pair_id)
+        if game and table_id in game.tables.values():
+            await self._publish(announcement_subject(game.other_of(table_id), pair_id, number), b"")
 
     async def _handle_presence(self, message: Msg) -> None:
         """Announce a table's presence to the other table of its game."""
-        _, pair, table = message.subject.split(".")
-        self._count_message(table)
-        if game := self._pairs.current(pair):
-            await self._publish(announcement_subject(game.other_of(table), pair, PRESENCE), b"")
+        _, pair_id, table_id = message.subject.split(".")
+        self._count_message(table_id)
+        if game := self._pairs.current(pair_id):
+            await self._publish(
+                announcement_subject(game.other_of(table_id), pair_id, PRESENCE), b""
+            )
 
-    def _count_message(self, table: str, times: int = 1) -> None:
+    def _count_message(self, table_id: str, times: int = 1) -> None:
         """Count a message of a table, as `times` messages. Shut out a table that sends too many."""
-        if not all(self._message_tokens.take_token(table) for _ in range(times)):
-            self._members.shut_out(table)
+        if not all(self._message_tokens.take_token(table_id) for _ in range(times)):
+            self._members.shut_out(table_id)
 
-    def _reject(self, table: str, error: Malformed) -> None:
+    def _reject(self, table_id: str, error: Malformed) -> None:
         """Count an invalid message, and show on the wall that this table's messages are refused."""
-        self._count_message(table, BAD_MESSAGE_COST)
-        log.debug("Hub: %s: %s", table, error.message)
-        self._room.note_unreadable(table)
+        self._count_message(table_id, BAD_MESSAGE_COST)
+        log.debug("Hub: %s: %s", table_id, error.message)
+        self._room.note_unreadable(table_id)
 
     async def _check(self, stream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.

@@ -62,7 +62,7 @@ class CardPages(HubGroup):
                 for tournament in self._tournaments.all()
                 if not tournament.is_over
             ],
-            place=self._current_board(person),
+            round_board=self._round_board(person),
         )
         return make_response(page, status)
 
@@ -121,7 +121,7 @@ class CardPages(HubGroup):
     def note_shown(self, code: ShortText, table: ShortText) -> Response:
         """Note that a card was shown at a table, and return the card's identifier.
 
-        `table` is the table's name in subjects. Raises `NotFound` unless the hub's owner has
+        `table` is the table's id in subjects. Raises `NotFound` unless the hub's owner has
         admitted the table, and `Illegal` for a wrong code.
         """
         admitted = [known.id for known in self._room.tables() if not known.is_waiting]
@@ -184,7 +184,7 @@ class CardPages(HubGroup):
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]
 
-    def _current_board(self, person: Person) -> dict[str, Any] | None:
+    def _round_board(self, person: Person) -> dict[str, Any] | None:
         """Return the template values of a player's board or bye in the current round, or None.
 
         A board is one game of a round, at one table.
