@@ -147,9 +147,9 @@ class _Sketch:
         # measured from the centre of the board, about which the picture is rotated
         files = (self.board.files - 1) / 2
         ranks = (self.board.ranks - 1) / 2
-        return self.size / 2 + self.pitch * self.way((square.file - files, square.rank - ranks))
+        return self.size / 2 + self.pitch * self.vector((square.file - files, square.rank - ranks))
 
-    def way(self, step: tuple[float, float]) -> complex:
+    def vector(self, step: tuple[float, float]) -> complex:
         """Convert a step in files and ranks to a vector in the picture, with a pitch of 1.
 
         A board of four squares with 0, 1, 2 and 3 quarters:
@@ -163,7 +163,7 @@ class _Sketch:
 
     def towards(self, seat: Seat) -> complex:
         """Return the unit vector in the picture from the centre of the board to a seat."""
-        return self.way((0, 1 if seat is Seat.NORTH else -1))
+        return self.vector((0, 1 if seat is Seat.NORTH else -1))
 
     # ---- the ground ----
 
@@ -266,7 +266,7 @@ class _Sketch:
         """
         for event, beat in self.timed_events:
             if event.edge and event.square == str(square):
-                bump = xy(60 * self.way(event.edge))
+                bump = xy(60 * self.vector(event.edge))
                 return f'<g data-bump="{bump}" data-beat="{beat}">{drawing}</g>'
         return drawing
 
@@ -357,9 +357,9 @@ class _Sketch:
 
     def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
         """Draw a faint piece at its target, to which it slides in its beat."""
-        way = xy(self.centre(origin) - self.centre(target))
+        offset = xy(self.centre(origin) - self.centre(target))
         ghost = _ghost(self._stack(target, faces, self.targets))
-        return f'<g data-slide="{way}" data-beat="{beat}">{ghost}</g>'
+        return f'<g data-slide="{offset}" data-beat="{beat}">{ghost}</g>'
 
     def _departure_arrow(self, origin: Square) -> str:
         """Draw an arrow over the nearest edge of the board."""
@@ -418,14 +418,14 @@ class _Sketch:
         top = self.picture.layout.get(square, ())[-1:]
         ghost = _ghost(self._stack(square, top, self.targets))
         # inside the refused square, near the edge to its origin
-        place = xy(centre + (self.pitch - 18) * self.way(edge))
+        place = xy(centre + (self.pitch - 18) * self.vector(edge))
         # scaled to one half about its own centre
         transform = f"translate({place}) scale(.5) translate({xy(-centre)})"
         return f'<g transform="{transform}">{ghost}</g>'
 
     def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a bar at the edge that refused a move, and three rays beyond it."""
-        transform = f"translate({xy(self.centre(square))}) rotate({_degrees(self.way(edge)):g})"
+        transform = f"translate({xy(self.centre(square))}) rotate({_degrees(self.vector(edge)):g})"
         return (
             f'<g class="bounce" transform="{transform}"><path d="M50 -40V40"/>'
             '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
@@ -469,9 +469,9 @@ class _Sketch:
         return "".join(parts)
 
 
-def _degrees(way: complex) -> float:
+def _degrees(vector: complex) -> float:
     """Return the direction of a vector, clockwise from the right."""
-    return math.degrees(cmath.phase(way))
+    return math.degrees(cmath.phase(vector))
 
 
 def _pop(drawing: str, beat: int) -> str:
@@ -484,12 +484,12 @@ def _ghost(drawing: str) -> str:
 
 def _curve(start: complex, end: complex, normal: complex) -> str:
     """Draw a cased curve that bulges along `normal`, with an arrowhead at `end`."""
-    way = end - start
+    chord = end - start
     # the bulge grows with the distance up to a limit
-    bulge = normal * min(34, 10 + 0.18 * abs(way))
+    bulge = normal * min(34, 10 + 0.18 * abs(chord))
     # control points of a cubic Bézier curve, a quarter of the distance from its ends
-    control_1 = start + bulge + way / 4
-    control_2 = end + bulge - way / 4
+    control_1 = start + bulge + chord / 4
+    control_2 = end + bulge - chord / 4
     # the head follows the direction in which the curve arrives
     ahead = unit(end - control_2)
     # the line ends inside the head, so that the tip stays sharp
@@ -513,13 +513,13 @@ def plan_svg(
         return ""
     sketch = _Sketch(picture, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
-    way = "L".join(xy(sketch.centre(square)) for square in stops)
+    path = "L".join(xy(sketch.centre(square)) for square in stops)
     # a square that is passed several times shows all its numbers
     numbers: dict[Square, list[int]] = {}
     for number, square in enumerate(squares, start=1):
         if square is not None:
             numbers.setdefault(square, []).append(number)
-    parts = [f'<path d="M{way}"/>']
+    parts = [f'<path d="M{path}"/>']
     for square, numbers_here in numbers.items():
         # at the centre of a free square, or in the lower left corner of one with a piece
         first = sketch.centre(square)

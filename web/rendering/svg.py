@@ -45,9 +45,9 @@ def use(
     return f'<use href="#{drawing}" {box}{class_attribute}{rotation}/>'
 
 
-def unit(way: complex) -> complex:
+def unit(vector: complex) -> complex:
     """Return the unit vector in the same direction, or 0 for 0."""
-    return way / (abs(way) or 1)
+    return vector / (abs(vector) or 1)
 
 
 def labelled_svg(classes: str, box: str, words: str, content: str, attributes: str = "") -> Markup:
