@@ -33,7 +33,12 @@ class Nothing(TypedDict):
 
 
 class InstructionJson(TypedDict):
-    """A move to be made by hand on the board."""
+    """A move that hands make, by the player of `seat`. `text` says it in a sentence.
+
+    `origin` is null if the pieces lie beside the board, and `target` if they leave it. `faces` are
+    the moved faces, from the bottom to the top, and empty if there is only the sentence. `done` is
+    whether the camera has seen the result.
+    """
 
     faces: list[str]
     origin: str | None
@@ -63,7 +68,12 @@ class SeatJson(TypedDict):
 
 
 class EventJson(TypedDict):
-    """One event. `kind` is a word of the vocabulary of events."""
+    """One event. `kind` is a word of the vocabulary of events, and `text` says it in a sentence.
+
+    It happened on `square` and concerns `seat`. `to` is the square that it points to, such as the
+    target of a move. `edge` is the direction (files, ranks) of a move that was blocked. `why` is
+    the reason in a sentence, and `rule` the id of the paragraph of the rules behind it.
+    """
 
     kind: str
     text: str
@@ -76,7 +86,9 @@ class EventJson(TypedDict):
 
 
 class ReasonJson(TypedDict):
-    """The rule that the position on the board breaks."""
+    """The rule that the position on the board breaks: a sentence, a word for programs, the id of
+    the paragraph of the rules, and the square.
+    """
 
     message: str
     reason: str
@@ -85,7 +97,10 @@ class ReasonJson(TypedDict):
 
 
 class OpenedChanceJson(TypedDict):
-    """The chance of a finished game. `seed` is the SHA-256 of `text`, 64 hexadecimal digits."""
+    """The chance of a finished game. `seed` is the SHA-256 of `text`, 64 hexadecimal digits.
+
+    `faults` are sentences on what does not match.
+    """
 
     secret: str
     contributions: dict[Seat, str]
@@ -95,7 +110,12 @@ class OpenedChanceJson(TypedDict):
 
 
 class ChanceJson(TypedDict):
-    """The source of chance. `chosen` is the part that the host chose."""
+    """The source of chance of the game with this number, in `words`.
+
+    `commitment` is the SHA-256 of the table's secret, empty if there is none. `chosen` is a
+    sentence on what the owner has chosen, or on chance at two tables. `opened` is null until the
+    game is over.
+    """
 
     number: int
     commitment: str
@@ -326,7 +346,12 @@ class ClockTime(TypedDict):
 
 
 class HealthJson(TypedDict):
-    """State of the service."""
+    """State of the service.
+
+    `journal` is `ok`, `full` (no new game can begin), `unwritable` or `silent`, `camera` is `ok`,
+    `none`, `trouble` or `no_board`, and `pins` are `ok`, `none` or `trouble`. `machine` is the
+    worst grade found on the machine. `disk_free_mb` is 0 if it is not known.
+    """
 
     ok: bool
     status: Status
