@@ -138,6 +138,7 @@ class FollowedTable(Notifier):
 
     def __init__(self) -> None:
         super().__init__()
+        # The newest record whose delay has passed.
         self.shown: ShownRecord | None = None
         # Records whose delay has not passed, oldest first.
         self._waiting: deque[_EncodedRecord] = deque()
@@ -174,9 +175,9 @@ class FollowedTable(Notifier):
     def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
         """Return the records after a version, oldest first, each with its version.
 
-        The last one always has the current version, even if that only stands for another change,
-        such as of the delay. Its record is None before the table's first one. For the version -1
-        it is the only one. Empty if nothing has changed.
+        The newest record always comes last, with the current version. It also comes again after a
+        change without a record, such as of the delay, and is None before the table's first one. For
+        the version -1 it is the only one. Empty if the version is the current one.
         """
         with self._changed:
             newest = self.version
