@@ -72,8 +72,8 @@ class NoHotspot(SystemTrouble):
 def hotspot(options: argparse.Namespace) -> None:
     if os.geteuid() != 0:
         raise NoHotspot("The network is the machine’s, not yours alone: sudo companion hotspot …")
-    own = Hotspot(settings_path(options))
-    print(own.open(options.name) if options.task == "on" else own.close())
+    machine_hotspot = Hotspot(settings_path(options))
+    print(machine_hotspot.open(options.name) if options.task == "on" else machine_hotspot.close())
 
 
 @command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")

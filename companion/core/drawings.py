@@ -410,8 +410,8 @@ def sprite(names: Collection[str] | None = None) -> str:
     `--edge` and `--face`.
     """
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
-    shown = symbols(DRAWINGS if names is None else names)
-    return f"<svg {hidden}><defs>{PATTERNS}{shown}</defs></svg>"
+    symbols_svg = symbols(DRAWINGS if names is None else names)
+    return f"<svg {hidden}><defs>{PATTERNS}{symbols_svg}</defs></svg>"
 
 
 def symbols(names: Iterable[str]) -> str:

@@ -128,9 +128,9 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     With a certificate, the names of the settings come first, since it is issued for them.
     """
     scheme, default_port = ("https", 443) if web.certificate else ("http", 80)
-    own = addresses(web.host)
+    own_hosts = addresses(web.host)
     # A dictionary as an ordered set
-    hosts = dict.fromkeys((*web.names, *own) if web.certificate else (*own, *web.names))
+    hosts = dict.fromkeys((*web.names, *own_hosts) if web.certificate else (*own_hosts, *web.names))
     end = "" if port == default_port else f":{port}"
     urls = []
     for host in hosts:
@@ -207,7 +207,7 @@ def routed_address() -> str:
 
 def own_addresses() -> list[InterfaceAddress]:
     """Return the first IPv4 address of each network interface except the loopback."""
-    own = []
+    found_addresses = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             # `struct ifreq` (netdevice(7)): a name of up to 15 bytes, the address from byte 20 on
@@ -219,5 +219,5 @@ def own_addresses() -> list[InterfaceAddress]:
             ip = socket.inet_ntoa(answer[20:24])
             if not ip.startswith("127."):
                 has_hardware = (NETWORK_FOLDER / name / "device").exists()
-                own.append(InterfaceAddress(ip, has_hardware))
-    return own
+                found_addresses.append(InterfaceAddress(ip, has_hardware))
+    return found_addresses

@@ -143,8 +143,8 @@ def _post(url: str, body: Mapping[str, str], kind: type[T], ca: str) -> T:
         # the hub's pages answer an error with a sentence, anything else is not a hub
         try:
             with error:
-                answered = msgspec.json.decode(error.read(MAX_ANSWER_BYTES))
-                message = str(answered["error"]["message"])
+                content = msgspec.json.decode(error.read(MAX_ANSWER_BYTES))
+                message = str(content["error"]["message"])
         except (*_UNREADABLE, KeyError, TypeError):
             message = say("There is no hub at {address}", address=url)
         raise SystemTrouble(message) from None

@@ -168,16 +168,18 @@ class HubLine:
 
     async def _connect_and_serve(self) -> None:
         """Connect, and serve the connection until it breaks."""
-        own = self._membership
-        is_secure = any(server.startswith("tls:") for server in own.servers)
+        membership = self._membership
+        is_secure = any(server.startswith("tls:") for server in membership.servers)
         options = {
-            "inbox_prefix": inbox_prefix(own.table),
-            "tls": tls_context(own.ca) if is_secure else None,
+            "inbox_prefix": inbox_prefix(membership.table),
+            "tls": tls_context(membership.ca) if is_secure else None,
             "ping_interval": 10,
         }
         try:
-            async with connection(own.servers, own.seed, self.wake, **options) as client:
-                await client.subscribe(command_subject(own.table), cb=self._handle_command)
+            async with connection(
+                membership.servers, membership.seed, self.wake, **options
+            ) as client:
+                await client.subscribe(command_subject(membership.table), cb=self._handle_command)
                 await self._serve(client)
         finally:
             self._pairs.note_loss()

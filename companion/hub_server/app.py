@@ -40,12 +40,12 @@ class Hub(Closeable):
         changes = {field: value for field, value in typed.items() if value is not None}
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
-        known = self.folder.file
+        file_content = self.folder.file
         self.nats = NatsServer(settings)
         self.nats_connection = NatsConnection(
-            settings.folder, self.nats, known.seed, settings.keep_mb
+            settings.folder, self.nats, file_content.seed, settings.keep_mb
         )
-        self.room = Room(known.name, clock, known.delay_s)
+        self.room = Room(file_content.name, clock, file_content.delay_s)
         self.pairs = PairKeeper(
             self.folder,
             clock,
@@ -74,12 +74,12 @@ class Hub(Closeable):
                     self.room.remove,
                 ),
             )
-            self._open(known, clock, desired)
+            self._open(file_content, clock, desired)
         except BaseException:
             self._stack.close()
             raise
 
-    def _open(self, known: HubFile, clock: Clock, desired: DesiredState) -> None:
+    def _open(self, file: HubFile, clock: Clock, desired: DesiredState) -> None:
         """Start the parts in the order in which they need each other.
 
         The pages bind their port before NATS starts, because tables may then ask for addresses.
@@ -93,7 +93,7 @@ class Hub(Closeable):
         site = Site(
             web,
             self.urls,
-            known.signing_key,
+            file.signing_key,
             self.host_key,
             compiled=settings.folder / "templates",
         )

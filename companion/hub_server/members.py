@@ -72,7 +72,7 @@ class Members:
         """Remove a table and its data."""
         self._folder.change(
             lambda file: replace(
-                file, tables=tuple(known for known in file.tables if known.id != table_id)
+                file, tables=tuple(member for member in file.tables if member.id != table_id)
             )
         )
         for forget in self._when_removed:
@@ -112,8 +112,8 @@ class Members:
             lambda file: replace(
                 file,
                 tables=tuple(
-                    replace(known, **changes) if known.id == table_id else known
-                    for known in file.tables
+                    replace(member, **changes) if member.id == table_id else member
+                    for member in file.tables
                 ),
             )
         )

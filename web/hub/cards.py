@@ -124,7 +124,7 @@ class CardPages(HubGroup):
         `table` is the table's id in subjects. Raises `NotFound` unless the hub's owner has
         admitted the table, and `Illegal` for a wrong code.
         """
-        admitted = [known.id for known in self._room.tables() if not known.is_waiting]
+        admitted = [member.id for member in self._room.tables() if not member.is_waiting]
         if table not in admitted:
             raise NotFound
         person = self._person_with(code)
@@ -208,11 +208,11 @@ class CardPages(HubGroup):
         self, tournament: Tournament, board: MatchBoard, number: int
     ) -> dict[str, Any]:
         """Return the template values of a board, as its player with this number sees it."""
-        other = board.north if board.south == number else board.south
+        opponent = board.north if board.south == number else board.south
         return {
             "tournament": tournament,
             "table": self._room.number_of(board.table),
             "is_south": board.south == number,
-            "other": self._cards.person(other),
+            "other": self._cards.person(opponent),
             "verdict": board.verdict,
         }

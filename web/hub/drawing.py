@@ -60,9 +60,9 @@ def kit_of(view: PublicView) -> Kit | None:
 
 @lru_cache(maxsize=64)
 def _kit(game: str, options: bytes) -> Kit | None:
-    known = GAMES.get(game)
+    rules = GAMES.get(game)
     try:
-        return known.kit(known.options(msgspec.json.decode(options))) if known else None
+        return rules.kit(rules.options(msgspec.json.decode(options))) if rules else None
     except (CompanionError, ValueError, TypeError, KeyError):
         return None
 
@@ -111,12 +111,12 @@ def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
 def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     """Return the part of a layout that this kit can show."""
     faces_of_kit = {face.name for face in kit.faces}
-    known = {}
+    drawable = {}
     for text, faces in layout.items():
         square = Square.parse(text)
         if square in kit.board.squares:
-            known[square] = tuple(face for face in faces if face in faces_of_kit)
-    return known
+            drawable[square] = tuple(face for face in faces if face in faces_of_kit)
+    return drawable
 
 
 def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:

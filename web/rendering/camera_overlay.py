@@ -55,7 +55,7 @@ def overlay_svg(seen: BoardSeen) -> Markup:
 
 def read_words(board: BoardSeen) -> str:
     """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`."""
-    read = []
+    read_squares = []
     unknown = []
     for square in board.squares:
         name = square_words(board.kit, square)
@@ -65,8 +65,8 @@ def read_words(board: BoardSeen) -> str:
             doubt = ""
             if square.certainty < _HIGH_CERTAINTY:
                 doubt = f"({100 * square.certainty:.0f} %)"
-            read.append(joined(" ", (*square.faces, name, doubt)))
-    words = joined(", ", read) or say("No piece is read")
+            read_squares.append(joined(" ", (*square.faces, name, doubt)))
+    words = joined(", ", read_squares) or say("No piece is read")
     if not unknown:
         return words
     return joined(". ", (words, say("Not read: {squares}", squares=joined(", ", unknown))))

@@ -150,9 +150,9 @@ def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
 def _pile_words(kit: Kit | None, pile: Pile) -> str:
     if not pile:
         return say("no card")
-    known = " ".join(card_text(kit, card) for card in pile if card is not None)
+    visible = " ".join(card_text(kit, card) for card in pile if card is not None)
     count = say_n("{n} card", "{n} cards", len(pile))
-    return joined(" ", (count, f"({known})")) if known else count
+    return joined(" ", (count, f"({visible})")) if visible else count
 
 
 def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:

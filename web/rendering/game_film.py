@@ -99,7 +99,7 @@ def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
         board = board_svg(picture_of_replay(game.kit, scene))
         board_height = _BOARD_HEIGHT_PX
     # else there are cards but no lanes: without a board the template shows the scene's count
-    drawn = render_template(
+    svg = render_template(
         "_film.html",
         game=game,
         scene=scene,
@@ -113,7 +113,7 @@ def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
         winner_colour=SIGN,
         max_name=_MAX_NAME_LENGTH,
     )
-    return _inline_drawings(_resolve_colours(drawn))
+    return _inline_drawings(_resolve_colours(svg))
 
 
 def _inline_drawings(document: str) -> str:

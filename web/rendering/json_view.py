@@ -72,15 +72,15 @@ def plain_view(view: TableView) -> ViewJson:
     ]
     seats = {}
     for seat in SEATS:
-        shown = view.seats[seat]
-        side = shown.side
+        seat_view = view.seats[seat]
+        side = seat_view.side
         seats[seat] = answer_of(
             SeatJson,
-            shown,
+            seat_view,
             side=side.name if side else None,
-            awaited=shown.is_awaited,
-            entered=shown.entered_count,
-            coached=shown.is_coached,
+            awaited=seat_view.is_awaited,
+            entered=seat_view.entered_count,
+            coached=seat_view.is_coached,
         )
     return answer_of(
         ViewJson,

@@ -44,9 +44,9 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
     last = replay.scene_count - 1
 
     def add(scene_index: int, drawing: str, words: str, weight: int) -> None:
-        known = keys.get(scene_index)
+        previous = keys.get(scene_index)
         # keep the key with the largest weight in a scene
-        if known is None or known.weight < weight:
+        if previous is None or previous.weight < weight:
             x_percent = 100 * scene_index / max(last, 1)
             keys[scene_index] = HighlightKey(scene_index, x_percent, drawing, words, weight)
 

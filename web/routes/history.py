@@ -177,11 +177,11 @@ class HistoryPages(PageGroup):
             raise NotFound
         reviews = self._reviews.setdefault(replay, {})
         if turn not in reviews:
-            known = {seat: replay.known_to(turn, seat) for seat in SEATS}
+            views_and_actions = {seat: replay.known_to(turn, seat) for seat in SEATS}
             # a seat that did nothing in this turn is not judged
             reviews[turn] = {
                 seat: coach.review(*view_and_action, replay.spell_action)
-                for seat, view_and_action in known.items()
+                for seat, view_and_action in views_and_actions.items()
                 if view_and_action
             }
         return render_template("_better.html", advices=reviews[turn], replay=replay)

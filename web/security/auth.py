@@ -284,8 +284,8 @@ class Auth:
 
     def _delete(self, answer: Response, name: str) -> None:
         # also delete the cookie of version 1.0.0, see `_read`
-        for used in (self.cookie_name(name), name):
-            answer.delete_cookie(used, httponly=True, samesite="Lax")
+        for full_name in (self.cookie_name(name), name):
+            answer.delete_cookie(full_name, httponly=True, samesite="Lax")
 
     def _read(self, name: str) -> object:
         # Cookies of version 1.0.0 have the plain name. They stay valid, so that browsers keep their

@@ -166,8 +166,8 @@ def _current_board(view: TableView, quarters: int = 0) -> Markup:
         view.board,
         view.turn,
     )
-    for known, drawing in tuple(_BOARD_CACHE):
-        if known == key:
+    for cached_key, drawing in tuple(_BOARD_CACHE):
+        if cached_key == key:
             return drawing
     picture = picture_of_view(view)
     drawing = board_svg(picture, quarters) if picture else Markup()

@@ -29,11 +29,11 @@ class Opponents(PageGroup):
         `code` is the join code.
         """
         self.page_context.require_join_code(code)
-        known = [character.name for character in self._features.opponents]
-        if name not in known:
+        characters = [character.name for character in self._features.opponents]
+        if name not in characters:
             text = say(
                 "There is no such opponent: choose one of {names}",
-                names=listed(map(Verbatim, known)),
+                names=listed(map(Verbatim, characters)),
             )
             raise Malformed(text)
         this_seat = Seat(seat)

@@ -127,20 +127,20 @@ class TableRoutes(PageGroup):
         For another phone the seat is only freed. `sitting` identifies the sitting whose phone is
         gone.
         """
-        gone = Seat(seat)
+        this_seat = Seat(seat)
         # the phone may have returned since the page was drawn
-        if gone not in self.page_context.presence.gone_seats:
+        if this_seat not in self.page_context.presence.gone_seats:
             raise wrong_phase(say("That phone is back."))
         if by == "pad":
             self.page_context.require_pads()
-            self._table.change_door(gone, "pad", sitting)
+            self._table.change_door(this_seat, "pad", sitting)
             return
-        self._require_nothing_secret(gone)
+        self._require_nothing_secret(this_seat)
         if by == "machine" and not self._features.opponents:
             raise wrong_phase(say("No machine plays here."))
-        self._table.free_seat(gone, sitting)
+        self._table.free_seat(this_seat, sitting)
         if by == "machine":
-            self._table.machines.seat_machine(gone, self._features.opponents[0].name)
+            self._table.machines.seat_machine(this_seat, self._features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
         """Raise `Illegal` if something is secret at the seat: a sealed order, or any hand of cards.

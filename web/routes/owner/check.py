@@ -114,7 +114,7 @@ class PanelTrials(PageGroup):
     @post("/api/check/play", guard=host_only)
     def play(self, cue: ShortText) -> TrialJson:
         """Play a cue with its tone and lamps. Raises `Malformed` for an unknown cue."""
-        cues_by_name = {str(known): known for known in cues()}
+        cues_by_name = {str(offered): offered for offered in cues()}
         if cue not in cues_by_name:
             raise Malformed(say("There is no cue {name}", name=cue))
         return self._run(lambda panel: panel.play(cues_by_name[cue], frozenset(SEATS)))
