@@ -25,6 +25,7 @@ import {
 
   // ---- legal plays ----
 
+  // Request the plays of the page's moment, unless they are here or on their way.
   async function fetchPlays() {
     const currentMoment = page().dataset.moment;
     if (currentMoment === moment || currentMoment === requestedMoment) return;
@@ -57,10 +58,12 @@ import {
 
   // ---- choosing ----
 
+  // Replace the taps, and perhaps the chosen key.
   function choose(squares, keyName = key) {
     [taps, key, pathNumber, isKeyImplied] = [squares, keyName, 0, isKeyImplied && keyName === key];
   }
 
+  // Handle a tap on the board: hand in the chosen play, or choose by the square.
   function tap(square) {
     refuse('');
     if (page().dataset.moment !== moment) {
@@ -233,7 +236,7 @@ import {
     return texts.join(' ') || `${sheet.units[0].name}:${sheet.nothing}`;
   }
 
-  // Choose the next unit without an order.
+  // Choose the next unit without an order. If all have one, the choice stays.
   function chooseNext() {
     const number = sheet.units.findIndex(unit => unit.name === chosen);
     const others = [...sheet.units.slice(number + 1), ...sheet.units.slice(0, number)];
@@ -295,6 +298,7 @@ import {
 
   // ---- painting ----
 
+  // Draw the order of a unit. Empty unless it is complete.
   function orderSvg({ name, square }) {
     const order = orders[name];
     const kind = kindOf(order);
@@ -312,6 +316,7 @@ import {
     return (nextSquare ? target(nextSquare) : '') + arrow;
   }
 
+  // The order of a unit in words, without its name. Empty if it has none.
   function orderLabel(name) {
     const order = orders[name];
     return [kindOf(order)?.label, order?.way && directionOf(order.way).label].filter(Boolean).join(' ').toLowerCase();
@@ -328,6 +333,7 @@ import {
     return [unitWords(chosen), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
+  // Draw a key for each unit with its order. If nothing has changed they stay, so that a finger on one of them is not lost.
   function paintUnits() {
     const row = form().querySelector('.units'), noOrder = say('no order yet');
     const keys = sheet.units.map(unit => {
@@ -352,6 +358,7 @@ import {
     return Object.fromEntries(parts.map(([name, text]) => [name, possibleOrders.find(order => orderText(order) === text)]).filter(([, order]) => order));
   }
 
+  // Hand in the orders, after a question if some are missing.
   function commit() {
     const units = unitsWithoutOrder().map(unit => unit.name).join(', ');
     const words = { question: say('No orders yet: {units}', { units }), yes: say('Hand in'), no: say('Keep planning') };

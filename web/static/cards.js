@@ -52,6 +52,7 @@ import { page } from './squares.js';
     return meant.length === 1 ? meant[0] : null;
   }
 
+  // Hand in a choice.
   async function act(choice) {
     chosen = {};
     paint();
@@ -59,6 +60,7 @@ import { page } from './squares.js';
     await post(`/api/seat/${seat}/hand-in`, { moment, action: choice.action });
   }
 
+  // Take this as tapped. Hand it in if it means one choice, or say why it means none.
   function choose(picked) {
     chosen = picked;
     const choice = completeChoice(picked);
@@ -247,6 +249,7 @@ import { page } from './squares.js';
     return { zone, number: cardsOf(zone).length };
   }
 
+  // Replace the cards of a zone. The next tap changes the place `number`, or the first unread card without it.
   function change(zone, cards, number) {
     draft.zones[zone] = cards;
     draft.at = number === undefined ? null : { zone, number };
@@ -255,6 +258,7 @@ import { page } from './squares.js';
     paint();
   }
 
+  // Put the card of the tapped value and this suit at the current place.
   function addCard(suit) {
     if (!draft.value) {
       refuse(say('First the value, then the suit'));

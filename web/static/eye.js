@@ -33,6 +33,7 @@ function showSentence(text, isGood = false) {
 
 // ---- the camera ----
 
+// Open the camera at the back of the phone, unless it is open.
 async function openCamera() {
   if (track?.readyState === 'live') return;
   const stream = await navigator.mediaDevices.getUserMedia({
@@ -78,6 +79,7 @@ const jpeg = () => new Promise(resolve => { canvas.toBlob(resolve, 'image/jpeg',
 
 const post = (address, options) => fetch(root + address, { method: 'POST', signal: AbortSignal.timeout?.(ANSWER_TIMEOUT_MS), ...options });
 
+// Make this phone the camera by the code in its address, unless it is already. Throws `Refused`.
 async function pair() {
   if (isPaired) return;
   if (!page.dataset.code) throw new Refused(page.dataset.scan);

@@ -29,6 +29,7 @@ if (document.querySelector('[data-again]')) {
   const waiting = document.querySelector('[data-again]');
   let isFetching = false;
 
+  // Replace the parts of the page that differ from those of its newer version.
   function show(newer) {
     const parts = [...newer.children];
     parts.forEach((part, place) => {

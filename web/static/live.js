@@ -67,6 +67,7 @@ let pressEnd; // a promise while a finger is down
 let resolvePressEnd;
 let pressTimer = 0;
 
+// Let the press end after some milliseconds, whatever was planned before.
 function endPressIn(ms) {
   clearTimeout(pressTimer);
   pressTimer = setTimeout(() => { pressEnd = null; resolvePressEnd?.(); }, ms);
@@ -126,6 +127,7 @@ function reloadPage() {
 
 // ---- the stream ----
 
+// Open the stream anew, unless nobody sees the page.
 function openStream() {
   closeStream();
   if (document.hidden) return;
@@ -218,6 +220,7 @@ else addEventListener('DOMContentLoaded', openStream);
   let isComparing = false;
   let lastVibration = ''; // the clock and its second
 
+  // Measure the offset of the clocks anew by some round trips.
   async function compareClocks() {
     if (!hasBegun || isComparing || document.hidden) return;
     isComparing = true;
@@ -360,6 +363,7 @@ function isVoiceOn() {
   }
 }
 
+// Play notes and pauses, written as above, after a delay.
 function playTones(text, delayMs) {
   if (!volume() || !mayPlay()) return;
   context ??= new AudioContext();
@@ -442,9 +446,10 @@ function stopTones() {
   const tonesOfBeats = () => (document.getElementById('live').dataset.tones ?? '').split('|').filter(Boolean)
     .map(text => ({ beat: parseInt(text, 10), tone: text.slice(text.indexOf(' ') + 1) }));
 
-  function animate({ target, name, offset }, delay, speed) {
+  // Begin a movement after a delay in ms. `timeScale` multiplies its duration: less than 1 is faster.
+  function animate({ target, name, offset }, delay, timeScale) {
     const [duration, easing, keyframes] = MOVEMENTS[name];
-    animations.push(target.animate(keyframes(offset), { duration: duration * speed, delay, easing, fill: 'backwards' }));
+    animations.push(target.animate(keyframes(offset), { duration: duration * timeScale, delay, easing, fill: 'backwards' }));
   }
 
   // Animate the board, one beat after the other. Return the time in ms at which the last one ends.
@@ -454,12 +459,12 @@ function stopTones() {
     const beats = [...new Set([...movements, ...tones].map(({ beat }) => beat))].sort((a, b) => a - b);
     const durationMs = beat => Math.max(MIN_BEAT_MS, ...movements.filter(movement => movement.beat === beat).map(movement => MOVEMENTS[movement.name][0])) + PAUSE_MS;
     const delayMs = document.querySelector('#live .cell.now') ? SHUTTER_MS : 0;
-    const speed = Math.min(1, MAX_BOARD_MS / beats.reduce((sum, beat) => sum + durationMs(beat), 1));
+    const timeScale = Math.min(1, MAX_BOARD_MS / beats.reduce((sum, beat) => sum + durationMs(beat), 1));
     let startMs = delayMs;
     for (const beat of beats) {
-      for (const movement of movements.filter(other => other.beat === beat)) animate(movement, startMs, speed);
+      for (const movement of movements.filter(other => other.beat === beat)) animate(movement, startMs, timeScale);
       for (const { tone } of tones.filter(other => other.beat === beat)) playTones(tone, startMs);
-      startMs += durationMs(beat) * speed;
+      startMs += durationMs(beat) * timeScale;
     }
     return startMs;
   }
@@ -487,7 +492,7 @@ function stopTones() {
     return SUM_STEP_MS * (1 + Math.max(-1, ...[...document.querySelectorAll('[data-land]')].map(part => Number(part.dataset.land))));
   }
 
-  // Show the end of the animation at once.
+  // Show the end of the animation at once, and that of every other one that ends by itself.
   function skip() {
     animations.forEach(animation => animation.finish());
     animations = [];
@@ -538,6 +543,7 @@ function stopTones() {
   let wakeLock = null;
   let blackoutTimer = 0;
 
+  // Request or release the browser's lock that keeps the screen on.
   async function stayAwake() {
     const { awake, asked } = document.getElementById('live')?.dataset ?? {};
     const isWanted = !document.hidden && !blackout.isConnected && (awake !== undefined || asked !== undefined);
@@ -551,6 +557,7 @@ function stopTones() {
     } catch { /* refused: the battery is low, or the page is hidden */ }
   }
 
+  // End the blackout, and begin to wait for the next one.
   function lightUp() {
     blackout.remove();
     clearTimeout(blackoutTimer);

@@ -168,6 +168,7 @@ if (document.getElementById('begin')) {
     sign.replaceChildren(...lines);
   }
 
+  // Show the state of the check (`TrialJson` in web/rendering/answers.py).
   function show(trial) {
     for (const key of [...all('[data-lamp]'), ...all('[data-cue]')]) key.disabled = !trial.on;
     for (const lamp of all('[data-lamp]')) lamp.setAttribute('aria-pressed', String(trial.lit.includes(lamp.dataset.lamp)));

@@ -87,6 +87,7 @@ function tabStorage() {
   }
 }
 
+// Store a draft under a name. `recall` returns it, or null.
 export function remember(name, value) {
   pageStorage.set(name, value);
   try {
@@ -115,6 +116,7 @@ export function setting(name) {
   }
 }
 
+// Store a setting, or remove it for null.
 export function keepSetting(name, value) {
   try {
     if (value === null) localStorage.removeItem(name);
@@ -217,6 +219,7 @@ export function askFirst(key, { question, yes, no }, act) {
   document.addEventListener('shown', () => noteDisagreement(false));
   noteDisagreement(false);
 
+  // Send the request of a key, and do with the page what its other attributes say. A second tap meanwhile does nothing.
   async function sendRequest(key) {
     if (key.dataset.busy !== undefined) return;
     key.dataset.busy = '';

@@ -70,6 +70,7 @@ function updateControls() {
   history.replaceState(null, '', `?at=${current}`);
 }
 
+// Show the scene at a place, or the nearest one that there is.
 async function show(place) {
   const requested = Math.min(Math.max(place, 0), last);
   const isStepForward = requested === current + 1;

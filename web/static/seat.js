@@ -79,6 +79,7 @@ if (recall('again')) document.querySelector('.sign')?.focus();
 
 const DEFAULTS = { signal: true, cover: false };
 
+// Whether a switch is on.
 function isOn(name) {
   return (setting(name) ?? (DEFAULTS[name] ? 'on' : 'off')) === 'on';
 }
@@ -362,7 +363,7 @@ if (document.querySelector('.passed, .passing')) {
     } else if (missing() < draft.length) tabs.postMessage({ name, text: draft.join('') });
   });
 
-  const missing = () => draft.filter(letter => letter === FREE).length;
+  const missing = () => draft.filter(letter => letter === FREE).length; // number of free slots
   const nextSlot = () => (chosen >= 0 ? chosen : draft.indexOf(FREE));
 
   // ---- what it looks like ----
@@ -434,6 +435,7 @@ if (document.querySelector('.passed, .passing')) {
 
   // ---- changes ----
 
+  // Replace the draft, and choose a slot or none (-1).
   function change(letters, slot = -1) {
     draft = letters;
     if (chosen >= 0) lastChosen = chosen;
@@ -443,6 +445,7 @@ if (document.querySelector('.passed, .passing')) {
     paint();
   }
 
+  // Put an order into a slot, by default the chosen one, or else the first free one.
   function enter(letter, place = nextSlot()) {
     if (place < 0) refuse(say('All slots are full: hand in, or go back'));
     else change(withLetter(place, letter));
@@ -551,6 +554,7 @@ if (document.querySelector('.passed, .passing')) {
     drag.slot.style.transform = `translateX(${distancePx}px)`;
   });
 
+  // End a drag: move the order to the slot that is nearest to the finger.
   function drop(event) {
     const dropped = drag;
     drag = null;

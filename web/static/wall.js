@@ -39,6 +39,7 @@ import { keepSetting, setting } from './page.js';
     speechSynthesis.speak(utterance);
   }
 
+  // Speak the lines that have arrived since the last call, at most the last two.
   function speakNewLines() {
     const newLines = lines().filter(line => line.number > lastNumber);
     lastNumber = Math.max(lastNumber === Infinity ? 0 : lastNumber, ...lines().map(line => line.number));
@@ -56,6 +57,7 @@ import { keepSetting, setting } from './page.js';
     key.hidden = isOn || !canSpeak() || !maySpeak();
   }
 
+  // Switch the voice on, if the browser can speak, or off. All pages of this browser remember it.
   function switchVoice(on) {
     isOn = on && canSpeak();
     if (isOn) keepSetting(SETTING, 'on');

@@ -75,6 +75,7 @@ async function request(url, body) {
   if (answer.ok && answer.pieces) show(answer);
 }
 
+// Return the place of a pointer in pixels of the picture.
 function pointOf(event) {
   const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(scene.getScreenCTM().inverse());
   return [point.x, point.y];
@@ -191,7 +192,7 @@ for (const form of document.querySelectorAll('[data-lay]')) {
 }
 
 const NOTES = ['A', 'A♯', 'B', 'C', 'C♯', 'D', 'D♯', 'E', 'F', 'F♯', 'G', 'G♯'];
-// Return the name of a tone, such as A4 for 440 Hz.
+// Return the name of the nearest note, such as A4 for 440 Hz.
 function noteOf(hz) {
   const semitones = Math.round(12 * Math.log2(hz / 440)) + 48; // above A0
   return `${NOTES[semitones % 12]}${Math.floor((semitones + 9) / 12)}`;
