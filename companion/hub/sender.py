@@ -146,6 +146,7 @@ class HubLine:
             self._set_connection(False, "")
 
     async def _keep_connected(self) -> None:
+        """Connect again after every failure until this line closes, and note why it failed."""
         pause_s = MIN_RECONNECT_PAUSE_S
         while not self._is_closing:
             try:
