@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flask import Flask
@@ -15,6 +16,7 @@ from companion.table.store import TableStore
 from companion.table.table import Table
 from vision.simulation.render import LitTable
 from vision.simulation.table import SimulatedTable
+from vision.simulation.view import View
 from web.server.server import Server
 
 if TYPE_CHECKING:
@@ -74,14 +76,29 @@ def league_file_of(league: League) -> LeagueFile:
 
 
 # The latest bare tables that were rendered: each takes a tenth of a second.
-_BARE_TABLES: deque[LitTable] = deque(maxlen=6)
+_bare_tables: deque[LitTable] = deque(maxlen=8)
 
 
 def share_bare_table(table: SimulatedTable) -> SimulatedTable:
     """Reuse the picture of an earlier table without pieces, of the same kit and view."""
-    for bare in tuple(_BARE_TABLES):
-        if (bare.kit, bare.view) == (table._kit, table._view):
-            table._lit_table = bare
+    look = _look(table.view)
+    for bare in tuple(_bare_tables):
+        if (bare.kit, _look(bare.view)) == (table.kit, look):
+            table._lit_table = replace(bare, view=table.view)
             return table
-    _BARE_TABLES.append(table.lit_table())
+    _bare_tables.append(table.lit_table())
     return table
+
+
+def _look(view: View) -> View:
+    """Return the view without what changes pictures, pieces and hands, but no bare table."""
+    return replace(
+        view,
+        noise=0.0,
+        defocus_px=0.0,
+        motion_px=0.0,
+        motion_deg=0.0,
+        jpeg_quality=None,
+        flicker=0.0,
+        skin_bgr=(0, 0, 0),
+    )

@@ -9,13 +9,13 @@ from bench.reading.pictures import Tally
 from bench.reading.scenery import changed_view
 from bench.reading.scenes import scene
 from inside import share_bare_table
+from table_pictures import rendered_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
-from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
@@ -25,7 +25,7 @@ KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES
 
 def rendered(kit: Kit, view: View | None = None) -> SimulatedTable:
     """Render a printed table. Bare ones that look alike are rendered once."""
-    return share_bare_table(printed_table(kit, view))
+    return share_bare_table(rendered_table(kit, view))
 
 
 class Seen:

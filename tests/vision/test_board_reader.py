@@ -31,21 +31,16 @@ def start(layout: Layout = START, **view: Any) -> Seen:
 
 
 CONDITIONS: dict[str, dict[str, Any]] = {
-    "clean": {},
     "from above": {"tilt_deg": 0.0},
-    "tilt 47": {"tilt_deg": 47.0},
     "from the side": {"tilt_deg": 45.0, "turn_deg": 30.0},
     "the other way round": {"turn_deg": 180.0},
     "board askew": {"board_turn_deg": 25.0, "shift_mm": (15.0, 10.0), "fill": 0.8},
-    "long lens": {"focal_ratio": 0.95, "tilt_deg": 40.0},
     "wide lens": {"focal_ratio": 0.62, "k1": -0.05},
     "defocus": {"defocus_px": 1.5},
     "motion": {"motion_px": 4.0, "motion_deg": 30.0},
     "low light": {"light": 0.3, "noise": 4.0},
-    "gradient": {"gradient": 0.5},
     "shadow": {"shadow": Shadow(60.0, 100.0, 60.0, 0.4)},
     "jpeg": {"jpeg_quality": 30},
-    "colour cast": {"cast_bgr": (0.6, 0.9, 1.1)},
     "640 x 360": {"width": 640, "height": 360},
 }
 

@@ -32,6 +32,8 @@ HEADINGS = {
 SIZE = (1920, 1080)
 # Share of the picture that the board and the room beside it take at the nearest.
 WHOLE = 0.98
+# Shares at which the farthest camera is looked for: this many steps below `WHOLE`, down to 0.02.
+STEPS = 512
 
 
 def kits() -> dict[str, Kit]:
@@ -64,18 +66,28 @@ def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
     """Return the nearest pose that has all in the picture, and the farthest with large markers, or
     None.
     """
-    near = pose_of(kit, lens, tilt_deg, WHOLE)
-    if smallest_px(kit, near) < needed_module_px(kit):
+    needed_px, poses = needed_module_px(kit), dict[int, Pose]()
+
+    def fill(step: int) -> float:
+        return 0.02 + step * (WHOLE - 0.02) / STEPS
+
+    def size_px(step: int) -> float:
+        if step not in poses:
+            poses[step] = pose_of(kit, lens, tilt_deg, fill(step))
+        return smallest_px(kit, poses[step])
+
+    if size_px(STEPS) < needed_px:
         return None
-    low, high = 0.02, WHOLE
-    for _ in range(9):
-        fill = (low + high) / 2
-        low, high = (
-            (low, fill)
-            if smallest_px(kit, pose_of(kit, lens, tilt_deg, fill)) >= needed_module_px(kit)
-            else (fill, high)
-        )
-    return near, pose_of(kit, lens, tilt_deg, high)
+    # 1 / size grows almost evenly with 1 / fill, as the distance does: the first guess is near
+    half = STEPS // 2
+    slope = (1 / size_px(half) - 1 / size_px(STEPS)) / (1 / fill(half) - 1 / WHOLE)
+    wanted_fill = 1 / (1 / WHOLE + (1 / needed_px - 1 / size_px(STEPS)) / slope)
+    step = max(1, round((wanted_fill - 0.02) * STEPS / (WHOLE - 0.02)))
+    while size_px(step) < needed_px:
+        step += 1
+    while step > 1 and size_px(step - 1) >= needed_px:
+        step -= 1
+    return poses[STEPS], poses[step]
 
 
 def table(tilt_deg: float) -> list[str]:

@@ -13,8 +13,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
+from reading_tools import KITS, rendered
 
 from companion.games import GAMES
 
@@ -22,23 +25,19 @@ DEBUGGER = "libc_malloc_debug.so.0"
 CHECKED = {"LD_PRELOAD": DEBUGGER, "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
 
 READS = """
-from random import Random
+import sys
+import numpy as np
 from companion.games import GAMES
 from companion.core.ports import Frame
 from vision.diagnosis import BoardEye
 from vision.reading.board_reader import board_reader
-from companion.printing.printed_kit import printed_table
 
 for name, game in GAMES.items():
-    options = game.options({})
-    kit = game.kit(options)
-    table = printed_table(kit)
-    table.set_up(game.expected(game.setup(options, Random(1))) or {})
-    table.move_to(table.pieces()[0].id, next(iter(kit.board.squares)))
+    kit = game.kit(game.options({}))
     reader = board_reader({name: kit})
     reader.use(kit)
     eye = BoardEye(reader)
-    seen = table.render_luma()
+    seen = np.load(f"{sys.argv[1]}/{name}.npy")
     for number, cut in enumerate((0, 0, 0, 7), start=1):  # the last one has an odd shape, and is no array of its own
         luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
         reading = reader.read(Frame(luma, number / 10, number))
@@ -57,9 +56,14 @@ def allocator() -> None:
 
 
 @pytest.mark.slow
-def test_reading_boards_keeps_the_heap_whole() -> None:
+def test_reading_boards_keeps_the_heap_whole(tmp_path: Path) -> None:
+    for name, game in GAMES.items():
+        table = rendered(KITS[name])
+        table.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
+        table.move_to(table.pieces()[0].id, next(iter(KITS[name].board.squares)))
+        np.save(tmp_path / name, table.render_luma())
     done = subprocess.run(
-        [sys.executable, "-c", READS],
+        [sys.executable, "-c", READS, str(tmp_path)],
         check=False,
         env={**os.environ, **CHECKED},
         cwd=Path(__file__).parents[2],

@@ -2,7 +2,6 @@
 boards in view.
 """
 
-from itertools import cycle
 from random import Random
 
 import cv2
@@ -13,10 +12,10 @@ from bench.reading.pictures import Tally
 from bench.reading.scenes import default_kits, kits, layout_of
 from bench.reading.wide_lenses import GLASSES, judge_view, through, truth_of, wide_view
 from reading_tools import assert_nothing_wrong, rendered
+from table_pictures import print_once
 
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Weakness
-from companion.printing.printed_kit import printed_kit
 from vision.cameras.lenses import StoredLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
@@ -35,7 +34,10 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 # ---- lenses ----
 
 
-@pytest.mark.parametrize(("name", "kit"), tuple(zip(GLASSES, cycle((ARENA, SCOUTS)), strict=False)))
+@pytest.mark.parametrize(
+    ("name", "kit"),
+    [("wide, two terms", ARENA), ("webcam, rational", SCOUTS), ("webcam, pincushion", SCOUTS)],
+)
 def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = layout_of(kit, rng, 0.8, 1.0)
@@ -62,7 +64,8 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     view = View(
         tilt_deg=42.0, turn_deg=20.0, fill=0.95
     )  # from straight above no view tells a focal length
-    reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
+    reading = reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
+    assert dict(reading.seen) == truth_of(ARENA, layout)
     tuner = reader.lens_tuner
     assert tuner.lens.is_fisheye or tuner.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
@@ -89,15 +92,14 @@ def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:
 # ---- a mirrored camera ----
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-def test_a_mirrored_camera_is_noticed_said_and_turned_back(axis: int) -> None:
+def test_a_mirrored_camera_is_noticed_said_and_turned_back() -> None:
     layout = layout_of(ARENA, Random("mirror"))
     table = rendered(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
     for number in range(5):
-        frame = Frame(np.asarray(cv2.flip(table.render_luma(), axis), np.uint8), number / 5, number)
+        frame = Frame(np.asarray(cv2.flip(table.render_luma(), 1), np.uint8), number / 5, number)
         reading = reader.read(frame)
         eye.record(frame, reading)
     assert reading.quiet
@@ -121,7 +123,7 @@ def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
     )
     rng = np.random.default_rng(0)
     for number in range(30):
-        reader.read(Frame(rng.integers(0, 255, (360, 640)).astype(np.uint8), number / 5, number))
+        reader.read(Frame(rng.integers(0, 255, (180, 320)).astype(np.uint8), number / 5, number))
     assert len(asked) == 10, "its mirror image and its negative, every six frames"
 
 
@@ -130,7 +132,7 @@ def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
 
 def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, float]) -> Luma:
     """Add another printed board without a piece, so far away on the same table."""
-    sheet, pose = printed_kit(kit).board, camera_pose(kit, view)
+    sheet, pose = print_once(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
     grey = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2GRAY), np.uint8)

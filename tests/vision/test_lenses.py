@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Reading
 from companion.games.outbuffered import Outbuffered
-from companion.printing.printed_kit import printed_table
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import PictureCamera
@@ -206,7 +206,7 @@ class Watched:
 
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.clock = FakeClock()
-        self.world = printed_table(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
+        self.world = rendered(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
         self.webcam = Webcam("YUYV", (1280, 720))
         self.webcam.scene = self.world.render_luma
         bus.plug(0, self.webcam)
@@ -228,7 +228,7 @@ def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
 ) -> None:
     watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
     with watched.start() as watcher:
-        for turn in range(30):
+        for turn in range(24):
             watched.world.set_view(
                 replace(
                     watched.world.view,

@@ -1,4 +1,4 @@
-"""Every board as it is printed, bare and with every piece, in three lights: nothing on it is taken
+"""Every board as it is printed, bare and with every piece, in two lights: nothing on it is taken
 for a piece.
 """
 
@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reading_tools import KITS
+from reading_tools import KITS, rendered
 
-from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import Glare, default_view
 
 LIGHTS: dict[str, dict[str, Any]] = {
-    "plain": {},
     "dim": {"light": 0.35, "noise": 3.0},
     "uneven": {"gradient": 0.45, "cast_bgr": (0.7, 0.9, 1.1), "turn_deg": 180.0},
 }
@@ -23,7 +21,7 @@ LIGHTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("game", KITS)
 def test_a_bare_board_is_bare(game: str, light: str) -> None:
     kit = KITS[game]
-    table = printed_table(kit, replace(default_view(kit), **LIGHTS[light]))
+    table = rendered(kit, replace(default_view(kit), **LIGHTS[light]))
     table.set_up({})
     for piece in table.pieces():
         table.nudge(piece.id, 3000.0, 0.0)
@@ -45,7 +43,7 @@ def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
     names = [card.name for card in kit.deck.cards]
     zones = [square for square in kit.board.squares if square.file in (0, 1, 4, 5)]
     layout = {zone: tuple(names[3 * number : 3 * number + 3]) for number, zone in enumerate(zones)}
-    table = printed_table(kit, default_view(kit))
+    table = rendered(kit, default_view(kit))
     table.set_up(layout)
     reading = board_reader(KITS).read_picture(table.render_luma())
     assert dict(reading.fans) == layout
@@ -62,7 +60,7 @@ def test_a_card_under_glare_is_never_told_as_an_empty_zone(
     zone = kit.board.squares[4]
     x, y = kit.board.centre_mm(zone)
     glare = Glare(x + off_mm[0], y + off_mm[1], radius_mm)
-    table = printed_table(kit, replace(default_view(kit), glare=glare))
+    table = rendered(kit, replace(default_view(kit), glare=glare))
     table.set_up({zone: ("4^",)})
     reading = board_reader(KITS).read_picture(table.render_luma())
     assert zone in reading.unknown or reading.fans.get(zone)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from bench.reading.ground_truth import prints_of
 from bench.reading.scenery import changed_view
+from reading_tools import rendered
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import WorldPiece
 from companion.games.outbuffered import Outbuffered
-from companion.printing.printed_kit import printed_table
 from vision.detection.markers import dictionary_of
 from vision.simulation.objects import fill_outline
 from vision.simulation.table import RenderedCamera, SimulatedTable
@@ -36,7 +36,7 @@ def piece(table: SimulatedTable, face: str) -> WorldPiece:
 
 @pytest.fixture
 def table() -> SimulatedTable:
-    table = printed_table(KIT, View(noise=0))
+    table = rendered(KIT, View(noise=0))
     table.set_up(START)
     return table
 
@@ -89,7 +89,7 @@ TROUBLE = {
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
-    table = printed_table(KIT, TROUBLE[trouble])
+    table = rendered(KIT, TROUBLE[trouble])
     table.set_up(START)
     detector = cv2.aruco.ArucoDetector(dictionary_of(DICTIONARY))
     corners, ids, _ = detector.detectMarkers(table.render_luma())
@@ -115,7 +115,7 @@ def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> N
 
 def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
     view = View(noise=3, seed=5)
-    one, other = (RenderedCamera(printed_table(KIT, view), FakeClock()) for _ in range(2))
+    one, other = (RenderedCamera(rendered(KIT, view), FakeClock()) for _ in range(2))
     first = one.frame().luma
     assert (first == other.frame().luma).all()
     change = first.astype(int) - one.frame().luma

@@ -16,6 +16,7 @@ from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
+from table_pictures import rendered_table
 
 from bench.bars import FIRST_RATIO
 from bench.reading.costs import aruco
@@ -25,7 +26,6 @@ from bench.reading.scenes import default_kits
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
-from companion.printing.printed_kit import printed_table
 from vision.cards.fans import UNREAD
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
@@ -125,7 +125,7 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
     """Yield pictures of tables with a fan in most zones, in every light and from everywhere."""
     assert kit.deck is not None
     rng = Random(seed)
-    table, ways = printed_table(kit), _views(kit, rng)
+    table, ways = rendered_table(kit), _views(kit, rng)
     for count in range(number):
         if count % _PICTURES_A_VIEW == 0:
             table.set_view(

@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from table_pictures import rendered_table
 
 from bench.reading.ground_truth import Print, prints_of
 from bench.reading.scenery import TABLES, changed_view
 from companion.core.grid import Square
 from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
-from companion.printing.printed_kit import printed_table
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import Glare, Shadow, View
 
@@ -81,7 +81,7 @@ class Scene:
 
     def table(self) -> SimulatedTable:
         """Return the table as the scene has it."""
-        table = printed_table(self.kit, self.view)
+        table = rendered_table(self.kit, self.view)
         table.set_up(self.layout)
         for piece in table.pieces():
             if piece.square is not None:
@@ -226,7 +226,7 @@ def ordinary_view(rng: Random) -> View:
 
 def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
     """Move the camera away until the middle-sized marker on the board has this size."""
-    table = printed_table(kit, view)
+    table = rendered_table(kit, view)
     table.set_up(layout)
     for _ in range(2):
         sizes = sorted(print_.module_px for print_ in prints_of(table) if print_.squares)

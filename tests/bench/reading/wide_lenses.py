@@ -10,12 +10,12 @@ from random import Random
 
 import cv2
 import numpy as np
+from table_pictures import rendered_table
 
 from bench.reading.pictures import Tally
 from bench.reading.scenes import default_kits, kits, layout_of
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
-from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
 from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
@@ -80,7 +80,7 @@ def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
         * focal
         / high
     )
-    table = printed_table(
+    table = rendered_table(
         kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge)
     )
     table.set_up(layout)
