@@ -261,8 +261,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     """Apply what is staged, before the journal is opened.
 
     Return what was done as a sentence, empty if nothing was staged. After a power cut the next
-    start finishes the work: files of games are moved by renames, each of which is done at most
-    once. Raises `SystemTrouble` if the disk refuses or the journal is in use.
+    start finishes the work: each file is moved by a rename, which is done at most once. Raises
+    `SystemTrouble` if the disk refuses or the journal is in use.
     """
     state = settings.journal_path.parent
     staged = state / STAGED_FOLDER
@@ -271,11 +271,16 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         return ""
     # the lock makes sure that no journal in use is moved
     with disk_errors(), lock_journal(settings.journal_path):
+        restored_settings = staged / _SETTINGS
         # The drawings are the first that leaves the staged folder. While they are in it, what is in
         # `former` is of an earlier restore. Later it may be all that is left of the own games.
-        if (staged / _DRAWINGS).exists():
+        is_first_attempt = (staged / _DRAWINGS).exists()
+        if is_first_attempt:
             _clear(former)
         former.mkdir(mode=0o700, exist_ok=True)
+        # Later the settings file may already be the restored one.
+        if is_first_attempt and restored_settings.exists() and settings_file.exists():
+            shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
         is_deletion = (staged / _DELETION_MARK).exists()
         contents = ""
         # after a power cut the note may be gone
@@ -289,7 +294,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             elif (staged / name).exists():
                 _move(state, name, former)
                 (staged / name).replace(state / name)
-        _apply_settings(staged / _SETTINGS, settings_file, former)
+        if restored_settings.exists():
+            SettingsFile(settings_file).replace(read_file(restored_settings, MAX_TEXT_BYTES))
+            restored_settings.unlink()
         if is_deletion:
             (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
@@ -309,15 +316,6 @@ def _move(state: Path, name: str, folder: Path) -> None:
         if path.exists():
             _clear(folder / path.name)
             path.replace(folder / path.name)
-
-
-def _apply_settings(restored: Path, settings_file: Path, folder: Path) -> None:
-    """Replace the settings file by a restored one, if there is one, and keep a copy in a folder."""
-    if restored.exists():
-        if settings_file.exists():
-            shutil.copy(settings_file, folder / _SETTINGS)  # keeps the mode
-        SettingsFile(settings_file).replace(read_file(restored, MAX_TEXT_BYTES))
-        restored.unlink()
 
 
 # ---- checking ------------------------------------------------------------------------------------

@@ -199,6 +199,30 @@ def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
     pytest.fail("no run came to its end")
 
 
+def test_a_power_cut_after_the_settings_keeps_the_former_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = fill(tmp_path, games=1)
+    stage(here, saved(here))
+    file = tmp_path / "settings.toml"
+    former = file.read_text() + "# changed since\n"
+    file.write_text(former)
+    real = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path == tmp_path / STAGED_FOLDER / "settings.toml":
+            raise KeyboardInterrupt
+        real(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink)
+        with pytest.raises(KeyboardInterrupt):
+            apply(here)
+    assert file.read_text() != former
+    apply(here)
+    assert (tmp_path / FORMER_FOLDER / "settings.toml").read_text() == former
+
+
 def without(name: str) -> Callable[[dict[str, bytes]], None]:
     def change(files: dict[str, bytes]) -> None:
         del files[name]
