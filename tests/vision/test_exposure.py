@@ -99,6 +99,28 @@ def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str
     assert words in room.keeper.sentence
 
 
+def test_two_lock_requests_before_a_picture_both_count() -> None:
+    clock = FakeClock()
+    applied: list[tuple[bool | None, bool | None]] = []
+
+    class Lockable(Device):
+        def _take(self) -> Capture:
+            return Capture(SMALL)
+
+        def lock(self, focus: bool | None, exposure: bool | None) -> None:
+            applied.append((focus, exposure))
+
+    link = CameraLink(Cameras(lambda _source: Lockable(clock)), clock, board_reader({}))
+    link.grab()
+    link.lock(focus=True)
+    link.lock(exposure=False)
+    link.lock(exposure=True)
+    assert applied == []
+    link.grab()
+    link.grab()
+    assert applied == [(True, True)]
+
+
 def test_a_frozen_camera_is_opened_anew_until_it_sends_another_picture() -> None:
     clock, opened = FakeClock(), []
     picture = striped_picture((1280, 720))

@@ -110,11 +110,15 @@ class CameraLink:
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
 
-        None leaves one as it is. What a camera cannot do is ignored, see `locks`. A request that
-        was not applied yet is replaced.
+        None leaves one as it is, also if a request for it was not applied yet. What a camera
+        cannot do is ignored, see `locks`.
         """
         with self._request_lock:
-            self._requested_locks = Locks(focus, exposure)
+            pending = self._requested_locks or Locks(None, None)
+            self._requested_locks = Locks(
+                pending.focus if focus is None else focus,
+                pending.exposure if exposure is None else exposure,
+            )
 
     @property
     def locks(self) -> Locks | None:
@@ -149,8 +153,7 @@ class CameraLink:
 
     def grab(self) -> Frame:
         """Return the next frame. Opens the camera if necessary. Raises `CameraError`."""
-        if self._requested_locks is not None:
-            self._apply_locks()
+        self._apply_locks()
         if self._camera is None:
             self._camera = self._cameras.open(self._source)
         camera = self._camera
@@ -232,9 +235,9 @@ class CameraLink:
             self._cameras.lenses.save()
 
     def _apply_locks(self) -> None:
-        """Apply the locks that other threads asked for, once a camera is open that has them."""
-        device = self._camera if isinstance(self._camera, Device) else None
-        if device is None:
+        """Apply the locks that other threads asked for. Before a real camera is open they wait."""
+        device = self._camera
+        if not isinstance(device, Device):
             return
         with self._request_lock:
             locks = self._requested_locks
