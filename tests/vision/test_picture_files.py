@@ -82,6 +82,23 @@ def test_a_photograph_stands_as_it_was_taken(tmp_path: Path) -> None:
     assert colours.shape == (24, 16, 2)
 
 
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+@pytest.mark.parametrize("width", [80, 320])
+def test_colours_of_a_turned_strip_have_a_quarter_of_its_size(
+    tmp_path: Path, kind: str, width: int
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by 90 degrees
+    height = 400 - width
+    Image.new("RGB", (width, height)).save(tmp_path / "a", kind, exif=exif)
+    taken = load_picture(tmp_path / "a")
+    assert taken.luma.shape == (width, height)
+    assert taken.colours
+    colours = taken.colours()
+    assert colours is not None
+    assert colours.shape == (width // 4, height // 4, 2)
+
+
 def test_what_is_cut_off_or_of_another_kind_is_refused(tmp_path: Path) -> None:
     whole = io.BytesIO()
     Image.fromarray(scene()).save(whole, "JPEG")

@@ -118,13 +118,13 @@ def _colours_of(content: bytes) -> Colours:
         reduction = colours.COLOUR_REDUCTION
         size_px = max(1, picture.width // reduction), max(1, picture.height // reduction)
         picture.draft("YCbCr", size_px)
-        upright = ImageOps.exif_transpose(picture)
+        small = ImageOps.exif_transpose(picture)
         # Only a JPEG is decoded at the reduced size, or up to twice as large.
-        if upright.width > 2 * size_px[0]:
-            upright = upright.convert("RGB").reduce(reduction)
-        small = np.asarray(upright.convert("YCbCr"))
-    # Cr and Cb, in the order of `Colours`
-    return np.ascontiguousarray(small[:, :, 2:0:-1])
+        if picture.width > 2 * size_px[0]:
+            small = small.convert("RGB").reduce(reduction)
+        cr_and_cb = np.asarray(small.convert("YCbCr"))[:, :, 2:0:-1]
+    # In the order of `Colours`.
+    return np.ascontiguousarray(cr_and_cb)
 
 
 class PictureCamera(Source):
