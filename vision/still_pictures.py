@@ -19,6 +19,7 @@ from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
 from vision.cameras.files import load_luma, picture_paths
 from vision.detection.markers import (
+    THOROUGH,
     Luma,
     MarkerFinder,
     Sighting,
@@ -50,7 +51,7 @@ def read_images(
     - `unknown` [squares], `beside` [faces], `strangers` [marker ids]
     - `problems`: [sentences]
     """
-    finder = MarkerFinder(dictionary or DICTIONARY, is_thorough=True)
+    finder = MarkerFinder(dictionary or DICTIONARY, windows=THOROUGH)
     # Raises if the dictionary is unknown.
     dictionary_of(finder.dictionary)
     # Photographs with other markers do not show a board of the kits.

@@ -183,7 +183,7 @@ def test_a_row_does_not_tell_its_text_when_it_is_printed() -> None:
 def test_several_new_pictures_must_agree() -> None:
     table, watch = Table(), TileWatch(KIT)
     frame = table.frame(3)
-    watch.begin(RowsWanted(1, frozenset(SEATS), 10.0))
+    watch.request(RowsWanted(1, frozenset(SEATS), 10.0))
     pose = table.reader.pose
     assert watch.read_picture(frame.luma, 9.9, pose) is None
     answers = [
@@ -198,7 +198,7 @@ def test_several_new_pictures_must_agree() -> None:
     for letters in ("UUU", "DDD"):
         table.world.lay_tiles(SOUTH, letters)
         pictures.append(table.frame().luma)
-    watch.begin(RowsWanted(2, frozenset({SOUTH}), 0.0))
+    watch.request(RowsWanted(2, frozenset({SOUTH}), 0.0))
     answers = [
         watch.read_picture(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)
     ]

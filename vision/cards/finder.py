@@ -25,6 +25,7 @@ from vision.cards.fans import (
     unread_card,
 )
 from vision.detection.markers import (
+    CLOSE_UP_OF_CARDS,
     Likeness,
     Luma,
     MarkerFinder,
@@ -76,7 +77,9 @@ class CardFinder:
     def __init__(self, deck: Deck) -> None:
         self._deck = deck
         self._names = {card.marker: card.name for card in deck.cards}
-        self._finder = MarkerFinder(CARD_DICTIONARY, is_close_up=True, only_ids=tuple(self._names))
+        self._finder = MarkerFinder(
+            CARD_DICTIONARY, windows=CLOSE_UP_OF_CARDS, only_ids=tuple(self._names)
+        )
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
@@ -123,7 +126,8 @@ class CardFinder:
         result = self._finder.find(picture, _MIN_SIDE_SHARE * side_px)
         for sighting in result.sightings:
             # Markers of another size are not at the height of the board, or are none.
-            for quad in _marker_sized(sighting.corners_px[None], side_px):
+            quad = sighting.corners_px
+            if _marker_sized(quad[None], side_px):
                 _add_quad(quads_by_name, self._names[sighting.marker], quad, side_px)
         return _marker_sized(result.rejected, side_px)
 
@@ -194,7 +198,10 @@ def _middles(quads: Sequence[Points]) -> Points:
 
 
 def _is_near(quad: Points, middles: Points, distance: float) -> bool:
-    """Return whether the middle of a quadrangle is within this distance of one of these (N, 2)."""
+    """Return whether a quadrangle's middle is this near to one of the `middles` (N, 2).
+
+    The distance is that along x or along y, whichever is larger.
+    """
     return bool((np.abs(middles - quad.mean(axis=0)).max(axis=1) < distance).any())
 
 

@@ -144,25 +144,43 @@ def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     return cv2.aruco.getPredefinedDictionary(number)
 
 
+class Windows(NamedTuple):
+    """How OpenCV turns a picture to black and white, which is tried with windows of several sizes.
+
+    A pixel is black if it is darker than the mean of the window around it. Markers are searched in
+    each of the results: more windows find more markers and take more time.
+    """
+
+    smallest_px: int
+    largest_px: int
+    step_px: int
+    """Difference between one window's size and the next one's."""
+    min_perimeter: float
+    """Minimum perimeter of a marker, relative to the longer side of the picture."""
+    min_depth: int = 7
+    """By how many levels of 255 a black pixel is darker than that mean. 7 is OpenCV's own value."""
+
+
+# All were chosen by trial on rendered tables. By default, a fine and a coarse window.
+NORMAL = Windows(7, 27, 20, 0.02)
+# A single window, which is fastest.
+QUICK = Windows(13, 13, 20, 0.02)
+# Many windows, for single pictures.
+THOROUGH = Windows(3, 43, 4, 0.01)
+# For large markers, as in a view of a few squares.
+CLOSE_UP = Windows(9, 33, 12, 0.05)
+# The same for markers of cards. Edges of cards next to a marker are paler than its print and must
+# not merge with it.
+CLOSE_UP_OF_CARDS = Windows(13, 33, 20, 0.05, min_depth=25)
+
+
 @dataclass(frozen=True)
 class MarkerFinder:
-    """OpenCV's detector, with parameters that keep markers which its defaults discard.
-
-    OpenCV turns the picture to black and white by the mean brightness within a window, once for
-    each window size. Markers are searched in each of the results. More windows find more markers
-    and take more time.
-    """
+    """OpenCV's detector, with parameters that keep markers which its defaults discard."""
 
     dictionary: str = DICTIONARY
     """Name of the dictionary of the markers."""
-    is_thorough: bool = False
-    """Whether to use many threshold windows, for single pictures. Overrides `is_quick`."""
-    is_close_up: bool = False
-    """Whether the markers are large, as in a view of a few squares. Overrides `is_thorough` and
-    `is_quick`.
-    """
-    is_quick: bool = False
-    """Whether to use a single threshold window, which is fastest."""
+    windows: Windows = NORMAL
     is_rough: bool = False
     """Whether to fit corners from the lines of a marker's outline.
 
@@ -170,16 +188,12 @@ class MarkerFinder:
     larger picture.
     """
     only_ids: tuple[int, ...] = ()
-    """The only ids to detect, without any bit error. Empty means all ids, with a few bit errors.
-
-    Used for cards. These ids have their own smallest threshold window, which the other options do
-    not change.
-    """
+    """The only ids to detect, without any bit error. Empty means all ids, with a few bit errors."""
 
     def find(self, luma: Luma, min_side_px: float | None = None) -> FinderResult:
         """Find all markers of a (height, width) picture with sides of at least `min_side_px`.
 
-        None means the minimum of these options.
+        None means the minimum of the `windows`.
         """
         parameters = self._parameters()
         if min_side_px is not None:
@@ -219,28 +233,12 @@ class MarkerFinder:
         )
         parameters.cornerRefinementMethod = refine
 
-        # Sizes of the threshold windows in px: the smallest, the largest, and the step between
-        # sizes. By default these are a fine and a coarse window. The perimeter rate is the minimum
-        # perimeter of a marker, relative to the longer side of the picture. Both were chosen by
-        # trial on rendered tables.
-        smallest, largest, step = 7, 27, 20
-        parameters.minMarkerPerimeterRate = 0.02
-        if self.is_close_up:
-            smallest, largest, step = 9, 33, 12
-            parameters.minMarkerPerimeterRate = 0.05
-        elif self.is_thorough:
-            smallest, largest, step = 3, 43, 4
-            parameters.minMarkerPerimeterRate = 0.01
-        elif self.is_quick:
-            smallest = largest = 13
-        if self.only_ids:
-            smallest, step = 13, 20
-            # Edges of cards next to a marker are paler than its print and must not merge with it.
-            # OpenCV's own value is 7.
-            parameters.adaptiveThreshConstant = 25
-        parameters.adaptiveThreshWinSizeMin = smallest
-        parameters.adaptiveThreshWinSizeMax = largest
-        parameters.adaptiveThreshWinSizeStep = step
+        windows = self.windows
+        parameters.minMarkerPerimeterRate = windows.min_perimeter
+        parameters.adaptiveThreshConstant = windows.min_depth
+        parameters.adaptiveThreshWinSizeMin = windows.smallest_px
+        parameters.adaptiveThreshWinSizeMax = windows.largest_px
+        parameters.adaptiveThreshWinSizeStep = windows.step_px
         return parameters
 
 
@@ -262,7 +260,7 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         scale, interpolation = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
     resized = cv2.resize(luma, None, fx=scale, fy=scale, interpolation=interpolation)
     small = np.asarray(resized, np.uint8)
-    sightings = MarkerFinder(is_quick=True, is_rough=True).find(small).sightings
+    sightings = MarkerFinder(windows=QUICK, is_rough=True).find(small).sightings
     # The centre of the first pixel is (0, 0) in both sizes.
     off_px = (1 / scale - 1) / 2
     quads = [sighting.corners_px / scale + off_px for sighting in sightings]
@@ -273,7 +271,7 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
 def scan_parts(luma: Luma, boxes: Iterable[Box], min_side_px: float) -> list[Sighting]:
     """Return the markers in boxes of a picture, with sides of at least `min_side_px`."""
     # Parts are small, so one threshold window is enough.
-    finder = MarkerFinder(is_quick=True)
+    finder = MarkerFinder(windows=QUICK)
     sightings = []
     for rows, columns in boxes:
         # OpenCV needs contiguous memory, not a view of a larger picture.

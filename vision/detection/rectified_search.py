@@ -17,6 +17,7 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board, Kit
 from vision.detection.markers import (
+    CLOSE_UP,
     FinderResult,
     Luma,
     MarkerFinder,
@@ -30,7 +31,7 @@ from vision.detection.markers import (
 from vision.pose.pose import Points, Pose, TopView, at_height
 
 # Finds markers at the size that they have in a view.
-_FINDER = MarkerFinder(is_close_up=True)
+_FINDER = MarkerFinder(windows=CLOSE_UP)
 
 # Minimum side of a square in the view. Measured on rendered tables: 48 px suffice, and cost a
 # quarter of a full picture.
@@ -163,7 +164,8 @@ def find_lost_corners(
         if is_missing and correlation >= _MIN_CORNER_SCORE:
             # An object that touches a marker merges with its outline, which then is no quadrangle.
             guess = best_guess(view.luma, quad, board.corners)
-            sightings += [guess] if guess is not None else []
+            if guess is not None:
+                sightings.append(guess)
         for sighting in sightings:
             if sighting.marker == marker and sighting.score >= _MIN_CORNER_SCORE:
                 # It affects the pose of the whole board, so refine it in the picture itself.

@@ -18,6 +18,8 @@ import numpy as np
 
 from companion.core.kit import Kit
 from vision.detection.markers import (
+    NORMAL,
+    THOROUGH,
     Luma,
     MarkerFinder,
     Sighting,
@@ -105,7 +107,8 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
                 # Some pieces may be too small at a reduced size: scan again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
             return kit, _add_lost_corners(luma, kit, quick, memory)
-    sightings = MarkerFinder(is_thorough=memory.is_thorough).find(luma).sightings
+    windows = THOROUGH if memory.is_thorough else NORMAL
+    sightings = MarkerFinder(windows=windows).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
         # Sharp edges of shadows join the outlines of markers: scan again in evened light.

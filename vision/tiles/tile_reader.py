@@ -29,7 +29,7 @@ from companion.core.kit import (
     RowsWanted,
     Seat,
 )
-from vision.detection.markers import Luma, MarkerFinder, Sighting, sharpen
+from vision.detection.markers import THOROUGH, Luma, MarkerFinder, Sighting, sharpen
 from vision.pose.board_copies import without_duplicates
 from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 
@@ -82,7 +82,7 @@ class TileReader:
             raise ValueError(f"the kit of {kit.game} has no tiles that the camera reads")
         self._spec = kit.order_tiles
         self._finder = MarkerFinder(CARD_DICTIONARY)
-        self._thorough_finder = MarkerFinder(CARD_DICTIONARY, is_thorough=True)
+        self._thorough_finder = MarkerFinder(CARD_DICTIONARY, windows=THOROUGH)
         # Seat and letter of each tile, by marker id.
         self._orders: dict[int, tuple[Seat, str]] = {}
         for seat, markers in self._spec.orders.items():
@@ -205,8 +205,8 @@ class TileReader:
 class TileWatch:
     """Reads the requested rows from one picture after the other until several agree.
 
-    `begin` may be called from any thread, the rest from the watcher's. It forgets the rows once it
-    has answered.
+    `request` may be called from any thread, the rest from the watcher's. The rows are forgotten
+    once they are returned.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -223,8 +223,8 @@ class TileWatch:
         # Number of pictures read for this request.
         self._pictures = 0
 
-    def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from now on. None stops reading."""
+    def request(self, wanted: RowsWanted | None) -> None:
+        """Read these rows from now on. None withdraws the request."""
         self._wanted = wanted
 
     def read_picture(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
