@@ -17,7 +17,7 @@ from companion.core.kit import TOP_TO_TAG, Board, Kit
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Floats, Points, Pose, at_height, middle_mm, rectangle_corners_mm
 from vision.simulation.printed import Bgr, PrintedSheet, decode_png
-from vision.simulation.scenery import Shade, Texture
+from vision.simulation.scenery import Levels, Light, Texture
 from vision.simulation.view import View
 
 # Free space beside the board, in widths of a piece's top.
@@ -193,9 +193,9 @@ class LitTable:
     pose: Pose
     table: Bgr = field(repr=False)
     """The lit table with its printed board, without pieces."""
-    light: Shade = field(repr=False)
-    """Factor (h, w, 3) of the light on pieces."""
-    veil: Shade | None = field(default=None, repr=False)
+    light: Light = field(repr=False)
+    """(h, w, 3): the light on pieces."""
+    veil: Levels | None = field(default=None, repr=False)
     """Brightness (h, w, 1) that glare adds."""
 
 
@@ -220,7 +220,7 @@ def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
     return LitTable(kit, view, pose, apply_light(reduced, light, veil), light, veil)
 
 
-def apply_light(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
+def apply_light(colours: Bgr | Levels, light: Light, veil: Levels | None) -> Bgr:
     """Return the picture (h, w, 3) of surfaces of these colours under a light.
 
     `veil` is the brightness that reflections add, None for none.
@@ -232,8 +232,8 @@ def apply_light(colours: Bgr | Shade, light: Shade, veil: Shade | None) -> Bgr:
     return np.asarray(np.clip(picture, 0, 255, out=picture), np.uint8)
 
 
-def _light(pose: Pose, view: View) -> Shade:
-    """Return the light as a factor (h, w, 3). Equal rows share one row of memory."""
+def _light(pose: Pose, view: View) -> Light:
+    """Return the light (h, w, 3). Equal rows share one row of memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = across[None] * view.light
     if view.shadow is not None:
@@ -246,7 +246,7 @@ def _light(pose: Pose, view: View) -> Shade:
     return colours if light is None else (colours * light)
 
 
-def _veil(pose: Pose, view: View) -> Shade | None:
+def _veil(pose: Pose, view: View) -> Levels | None:
     """Return the brightness (h, w, 1), of 255, that reflections add. None if there are none."""
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
@@ -257,7 +257,7 @@ def _veil(pose: Pose, view: View) -> Shade | None:
 
 def _blob(
     pose: Pose, view: View, x_mm: float, y_mm: float, radius_mm: float, *, softness: float
-) -> Shade:
+) -> NDArray[np.float32]:
     """Return (h, w): 1 within a circle on the board, 0 outside.
 
     Its edge is blurred by `softness`, a standard deviation as a share of the radius in the picture.
@@ -286,7 +286,7 @@ def degrade(picture: Bgr, view: View) -> Bgr:
     return picture
 
 
-def _motion_kernel(length_px: float, angle: float) -> Shade:
+def _motion_kernel(length_px: float, angle: float) -> NDArray[np.float32]:
     """Return the kernel of a straight motion blur at an angle in radians: a line with sum 1."""
     size = int(length_px) * 2 + 3
     middle = (size - 1) / 2

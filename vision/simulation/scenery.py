@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from vision.pose.pose import Floats, Points, Pose
 from vision.simulation.printed import Bgr
 
-# Brightness as a factor or in levels of 255, (h, w, 3) or broadcastable to it.
-Shade = NDArray[np.float32]
+# Factors by which light brightens a surface, (h, w, 3) or broadcastable to it.
+Light = NDArray[np.float32]
+# Brightness in levels of 255, in the same shapes.
+Levels = NDArray[np.float32]
 
 # Number of variants of each kind of table. Each is drawn once.
 TABLE_SEEDS = 4
@@ -58,11 +60,11 @@ class Scenery:
         """Return the table."""
         return Texture(_wood(seed % TABLE_SEEDS), _TO_WOOD, cv2.BORDER_REFLECT)
 
-    def light(self, _pose: Pose) -> Shade | None:
-        """Return an additional factor (h, w, 1) or (h, w, 3) for the light, or None."""
+    def light(self, _pose: Pose) -> Light | None:
+        """Return an additional light (h, w, 1) or (h, w, 3). None if there is none."""
         return None
 
-    def veil(self, _pose: Pose, _seed: int) -> Shade | None:
+    def veil(self, _pose: Pose, _seed: int) -> Levels | None:
         """Return the brightness (h, w, 1) that reflections add. None if there are none."""
         return None
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
 from vision.simulation.render import from_above
-from vision.simulation.scenery import TABLE_SEEDS, Scenery, Shade, Strip, Texture
+from vision.simulation.scenery import TABLE_SEEDS, Light, Scenery, Strip, Texture
 from vision.simulation.view import View
 
 Rng = np.random.Generator
@@ -60,7 +60,7 @@ class HardScenery(Scenery):
         picture, to_texture = table_texture(self.kind, seed % TABLE_SEEDS)
         return Texture(picture, to_texture, cv2.BORDER_WRAP)
 
-    def light(self, pose: Pose) -> Shade | None:
+    def light(self, pose: Pose) -> Light | None:
         """Draw a window's light, and the lens's vignette."""
         light = None
         if self.vignette:
