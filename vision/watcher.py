@@ -115,13 +115,13 @@ class Watcher(Closeable):
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
-        """Request these rows of order tiles, read from the next frames. None stops reading.
+        """Request these rows of order tiles, read from the next frames. None withdraws the request.
 
         May be called from any thread.
         """
         tiles = self._tiles
         if tiles is not None:
-            tiles.begin(wanted)
+            tiles.watch.request(wanted)
 
     def report_stall(self) -> None:
         """Report a camera that has stalled, as the watcher's thread waits for it.
@@ -203,11 +203,11 @@ class Watcher(Closeable):
         start_s = self._clock.monotonic_s()
         reading = self._reader.read(frame, glance=self.pace.is_glance(start_s))
         end_s = self._clock.monotonic_s()
-        is_stirred = self._reader.is_stirred
-        pause_s = self.pace.record(end_s, end_s - start_s, is_stirred)
+        is_moving = self._reader.is_moving
+        pause_s = self.pace.record(end_s, end_s - start_s, is_moving)
         self._next_s = max(self._next_s, end_s + pause_s)
         self._notify(frame, reading, tiles, now_s)
-        self.link.follow_up(now_s, is_stirred or not reading.quiet)
+        self.link.follow_up(now_s, is_moving or not reading.quiet)
         return reading
 
     def _notify(
@@ -243,26 +243,26 @@ class Pace:
         # How long the last reading during a movement took. 0 if the machine is fast enough.
         self._slow_reading_s = 0.0
         # Whether something moved in the last picture.
-        self._is_stirred = False
+        self._was_moving = False
         # Until when pictures of the current movement are only glanced at.
         self._glance_until_s = 0.0
 
-    def record(self, end_s: float, took_s: float, is_stirred: bool) -> float:
+    def record(self, end_s: float, took_s: float, is_moving: bool) -> float:
         """Record how long a picture took, and whether something moved in it.
 
         Returns the minimum pause in seconds.
         """
-        if is_stirred:
+        if is_moving:
             was_glance = self.is_glance(end_s - took_s)
             if not was_glance:
                 self._slow_reading_s = took_s if took_s > SLOW_SHARE * self.period_s else 0.0
             # Glances begin after each reading, and at the start of a movement.
-            if not was_glance or not self._is_stirred:
+            if not was_glance or not self._was_moving:
                 self._glance_until_s = end_s + GLANCE_READINGS * self._slow_reading_s
-        self._is_stirred = is_stirred
-        return MOVEMENT_PAUSE_SHARE * took_s if is_stirred else 0.0
+        self._was_moving = is_moving
+        return MOVEMENT_PAUSE_SHARE * took_s if is_moving else 0.0
 
     def is_glance(self, now_s: float) -> bool:
         """Return whether a picture at this time is only checked for movement."""
         # A movement begins with a glance.
-        return self._slow_reading_s > 0 and (not self._is_stirred or now_s < self._glance_until_s)
+        return self._slow_reading_s > 0 and (not self._was_moving or now_s < self._glance_until_s)

@@ -232,12 +232,12 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
     with monkeypatch.context() as patch:
         patch.setattr("vision.reading.board_reader.detect", lambda *_: pytest.fail("it was read"))
         scene.table.hold_hand(B2)
-        assert (glance().seen, scene.reader.is_stirred) == (before.seen, True)
+        assert (glance().seen, scene.reader.is_moving) == (before.seen, True)
         scene.table.move_to(scene.piece("lime robot").id, B2)
         scene.table.hold_hand(None)
         assert not glance().quiet
         assert not glance().quiet
-        assert not scene.reader.is_stirred, "it lies still, or a hand rests for one picture"
+        assert not scene.reader.is_moving, "it lies still, or a hand rests for one picture"
     readings = [glance() for _ in range(2)]
     assert readings[-1].quiet
     assert readings[-1].seen[B2] == "lime robot"

@@ -120,7 +120,7 @@ class BoardReader:
         self._requested: tuple[Kit | None] | None = None
 
     @property
-    def is_stirred(self) -> bool:
+    def is_moving(self) -> bool:
         """Whether something moved in the last frame. True before the first one."""
         return not self.memory.still_frames
 
@@ -337,8 +337,8 @@ class Mirror:
 
         Returns whether later ones are flipped the other way now. Also notes whether the picture
         shows a board once it is inverted. The check takes as long as the picture itself, so it runs
-        only now and then. It never runs once a board was read: a mirror
-        image is then a mirror on the table.
+        only now and then. It never runs once a board was read: a mirror image is then a mirror on
+        the table.
         """
         if self.is_proven:
             return False

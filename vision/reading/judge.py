@@ -210,8 +210,8 @@ def _add_sightings(
 ) -> tuple[Look, Pieces]:
     """Return look and pieces with these markers added. They replace those with the same ids."""
     new_ids = {sighting.marker for sighting in more}
-    kept = [sighting for sighting in look.sightings if sighting.marker not in new_ids]
-    sightings = (*kept, *more)
+    others = [sighting for sighting in look.sightings if sighting.marker not in new_ids]
+    sightings = (*others, *more)
     pieces = place_pieces(pieces.kit, pieces.pose, sightings, memory.location.unconfirmed_squares)
     return replace(look, sightings=sightings), pieces
 
@@ -271,5 +271,5 @@ def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
         beside=cards.beside,
         strangers=tuple(sorted(strangers)),
         fans=fans,
-        is_stirred=look.moving_px is not None,
+        has_movement=look.moving_px is not None,
     )

@@ -348,7 +348,8 @@ def _solve(
         tuner = LensTuner.of(location.nominal)
         tuner = tuner.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
-    # The printed lines have not been compared with this pose yet.
+    # The printed lines have not been compared with this pose yet. A moved marker that was dropped
+    # counts in `markers`: while it is seen, it must not ask for a new pose in every picture.
     return replace(
         location,
         tuner=tuner,

@@ -92,7 +92,7 @@ class Vote:
     """Names of the open cards of each zone, from the bottom to the top."""
     markers: Mapping[Square, int] = field(default_factory=dict)
     """The marker id of each face of `seen`."""
-    is_stirred: bool = False
+    has_movement: bool = False
     """Whether something moved in a picture of cards, whose zones may be unknown because of that.
     Such a vote is dropped with the next picture.
     """

@@ -303,8 +303,8 @@ def _squares_beneath(
     """Return the squares under a piece of several squares, and whether they are certain.
 
     They are if it lies on them properly, or on none. Otherwise the squares are all those that it
-    may touch. `centre_mm` is (x, y), `turn_deg`
-    its rotation counter-clockwise, and `spread_mm` the uncertainty of the centre.
+    may touch. `centre_mm` is (x, y), `turn_deg` its rotation counter-clockwise, and `spread_mm` the
+    uncertainty of the centre.
     """
     board = kit.board
     x_mm, y_mm = centre_mm

@@ -38,7 +38,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Earlier votes are dropped if something moves, or if the board or cards have been moved.
     latest, votes = memory.latest_look, memory.votes
     is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
-    if not look.is_still or is_moved or (votes and votes[-1].is_stirred):
+    if not look.is_still or is_moved or (votes and votes[-1].has_movement):
         votes = ()
     votes = (*votes, look.vote)[-AGREEING_PICTURES:]
     joint, is_quiet = settle(votes, memory.settled_vote)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companion.core.kit import Kit, RowsSeen, RowsWanted
+from companion.core.kit import Kit, RowsSeen
 from companion.core.ports import Frame, Reading
 from vision.reading.board_reader import BoardReader
 from vision.tiles.board_only import BoardOnly
@@ -16,25 +16,19 @@ class TilesBeside:
     """
 
     def __init__(self, kit: Kit, reader: BoardReader) -> None:
-        self._watch = TileWatch(kit)
+        self.watch = TileWatch(kit)
+        """Reads the rows that are requested of it."""
         self._board_only = BoardOnly(kit.board)
         self._reader = reader
-
-    def begin(self, wanted: RowsWanted | None) -> None:
-        """Read these rows from the next frames on.
-
-        None stops reading. May be called from any thread.
-        """
-        self._watch.begin(wanted)
 
     def process_frame(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
         """Return the frame without what lies beside the board, and the requested rows of tiles.
 
         The rows are None until they are read.
         """
-        pose = self._reader.pose if reading.game == self._watch.kit.game else None
+        pose = self._reader.pose if reading.game == self.watch.kit.game else None
         as_read = self._reader.mirror.flip_back(frame)
-        rows = self._watch.read_picture(as_read.luma, frame.at_s, pose)
+        rows = self.watch.read_picture(as_read.luma, frame.at_s, pose)
         shown = self._board_only.black_out(as_read, pose)
         # Flipping again gives the frame as the camera has taken it.
         return self._reader.mirror.flip_back(shown), rows
