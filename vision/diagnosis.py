@@ -32,7 +32,6 @@ from companion.core.ports import (
     Weakness,
 )
 from vision.cameras.colours import Colours, combine_bgr
-from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, square_outline_mm
 from vision.readability import (
     advise,
@@ -59,13 +58,13 @@ MAX_SETTLED = 5
 MAX_SETTLED_IF_SMALL = 3
 
 # Maximum width of live pictures: half of 1080p, which fills a phone's screen.
-_PICTURE_PX = 960
+_MAX_PICTURE_WIDTH_PX = 960
 
 # JPEG quality of live pictures, of 100.
 _PICTURE_QUALITY = 70
 
 # Longer side of photographs. One of each turn is stored, so they are small.
-_PHOTOGRAPH_PX = 640
+_PHOTOGRAPH_SIDE_PX = 640
 
 # JPEG quality of photographs, of 100.
 _PHOTOGRAPH_QUALITY = 50
@@ -166,7 +165,14 @@ class BoardEye:
     def picture(self) -> bytes | None:
         """Return the last frame as a JPEG at most 960 px wide. None before the first one."""
         last = self._last
-        return _jpeg(_for_people(last.frame, _PICTURE_PX), _PICTURE_QUALITY) if last else None
+        if last is None:
+            return None
+        luma = last.frame.luma
+        height, width = luma.shape
+        if width > _MAX_PICTURE_WIDTH_PX:
+            size = _MAX_PICTURE_WIDTH_PX, max(1, round(height * _MAX_PICTURE_WIDTH_PX / width))
+            luma = np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), np.uint8)
+        return _jpeg(combine_bgr(luma, _colours_of(last.frame)), _PICTURE_QUALITY)
 
     def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
@@ -291,7 +297,7 @@ def _area_mm(kit: Kit) -> Area:
 def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     """Return an area of the board from straight above, in colour if the camera has any."""
     left, bottom, right, top = area_mm
-    scale = _PHOTOGRAPH_PX / max(right - left, top - bottom)
+    scale = _PHOTOGRAPH_SIDE_PX / max(right - left, top - bottom)
     top_view = pose.top_view((left, bottom), (right, top), 0.0, scale)
     view = top_view.rectify(frame.luma)
     colours = _colours_of(frame)
@@ -317,19 +323,6 @@ def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) ->
         right, bottom = np.ceil((middle + half) * scale).astype(int)
         covered[top:bottom, left:right] = _GREY
     return covered
-
-
-def _shrink(luma: Luma, width_px: int) -> Luma:
-    height, width = luma.shape
-    if width <= width_px:
-        return luma
-    size = (width_px, max(1, round(height * width_px / width)))
-    return np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _for_people(frame: Frame, width_px: int) -> Picture:
-    """Return a frame for people, of at most this width, in colour if the camera has any."""
-    return combine_bgr(_shrink(frame.luma, width_px), _colours_of(frame))
 
 
 def _colours_of(frame: Frame) -> Colours | None:

@@ -1,10 +1,12 @@
 """The sensors of Raspberry Pi cameras: the lens of each, and the modes in which it can be read.
 
-Picamera2 lists the modes of a sensor only by configuring the camera for each, with four buffers
-every time (74 MB for an imx477, 60 MB for an imx708). A Raspberry Pi with 512 MB has 64 MB of
-contiguous memory. So the modes of known sensors are listed here, as `rpicam-hello --list-cameras`
-prints them. They are those that use the whole width of the sensor. libcamera's own choice would
-crop the view.
+A mode is listed if it uses the whole width of its sensor, since libcamera's own choice may crop the
+view. The largest modes of imx477 and imx708 are left out: they would nearly fill the 64 MB of
+contiguous memory that a Raspberry Pi with 512 MB has.
+
+The values are those that `rpicam-hello --list-cameras` prints. Picamera2 is not asked for them, as
+it configures the camera for each mode, with four buffers every time. Those of the largest modes
+take 74 MB for an imx477 and 60 MB for an imx708.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _STROKE_MM = 1.5
 _REDUCTION = 8
 
 # Minimum brightness that is assumed for paper, of 255.
-_DARKEST = 20
+_MIN_PAPER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
     size = 2 * round(reach_px * scale / 2) + 1
     brightest = cv2.dilate(small, np.ones((size, size), np.uint8))
     # Smooth the steps that the window leaves.
-    white = np.maximum(cv2.GaussianBlur(brightest, (0, 0), size / 4), _DARKEST)
+    white = np.maximum(cv2.GaussianBlur(brightest, (0, 0), size / 4), _MIN_PAPER)
     whole = cv2.resize(white, view.shape[::-1], interpolation=cv2.INTER_LINEAR)
     return np.asarray(whole, np.uint8)
 

@@ -165,12 +165,10 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
     for index, tone in enumerate(_SIDE_TONES):
         following = (index + 1) % 4
         wall = np.array([top[index], top[following], foot[following], foot[index]])
-        area = cv2.contourArea(wall.astype(np.float32), oriented=True)
-        faces_camera = area < 0
-        if not faces_camera:
-            continue
-        shade = tuple(part * tone for part in colour)
-        cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
+        # The area of a wall that faces the camera is negative.
+        if cv2.contourArea(wall.astype(np.float32), oriented=True) < 0:
+            shade = tuple(part * tone for part in colour)
+            cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
 
 
 # ---- a hand --------------------------------------------------------------------------------------

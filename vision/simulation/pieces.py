@@ -159,7 +159,7 @@ class Tags(MovablePieces):
             Piece(number, tuple(self._top(face, marker) for face, marker in piece))
             for number, piece in tags
         ]
-        left, right = self._columns(pieces, False), self._columns(pieces, True)
+        left, right = self._columns(pieces, to_right=False), self._columns(pieces, to_right=True)
         self._beside_mm = dict([*left, *right])
         return pieces
 
@@ -207,7 +207,7 @@ class Tags(MovablePieces):
             piece.lay(*self._beside_mm[piece.id])
 
     def _columns(
-        self, pieces: Iterable[Piece], right: bool
+        self, pieces: Iterable[Piece], *, to_right: bool
     ) -> Iterator[tuple[int, tuple[float, float]]]:
         """Yield the id and the position (x, y) of each piece that goes to this side of the board.
 
@@ -225,7 +225,7 @@ class Tags(MovablePieces):
         # Width of its widest piece.
         widest = 0.0
         for piece in pieces:
-            if (piece.top.seat is Seat.NORTH) is not right:
+            if (piece.top.seat is Seat.NORTH) is not to_right:
                 continue
             width, depth = piece.top.width_mm, piece.top.depth_mm
             # Start a new column when this one is as long as the board.
@@ -233,7 +233,7 @@ class Tags(MovablePieces):
                 column += widest + gap
                 low = widest = 0.0
             distance = column + width / 2
-            yield piece.id, (board.width_mm + distance if right else -distance, low + depth / 2)
+            yield piece.id, (board.width_mm + distance if to_right else -distance, low + depth / 2)
             low += depth + gap
             widest = max(widest, width)
 

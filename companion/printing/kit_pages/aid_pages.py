@@ -79,17 +79,19 @@ def page_parts(kit: Kit, extras: Extras, area: Extent) -> Iterator[PagePart]:
         yield PagePart(_aid_height(aid, width), ("aid",), draw_aid)
 
     cards = extras.hand_cards
-    for seat in SEATS if cards else ():
+    if cards:
         names = tuple(f"strength {card}" for card in cards)
-        draw_cards = partial(_draw_hand_cards, side=kit.sides[seat], cards=cards)
-        yield PagePart(_CARD_HEIGHT_MM, names, draw_cards)
+        for seat in SEATS:
+            draw_cards = partial(_draw_hand_cards, side=kit.sides[seat], cards=cards)
+            yield PagePart(_CARD_HEIGHT_MM, names, draw_cards)
 
     tiles = extras.tiles
-    columns = int(width // _TILE_MM)
-    rows = math.ceil(_COPIES * len(tiles) / columns)
-    for seat in SEATS if tiles else ():
-        draw_tiles = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
-        yield PagePart(rows * _tile_depth(kit), ("tiles",), draw_tiles)
+    if tiles:
+        columns = int(width // _TILE_MM)
+        height = math.ceil(_COPIES * len(tiles) / columns) * _tile_depth(kit)
+        for seat in SEATS:
+            draw_tiles = partial(_draw_tiles, kit=kit, seat=seat, tiles=tiles, columns=columns)
+            yield PagePart(height, ("tiles",), draw_tiles)
 
     order_tiles = kit.order_tiles
     if order_tiles:
@@ -318,7 +320,9 @@ def _draw_row_steps(pen: Pen, width: float) -> None:
         pen.paragraph(x + 8, y, column_mm - 13, words, _TEXT_MM)
 
 
-def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, order_tiles: OrderTiles, width: float) -> None:
+def _draw_tile_rows(
+    pen: Pen, _height: float, *, kit: Kit, order_tiles: OrderTiles, width: float
+) -> None:
     """Draw a row of tiles for each side, and below both the steps for using them.
 
     The parts of a row, from the far edge to the edge of its player:
@@ -371,7 +375,7 @@ def _draw_tile_rows(pen: Pen, _: float, *, kit: Kit, order_tiles: OrderTiles, wi
             )
 
 
-def _draw_walls(pen: Pen, _: float, *, kit: Kit, places: int, width: float) -> None:
+def _draw_walls(pen: Pen, _height: float, *, kit: Kit, places: int, width: float) -> None:
     """Draw for each side a wall to fold up, and behind it the numbered places for its tiles."""
     gap = 1.0
     row_width = places * (_TILE_MM + gap) + gap

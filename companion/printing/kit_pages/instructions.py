@@ -363,7 +363,9 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         for start, end in cuts:
             pen.line(start, end, width_mm=1.0 / scale, colour=WHITE)
             pen.line(start, end, width_mm=0.5 / scale)
-        for window in tiling.windows if tiling.page_count > 1 else ():
+        if tiling.page_count == 1:
+            return
+        for window in tiling.windows:
             size = min(6.0 / scale, 0.35 * window.core.width)
             with pen.at(*window.core.centre):
                 pen.box(0, 0, 2 * size, 1.4 * size, fill=WHITE)

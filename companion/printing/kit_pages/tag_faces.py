@@ -97,12 +97,14 @@ class Tag:
         self.flap_mm = min(_APRON_MM, first.height_mm) if self.is_lid else 0.0
         """Height of each of a lid's four flaps. 0 if it is no lid."""
         may_have_apron = not (is_wide or self.is_big or self.is_lid)
-        # try to fit a drawing below the marker, with a whole rim or with half of one
-        for rim in (_RIM_MM, _RIM_MM / 2) if may_have_apron else ():
-            apron = square - white - 2 * rim - _PLAY_MM
-            if not self.apron_mm and apron >= MIN_APRON_MM:
-                self.rim_mm = rim
-                self.apron_mm = min(_APRON_MM, apron)
+        if may_have_apron:
+            # try to fit a drawing below the marker, with a whole rim or with half of one
+            for rim in (_RIM_MM, _RIM_MM / 2):
+                apron = square - white - 2 * rim - _PLAY_MM
+                if apron >= MIN_APRON_MM:
+                    self.rim_mm = rim
+                    self.apron_mm = min(_APRON_MM, apron)
+                    break
         # size of each top
         self.top_width = self.top_depth = white + 2 * self.rim_mm
         if self.is_big:
