@@ -142,6 +142,7 @@ class BoardEye:
             frame = self._reader.mirror.flip_back(frame)
         read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.details)
         self._last = read_frame
+        # Only the first frame after a reading has settled is kept.
         if not reading.quiet or (previous is not None and previous.reading == reading):
             return
         frames = self._settled_frames

@@ -34,26 +34,27 @@ from vision.pose.pose import (
 # Width of a marker in modules, with its black border.
 MODULES = 7
 
-# Pixels per module that suffice where the pose is known: 16 px per marker, measured.
-_MODULE_PX = 2.3
+# Minimum width of a module in px where the pose is known. Measured: 16 px per marker suffice.
+_MIN_MODULE_PX = 2.3
 
 # The same for cards, which need more for their printed figures.
-_CARD_MODULE_PX = 2.8
+_MIN_CARD_MODULE_PX = 2.8
 
-# Brightness of paper (0 to 255) below which it is hard to tell from ink and noise.
-_DARK = 90
+# Minimum brightness of paper, 0 to 255. Darker paper is hard to tell from ink and noise.
+_MIN_PAPER = 90
 
-# Brightness (0 to 255) from which on a pixel carries no information.
-_OVEREXPOSED = 252
+# Minimum brightness, 0 to 255, of a pixel that carries no information.
+_MIN_OVEREXPOSED = 252
 
 # Maximum share of a square that may be overexposed.
 _MAX_GLARE = 0.10
 
-# Modules run into each other when the blur (standard deviation) exceeds this share of their width.
-_BLUR_MODULES = 0.4
+# Maximum blur (standard deviation), as a share of a module's width. Beyond it modules run into each
+# other.
+_MAX_BLUR_MODULES = 0.4
 
-# Blur of the sharpest edges in px beyond which a picture is out of focus.
-_SOFT_PX = 1.8
+# Maximum blur of the sharpest edges in px. Beyond it a picture is out of focus.
+_MAX_BLUR_PX = 1.8
 
 # Known extra blur (standard deviation) by which the blur of a picture is measured.
 _REBLUR_PX = 1.5
@@ -67,8 +68,8 @@ _PAPER_PERCENTILE = 90
 # Minimum number of pixels in which something is measured.
 _MIN_PATCH_PX = 16
 
-# Share of the squares above which they are called the whole board.
-_MANY_SHARE = 0.8
+# Maximum share of the squares that are named. More are called the whole board.
+_MAX_NAMED_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,9 @@ class Measure:
         weaknesses = []
         if self.glare > _MAX_GLARE:
             weaknesses.append(Weakness.GLARE)
-        if self.paper < _DARK:
+        if self.paper < _MIN_PAPER:
             weaknesses.append(Weakness.DARK)
-        if self.blur_px is not None and self.blur_px > _BLUR_MODULES * self.module_px:
+        if self.blur_px is not None and self.blur_px > _MAX_BLUR_MODULES * self.module_px:
             weaknesses.append(Weakness.BLUR)
         if self.module_px < needed_module_px:
             weaknesses.append(Weakness.SMALL)
@@ -108,7 +109,7 @@ class Measure:
 
 def needed_module_px(kit: Kit) -> float:
     """Return how many pixels a module of this kit's markers has to be wide to be read."""
-    return _CARD_MODULE_PX if kit.deck else _MODULE_PX
+    return _MIN_CARD_MODULE_PX if kit.deck else _MIN_MODULE_PX
 
 
 # The measure of a square that is outside the picture.
@@ -145,7 +146,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
             continue
         measures[square] = Measure(
             paper=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
-            glare=float((patch >= _OVEREXPOSED).mean()),
+            glare=float((patch >= _MIN_OVEREXPOSED).mean()),
             blur_px=_blur_px(slopes[here], reblurred[here]),
             module_px=float(modules_px[number]),
             is_inside=bool(pose.is_in_picture(quads[number]).all()),
@@ -191,10 +192,10 @@ def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
 
     At most one thing, and empty if the picture itself is good.
     """
-    if np.percentile(luma[::2, ::2], _PAPER_PERCENTILE) < _DARK:
+    if np.percentile(luma[::2, ::2], _PAPER_PERCENTILE) < _MIN_PAPER:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
     blur_px = _blur_px(_slopes(luma)[::2, ::2], _slopes(_reblur(luma))[::2, ::2])
-    if blur_px is None or blur_px > _SOFT_PX:
+    if blur_px is None or blur_px > _MAX_BLUR_PX:
         why = say("The whole picture is not sharp.")
         return (Advice(say("Turn the lens, or unlock the focus"), why, Weakness.BLUR),)
     return ()
@@ -253,7 +254,7 @@ def name_squares(kit: Kit, squares: Iterable[Square], total: int) -> str:
     all squares. More than four fifths of them are called the whole board.
     """
     sorted_squares = sorted(squares)
-    if len(sorted_squares) > _MANY_SHARE * total:
+    if len(sorted_squares) > _MAX_NAMED_SHARE * total:
         return say("the whole board")
     names = []
     for square in sorted_squares:

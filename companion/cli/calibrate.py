@@ -87,7 +87,7 @@ def _solve(calibration: Calibration) -> LensFit:
     """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
     fit = calibration.solve()
-    if fit.misfit > MAX_MISFIT or fit.spread > MAX_SPREAD:
+    if fit.rms_widths > MAX_MISFIT or fit.spread > MAX_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "
             f"{100 * fit.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "

@@ -129,7 +129,7 @@ class OwnWifi:
 
     @property
     def joining_name(self) -> str:
-        """Return the name of the Wi-Fi that root is trying to join. Empty if there is none."""
+        """Name of the Wi-Fi that root is trying to join. Empty if there is none."""
         request = self._pending
         return request.wifi.name if request and request.wifi else ""
 

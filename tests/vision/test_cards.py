@@ -180,18 +180,18 @@ def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seat_up", "apart_mm", "fan"),
+    ("direction", "apart_mm", "fan"),
     [(1.0, 30.0, ("4^", "9^")), (-1.0, 30.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
 )
 def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
-    seat_up: float, apart_mm: float, fan: tuple[str, ...]
+    direction: float, apart_mm: float, fan: tuple[str, ...]
 ) -> None:
     assert KIT.deck is not None
     cards = []
     for name, y_mm in (("4^", 0.0), ("9^", apart_mm)):
         outline = rectangle_corners_mm(0.0, y_mm, 63.0, 88.0, 0.0)
         cards.append(OpenCard(name, 0.0, y_mm, 0.0, (), outline))
-    assert fan_order(cards, seat_up, KIT.deck) == fan
+    assert fan_order(cards, direction, KIT.deck) == fan
 
 
 def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:

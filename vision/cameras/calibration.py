@@ -58,7 +58,7 @@ class LensFit:
     """Relative standard deviation of the focal length."""
     views: int
     """Number of views from which it was computed."""
-    misfit: float
+    rms_widths: float
     """Residual in widths of the picture."""
 
     @property

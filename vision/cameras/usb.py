@@ -153,10 +153,10 @@ class UsbCamera(Device):
 
     def _take(self) -> Capture:
         for _ in range(_MAX_DAMAGED):
-            sent = self._read_picture()
-            luma = self._luma_of(sent)
+            raw = self._read_picture()
+            luma = self._luma_of(raw)
             if luma is not None:
-                return Capture(luma, partial(_colours_of, sent), self._age_s())
+                return Capture(luma, partial(_colours_of, raw), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another "
@@ -187,17 +187,17 @@ class UsbCamera(Device):
             )
         return picture
 
-    def _luma_of(self, sent: Any) -> Luma | None:
-        """Return the brightness of what OpenCV has read: BGR or a JPEG. None if that is damaged.
+    def _luma_of(self, raw: Any) -> Luma | None:
+        """Return the brightness of what OpenCV has read, BGR or a JPEG. None for a damaged JPEG.
 
         Raises `CameraError` for anything else.
         """
-        if isinstance(sent, np.ndarray) and sent.dtype == np.uint8:
-            if sent.ndim == 3 and sent.shape[2] == 3:
-                return np.asarray(cv2.cvtColor(sent, cv2.COLOR_BGR2GRAY), np.uint8)
+        if isinstance(raw, np.ndarray) and raw.dtype == np.uint8:
+            if raw.ndim == 3 and raw.shape[2] == 3:
+                return np.asarray(cv2.cvtColor(raw, cv2.COLOR_BGR2GRAY), np.uint8)
             # OpenCV returns a JPEG as one row or one column of bytes.
-            if sent.ndim == 1 or 1 in sent.shape:
-                return _decode_luma(_jpeg_of(sent))
+            if raw.ndim == 1 or 1 in raw.shape:
+                return _decode_luma(_jpeg_of(raw))
         raise CameraError(
             say(
                 "USB camera {name} sends what is not read here: choose a camera that sends MJPG or "
@@ -281,9 +281,9 @@ def _read_line(path: Path) -> str:
         return ""
 
 
-def _jpeg_of(sent: Any) -> bytes:
+def _jpeg_of(raw: Any) -> bytes:
     """Return the bytes of a JPEG without the zeros that fill the camera's buffer."""
-    return bytes(sent.ravel().tobytes().rstrip(b"\0"))
+    return bytes(raw.ravel().tobytes().rstrip(b"\0"))
 
 
 def _decode_luma(jpeg: bytes) -> Luma | None:
@@ -298,5 +298,5 @@ def _decode_luma(jpeg: bytes) -> Luma | None:
     return None if picture is None else np.asarray(picture, np.uint8)
 
 
-def _colours_of(sent: Any) -> Colours | None:
-    return colours.of_bgr(sent) if sent.ndim == 3 else colours.of_jpeg(_jpeg_of(sent))
+def _colours_of(raw: Any) -> Colours | None:
+    return colours.of_bgr(raw) if raw.ndim == 3 else colours.of_jpeg(_jpeg_of(raw))

@@ -27,10 +27,10 @@ MAX_SCALE = 2.7
 PAPER = 200
 
 # Minimum brightness of glare, of 255.
-_GLARE = 252
+_MIN_GLARE = 252
 
-# Minimum brightness of paper that is so well lit that glare hides nothing, of 255.
-_WELL_LIT = 242
+# Maximum brightness of paper in which glare counts, of 255. Brighter paper burns out by itself.
+_MAX_GLARE_PAPER = 242
 
 # Maximum brightness of the bold print of cards, relative to the paper beside it. Black print out of
 # focus is grey.
@@ -75,7 +75,7 @@ def card_view(luma: Luma, top_view: TopView, in_picture: Mask, reach_mm: float) 
     paper = _paper_of(view, reach_mm * top_view.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
     # Burnt out, and brighter than the paper around it.
-    glare = np.asarray((view >= _GLARE) & (paper < _WELL_LIT), np.bool_)
+    glare = np.asarray((view >= _MIN_GLARE) & (paper < _MAX_GLARE_PAPER), np.bool_)
     return CardView(top_view, in_picture, even, _bold_print(even, top_view.scale), glare)
 
 

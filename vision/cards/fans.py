@@ -192,12 +192,12 @@ def _pose_by_marker(offset: Points, quad: Points) -> _CardPose:
 # ---- the order of a fan --------------------------------------------------------------------------
 
 
-def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[str, ...]:
+def fan_order(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
     `UNREAD` stands for every card whose position in the fan is a guess. If all were read, it also
     stands between overlapping cards that are so far apart that a hidden card may lie there.
-    `seat_up` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y.
+    `direction` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
@@ -209,7 +209,7 @@ def fan_order(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> tuple[st
         return guess
 
     # Other pairs are ordered as a fan is laid.
-    along_mm = _distances_mm(cards, seat_up, deck)
+    along_mm = _distances_mm(cards, direction, deck)
     names = [card.name for card in cards]
     is_read = UNREAD not in names
     # Whether the card of the row lies lower than that of the column.
@@ -266,14 +266,17 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return above
 
 
-def _distances_mm(cards: Sequence[OpenCard], seat_up: float, deck: Deck) -> list[float]:
-    """Return how far the middle of each card is from its seat, up to a constant."""
+def _distances_mm(cards: Sequence[OpenCard], direction: float, deck: Deck) -> list[float]:
+    """Return how far the middle of each card is from its seat, up to a constant.
+
+    `direction` is as in `fan_order`.
+    """
     # Of a card that was not read, the marker next to its seat is in sight.
     marker_to_middle = float(_marker_offset(deck)[1])
     distances = []
     for card in cards:
         shift = marker_to_middle if card.name == UNREAD else 0
-        distances.append(card.y_mm * seat_up + shift)
+        distances.append(card.y_mm * direction + shift)
     return distances
 
 

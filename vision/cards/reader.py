@@ -87,8 +87,8 @@ class CardReader:
         for zone, zone_cards in by_zone.items():
             if zone not in unknown:
                 # Fans grow away from their seat.
-                seat_up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
-                fans[zone] = fan_order(zone_cards, seat_up, self._deck)
+                direction = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
+                fans[zone] = fan_order(zone_cards, direction, self._deck)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
 
     def _view_from_above(self, pose: Pose) -> tuple[TopView, Mask]:

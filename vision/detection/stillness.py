@@ -290,9 +290,9 @@ def bounds_of(noise: Noise, residual: BlockMeans) -> BlockMeans:
     """
     if noise.bounds is not None and noise.bounds.shape == residual.shape:
         return noise.bounds
-    size = np.abs(residual)
-    sigma = float(np.median(size[::2, ::2])) / _MEDIAN_DEVIATION
-    step = _codec_step_of(size, sigma)
+    magnitudes = np.abs(residual)
+    sigma = float(np.median(magnitudes[::2, ::2])) / _MEDIAN_DEVIATION
+    step = _codec_step_of(magnitudes, sigma)
     # One bound for all blocks, before each has its own.
     bound = max(_MIN_BOUND, _BOUND_SIGMAS * _INITIAL_RATIO * sigma, _BOUND_STEPS * step)
     return np.full(residual.shape, min(bound, _MAX_BOUND), np.float32)
@@ -304,7 +304,7 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     Blocks that `moved` are excluded, unless the movement is noise itself. None means that none
     moved. Nothing is learned if less than half of the picture is still.
     """
-    size = np.abs(residual)
+    magnitudes = np.abs(residual)
     before = noise.mean_square
     if moved is not None and is_incoherent(residual, moved):
         # The movement is only noise.
@@ -314,14 +314,14 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
         noise = replace(noise, frames=0)
 
     # A ninth of the blocks is enough to estimate the noise of the picture.
-    sample = size[::3, ::3]
+    sample = magnitudes[::3, ::3]
     still_sample = sample.ravel() if moved is None else sample[~moved[::3, ::3]]
     if still_sample.size < _MIN_STILL_SHARE * sample.size:
         # The others may not represent the picture.
         return noise
     frames = noise.frames + 1
     rate = 1 / min(frames, _AVERAGED_FRAMES)
-    sigma, step = _sigma_and_step(noise, size, still_sample, rate)
+    sigma, step = _sigma_and_step(noise, magnitudes, still_sample, rate)
 
     # Limit each block by the noise of the picture, so that something waving in place is not
     # learned.
@@ -341,12 +341,12 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
 
 
 def _sigma_and_step(
-    noise: Noise, size: BlockMeans, still_sample: BlockMeans, rate: float
+    noise: Noise, magnitudes: BlockMeans, still_sample: BlockMeans, rate: float
 ) -> tuple[float, float]:
     """Return the updated standard deviation of the whole picture, and its codec step.
 
-    `size` (rows, columns) are the changes of all blocks without their sign, and `still_sample` (N,)
-    some of those of blocks without movement. `rate` is the weight of the frame.
+    `magnitudes` (rows, columns) are the changes of all blocks without their sign, and
+    `still_sample` (N,) some of those of blocks without movement. `rate` is the weight of the frame.
     """
     # The third quartile of the changes.
     index = 3 * still_sample.size // 4
@@ -354,23 +354,23 @@ def _sigma_and_step(
     if noise.frames:
         sigma = min(sigma, _MAX_GROWTH * noise.picture_sigma + _GROWTH_LEVELS)
     sigma = noise.picture_sigma + rate * (sigma - noise.picture_sigma)
-    step = _codec_step_of(size, sigma)
+    step = _codec_step_of(magnitudes, sigma)
     step_rate = max(rate, _RISE_RATE) if step > noise.codec_step else _FALL_RATE
     return sigma, noise.codec_step + step_rate * (step - noise.codec_step)
 
 
-def _codec_step_of(size: BlockMeans, sigma: float) -> float:
+def _codec_step_of(magnitudes: BlockMeans, sigma: float) -> float:
     """Return the size of changes in isolated blocks, as a codec causes them.
 
     Returns 0 if they are few, which may be chance. Moving objects are larger than a block and have
     no effect. `sigma` is the standard deviation of the picture's noise.
     """
-    jumps = np.asarray(size > max(_MIN_JUMP_SIGMAS * sigma, _MIN_JUMP), np.uint8)
+    jumps = np.asarray(magnitudes > max(_MIN_JUMP_SIGMAS * sigma, _MIN_JUMP), np.uint8)
     if np.count_nonzero(jumps) < _MIN_JUMPS:
         return 0.0
     # The number of jumps in each block and its neighbours.
     around = cv2.boxFilter(jumps, -1, (3, 3), normalize=False)
-    alone = size[(around == 1) & (jumps > 0)]
+    alone = magnitudes[(around == 1) & (jumps > 0)]
     if len(alone) < _MIN_JUMPS:
         return 0.0
     # The 95th percentile.

@@ -88,8 +88,8 @@ _MAX_OWN_PAPER = 1.25
 # Blur in px of a square before the gentle change of its brightness in a soft shadow is measured.
 _SMOOTH_PX = 1.0
 
-# Minimum tone before that change is measured. Darker ones carry no information.
-_DARKEST = 0.03
+# Minimum tone whose logarithm is taken. Darker ones carry no information.
+_MIN_LOG_TONE = 0.03
 
 # Maximum change of paper's brightness (a natural logarithm) within `GENTLE_MM` in a soft shadow.
 _MAX_GENTLE_CHANGE = 0.2
@@ -327,7 +327,7 @@ def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
 
     `row` is that of the square in the snapshot.
     """
-    log_tones = np.log(np.maximum(shot.tones[row], _DARKEST))
+    log_tones = np.log(np.maximum(shot.tones[row], _MIN_LOG_TONE))
     values = cv2.GaussianBlur(log_tones, (0, 0), _SMOOTH_PX)
     # The side of the kernel, an odd number of pixels.
     side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1

@@ -55,8 +55,8 @@ _MIN_SHADOW_MM = 5.0
 # Difference (a logarithm) above which a narrower stripe is an object.
 _MIN_STRIPE = 0.2
 
-# Minimum tone, relative to paper. Darker ones carry no information.
-_DARKEST = 0.03
+# Minimum tone, relative to paper, whose logarithm is taken. Darker ones carry no information.
+_MIN_LOG_TONE = 0.03
 
 # Quantiles that bound the tones of most of a square's paper.
 _MOST_QUANTILES = 0.1, 0.9
@@ -68,10 +68,10 @@ _ALL_QUANTILES = 0.03, 0.97
 _HALF_MM = 20.0
 
 # Minimum share of the paper inside the outline that must be in sight.
-_MIN_INSIDE = 0.4
+_MIN_INSIDE_SHARE = 0.4
 
 # The same for the paper beyond the outline, on all four sides together.
-_MIN_BEYOND = 0.12
+_MIN_BEYOND_SHARE = 0.12
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +164,10 @@ def reflectance(
         if has_paper:
             parts.append(part[in_sight[part]])
     beyond = np.concatenate(parts)
-    min_beyond = _MIN_BEYOND * sum(part.size for part in paper.beyond)
-    if inside.size < _MIN_INSIDE * paper.inside.size or beyond.size < min_beyond:
+    min_beyond = _MIN_BEYOND_SHARE * sum(part.size for part in paper.beyond)
+    if inside.size < _MIN_INSIDE_SHARE * paper.inside.size or beyond.size < min_beyond:
         return None
-    values = np.log(np.maximum(tone, _DARKEST))
+    values = np.log(np.maximum(tone, _MIN_LOG_TONE))
     angle_rad = _steepest_direction(values, inside, beyond)
 
     # A part of the pixels is enough.

@@ -40,19 +40,19 @@ _MIN_PARTS_WITH_LINE = 0.1
 _MIN_VISIBLE = 0.6
 
 # Minimum brightness of a reflection, relative to a cell's paper.
-_GLINT = 1.35
+_MIN_GLINT = 1.35
 
 # Maximum share of a cell that is a reflection. A larger one is light, or hides too much.
 _MAX_GLINT_SHARE = 0.25
 
 # Minimum brightness of glare, of 255.
-_BURNT = 252
+_MIN_BURNT = 252
 
 # Maximum brightness of paper in which glare counts, of 255. Brighter paper burns out by itself.
-_WHITE = 242
+_MAX_GLARE_PAPER = 242
 
 # Minimum brightness that is assumed for paper, of 255.
-_DARKEST_PAPER = 20.0
+_MIN_PAPER = 20.0
 
 # A pixel and its neighbours.
 _AROUND = np.ones((3, 3), np.uint8)
@@ -74,10 +74,10 @@ _BOARD_WHITE_QUANTILE = 0.9
 _WHITE_LIMITS = 0.5, 1.3
 
 # Minimum tone that is divided by.
-_MIN_SHADE = 0.05
+_MIN_TONE = 0.05
 
 # Quantile of a part's profile that is the paper beside its line.
-_SHADE_QUANTILE = 0.8
+_BESIDE_LINE_QUANTILE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class Sheet:
     """Brightness of paper in the middle of the board, and its slopes to the right and up for each
     `_UNIT_MM`.
     """
-    white_limits: tuple[float, float] = (_DARKEST_PAPER, 255.0)
+    white_limits: tuple[float, float] = (_MIN_PAPER, 255.0)
     """Minimum and maximum brightness of paper."""
     expected_depths: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
@@ -191,7 +191,7 @@ def take_snapshot(
     tones = _cells_in(cells, relative, origins)
     glints = _glints(cells, tones)
     visible_in_cells = _cells_in(cells, visible, origins) & ~glints
-    is_burnt = (view >= _BURNT) & (white < _WHITE)
+    is_burnt = (view >= _MIN_BURNT) & (white < _MAX_GLARE_PAPER)
     burnt = _cells_in(cells, is_burnt, origins) & ~glints
 
     # The outlines.
@@ -266,10 +266,10 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
     bright. Reflections leave most of a piece's marker visible.
     """
     glints = np.zeros(tones.shape, bool)
-    for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _GLINT):
+    for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _MIN_GLINT):
         # Much brighter than the median of the cell.
         tone = tones[number]
-        bright = (tone > _GLINT * max(1.0, np.median(tone))).view(np.uint8)
+        bright = (tone > _MIN_GLINT * max(1.0, np.median(tone))).view(np.uint8)
         glint = cv2.dilate(bright, _AROUND, iterations=cells.occlusion_margin_px).view(np.bool_)
         if glint.mean() <= _MAX_GLINT_SHARE:
             glints[number] = glint
@@ -297,14 +297,14 @@ def _with_paper(
         right, bottom = (centre + half).round().astype(int)
         patch = view[top:bottom, left:right]
         if patch.size:
-            whites[marker] = max(_DARKEST_PAPER, float(np.quantile(patch, _WHITE_QUANTILE)))
+            whites[marker] = max(_MIN_PAPER, float(np.quantile(patch, _WHITE_QUANTILE)))
     levels = np.array(list(whites.values()))
     if len(levels) < 3:
         # Too few for a plane: assume the same brightness everywhere.
         level = (
             float(levels.mean()) if levels.size else float(np.quantile(view, _BOARD_WHITE_QUANTILE))
         )
-        level = max(level, _DARKEST_PAPER)
+        level = max(level, _MIN_PAPER)
         return replace(
             sheet, corner_whites=whites, white_plane=(level, 0.0, 0.0), white_limits=(level, level)
         )
@@ -341,7 +341,7 @@ def _with_outlines(sheet: Sheet, line_depths: Tone, line_tones: Tone) -> Sheet:
     # Holes have no outline.
     numbers = np.flatnonzero([square not in holes for square in sheet.board.squares])
     depths, tones = line_depths[numbers], line_tones[numbers]
-    shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_SHADE)))
+    shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_TONE)))
     return replace(sheet, expected_depths=_typical_depths(depths), expected_shares=shares)
 
 
@@ -390,7 +390,7 @@ def measure_outlines(
     depths = np.where(is_seen, drop, -np.inf).max(axis=2)
     is_hidden = walled | (counts.sum(axis=2) < _MIN_VISIBLE * pixels[0].size)
     depths[is_hidden] = np.nan
-    paper_tones = visible_quantile(profile, is_seen, _SHADE_QUANTILE)
+    paper_tones = visible_quantile(profile, is_seen, _BESIDE_LINE_QUANTILE)
     paper_tones[is_hidden] = np.nan
     return depths.astype(np.float32), paper_tones.astype(np.float32)
 

@@ -190,9 +190,9 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
 
 def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Floats:
     """Return (T,): the root mean square error of each tag in px."""
+    squared_px = (_TagArrays(tags).misfits_px(pose) ** 2).sum(axis=1)
     # Four corners per tag.
-    squares = (_TagScene(tags).misfits_px(pose) ** 2).sum(axis=1)
-    return np.asarray(np.sqrt(squares.reshape(-1, 4).mean(axis=1)), np.float64)
+    return np.asarray(np.sqrt(squared_px.reshape(-1, 4).mean(axis=1)), np.float64)
 
 
 def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
@@ -205,7 +205,7 @@ def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
     return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
 
 
-class _TagScene:
+class _TagArrays:
     """All (T,) tags of a picture as arrays, for their residuals."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
@@ -258,7 +258,7 @@ class _Problem:
         self.start = start
         self.corner_count = len(evidence.points_px)
         self._evidence = evidence
-        self._tags = _TagScene(evidence.tags)
+        self._tags = _TagArrays(evidence.tags)
         self._weights = 1 / np.maximum(lens_spread, _MIN_SPREAD)
 
         # The offset of the start's lens from the prior's.
@@ -302,19 +302,25 @@ class _Problem:
         projected_px, by_pose, by_lens = pose.project(self._points_mm)
         slopes = np.hstack([by_pose, by_lens])
         corner_count = self.corner_count
-        corners = projected_px[:corner_count] - evidence.points_px
+        corner_errors = projected_px[:corner_count] - evidence.points_px
 
         # A line constrains only the direction across it.
-        lines = ((projected_px[corner_count:] - self._lines_px) * self._normals).sum(axis=1)
+        line_errors = projected_px[corner_count:] - self._lines_px
+        line_errors = (line_errors * self._normals).sum(axis=1)
         line_slopes = slopes[2 * corner_count :].reshape(-1, 2, 9)
         across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
-        tags = self._tags.misfits_px(pose).ravel()
+        tag_errors = self._tags.misfits_px(pose).ravel()
         if self._tag_derivatives is None or not len(self._normals):
             # Tag derivatives are slow and change little once lines constrain the pose: compute
             # them once.
-            self._tag_derivatives = self._tag_slopes(change, tags)
+            self._tag_derivatives = self._tag_slopes(change, tag_errors)
         prior = self._weights * (self._lens_offset + change[6:])
-        residuals = [corners.ravel() / _CORNER_PX, tags / _CORNER_PX, lines / _LINE_PX, prior]
+        residuals = [
+            corner_errors.ravel() / _CORNER_PX,
+            tag_errors / _CORNER_PX,
+            line_errors / _LINE_PX,
+            prior,
+        ]
         all_slopes = [
             slopes[: 2 * corner_count] / _CORNER_PX,
             self._tag_derivatives / _CORNER_PX,
@@ -323,16 +329,17 @@ class _Problem:
         ]
         return np.concatenate(residuals), np.vstack(all_slopes)
 
-    def _tag_slopes(self, change: Floats, tags: Floats) -> Floats:
-        """Return (8 T, 9): derivatives of the tags' residuals (8 T,) by pose and lens."""
-        slopes = np.empty((len(tags), 9))
-        if not len(tags):
+    def _tag_slopes(self, change: Floats, tag_errors: Floats) -> Floats:
+        """Return (8 T, 9): derivatives of the tags' residuals (8 T,) px by pose and lens."""
+        slopes = np.empty((len(tag_errors), 9))
+        if not len(tag_errors):
             return slopes
         # Finite differences: the best-fitting square has no simple derivative.
         for number, step in enumerate(_DIFFERENCE_STEPS):
             shifted = change.copy()
             shifted[number] += step
-            slopes[:, number] = (self._tags.misfits_px(self.pose(shifted)).ravel() - tags) / step
+            shifted_errors = self._tags.misfits_px(self.pose(shifted)).ravel()
+            slopes[:, number] = (shifted_errors - tag_errors) / step
         return slopes
 
 
@@ -341,12 +348,14 @@ def _robust(residuals: Floats) -> tuple[Floats, float]:
 
     The last three residuals (the prior) always have full weight.
     """
-    size = np.abs(residuals)
+    magnitudes = np.abs(residuals)
     # Huber: beyond the bound the cost grows linearly, not quadratically.
-    weights = np.minimum(1.0, _HUBER_BOUND / np.maximum(size, 1e-9))
+    weights = np.minimum(1.0, _HUBER_BOUND / np.maximum(magnitudes, 1e-9))
     weights[-3:] = 1.0
     costs = np.where(
-        size <= _HUBER_BOUND, 0.5 * residuals**2, _HUBER_BOUND * (size - 0.5 * _HUBER_BOUND)
+        magnitudes <= _HUBER_BOUND,
+        0.5 * residuals**2,
+        _HUBER_BOUND * (magnitudes - 0.5 * _HUBER_BOUND),
     )
     costs[-3:] = 0.5 * residuals[-3:] ** 2
     return weights, float(costs.sum())
@@ -384,8 +393,8 @@ def _least_squares(problem: _Problem) -> Fit:
 
     # The root mean square residual of the corners. Each has two coordinates.
     pose = problem.pose(change)
-    corners = residuals[: 2 * problem.corner_count] * _CORNER_PX
-    rms_px = float(np.sqrt(2 * (corners**2).mean()))
+    corner_errors_px = residuals[: 2 * problem.corner_count] * _CORNER_PX
+    rms_px = float(np.sqrt(2 * (corner_errors_px**2).mean()))
 
     # Larger residuals than expected make the result less certain. The cost is half the sum of
     # squares, so only residuals that are clearly too large count.

@@ -85,18 +85,18 @@ _MIN_FOUND_SHARE = 0.3
 # right.
 _MAX_ERROR_PX = 1.2
 
-# Share of the lines that have to match.
-_MOST_SHARE = 0.75
+# Minimum share of the lines that are near.
+_MIN_NEAR_SHARE = 0.75
 
 # The same for the first two models, which belong to one family: both may explain most lines.
-_NEARLY_ALL_SHARE = 0.9
+_MIN_NEAR_SHARE_OF_FAMILY = 0.9
 
 # Maximum offset of most lines with which a model leaves nothing to explain. Measured: three of four
 # lines are within .38 px by the right model, and beyond .91 px by another.
-_SHARP_PX = 0.5
+_MAX_EXPLAINED_PX = 0.5
 
 # Minimum share of lines found with which a model leaves nothing to explain.
-_SHARP_SHARE = 0.8
+_MIN_EXPLAINED_SHARE = 0.8
 
 # Minimum share of the visible lines around a confirmed square that match the pose.
 _MIN_MATCHING_SHARE = 0.5
@@ -160,7 +160,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
     lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _MIN_FOUND_SHARE * max(8, lines.is_inside.sum()):
         return pose.rms_px <= _MAX_ERROR_PX * scale
-    return _is_near(lines, _MOST_SHARE, _MAX_ERROR_PX * scale)
+    return _is_near(lines, _MIN_NEAR_SHARE, _MAX_ERROR_PX * scale)
 
 
 class Trial(NamedTuple):
@@ -197,10 +197,12 @@ def try_model(
     cost = _cost(fit, prior) + (_MIN_GAIN if tried else 0.0)
     lines = fit.lines
     assert lines is not None
-    are_most = lines.is_found.sum() >= _SHARP_SHARE * lines.is_inside.sum()
-    share = _NEARLY_ALL_SHARE if tried < 2 else _MOST_SHARE
-    is_sharp = are_most and _is_near(lines, share, _SHARP_PX * size[0] / _REFERENCE_WIDTH_PX)
-    return Trial(fit, cost, bool(is_sharp or is_last))
+    are_most_found = lines.is_found.sum() >= _MIN_EXPLAINED_SHARE * lines.is_inside.sum()
+    share = _MIN_NEAR_SHARE_OF_FAMILY if tried < 2 else _MIN_NEAR_SHARE
+    is_all_explained = are_most_found and _is_near(
+        lines, share, _MAX_EXPLAINED_PX * size[0] / _REFERENCE_WIDTH_PX
+    )
+    return Trial(fit, cost, bool(is_all_explained or is_last))
 
 
 def _is_near(lines: Lines, share: float, within_px: float) -> bool:

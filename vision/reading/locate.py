@@ -122,6 +122,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
             memory = replace(memory, pose=None)
         return look, memory
     if look.reference is None:
+        # The whole picture was searched: the board may be somewhere else.
         location = _find_pose(memory.location, kit, look)
         if location.is_confirmed and not location.is_aligned:
             if not location.models_tried:
@@ -267,28 +268,28 @@ def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
 def _corners_in_play(
     location: Location,
     kit: Kit,
-    corners: list[Sighting],
+    board_markers: list[Sighting],
     others: Quads,
     size: Size,
 ) -> tuple[Quads, Location]:
     """Return the corner markers of the board that is played on, and the new location.
 
-    `corners` are all corner markers in the picture. Some may be those of a twin, which is a second
-    copy of the board. `others` are the markers of pieces. Markers are (4, 2) px by id. The result
-    is empty if a marker is there twice and no group fits a board, or if board and twin cannot be
-    told apart.
+    `board_markers` are all corner markers in the picture. Some may be those of a twin, which is a
+    second copy of the board. `others` are the markers of pieces, (4, 2) px by id, like those that
+    are returned. There are none if a marker is there twice and no group fits a board, or if board
+    and twin cannot be told apart.
     """
-    single = _single_markers(corners)
+    single = _single_markers(board_markers)
     lens = location.tuner.lens
 
     # Each marker is printed once on a board.
-    has_twins = len(single) < len(corners)
+    has_twins = len(single) < len(board_markers)
     if not has_twins and _fit_one_board(location.tuner, kit.board, single, size):
         return single, location
 
     # Some do not belong to the board: group those that fit together.
-    groups = boards_among(kit.board, corners, lens, size)
-    if len(groups) == 1 and len(groups[0]) == len(corners):
+    groups = boards_among(kit.board, board_markers, lens, size)
+    if len(groups) == 1 and len(groups[0]) == len(board_markers):
         return groups[0], location
     if not has_twins:
         return single, location

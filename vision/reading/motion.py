@@ -137,6 +137,7 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     # Something has changed, or the board is not settled yet.
     due_blocks, memory = _due_blocks(movement, memory, is_retry_due)
+    # A first picture, which cannot be compared, counts as still here.
     is_still = not movement.is_moving or movement.changed_blocks is None
     look = replace(look, is_still=is_still, moving_px=movement.moving_px, due_blocks=due_blocks)
     return look, memory
@@ -240,11 +241,12 @@ def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
         sampling = slice(None, None, LIGHT_SAMPLING)
         before, now = past.whole_as_read[sampling, sampling], current[sampling, sampling]
         ratio = median_of((now + 1) / (before + 1))
-    is_unchanged = abs(ratio - 1) <= _MAX_LIGHT_CHANGE
-    # The history restarts when the brightness returns to normal, or changes in the other direction.
-    if is_unchanged or (ratios and (ratio > 1) != (ratios[-1] > 1)):
+    if abs(ratio - 1) <= _MAX_LIGHT_CHANGE:
+        return ()
+    # The history restarts when the brightness changes in the other direction.
+    if ratios and (ratio > 1) != (ratios[-1] > 1):
         ratios = ()
-    return ratios if is_unchanged else (*ratios, ratio)[-_RELIT_FRAMES:]
+    return (*ratios, ratio)[-_RELIT_FRAMES:]
 
 
 def _learn_still_picture(background: Background, residual: BlockMeans) -> Background:

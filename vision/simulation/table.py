@@ -309,6 +309,7 @@ class SimulatedTable:
         noise = self._next_noise()
         if noise is None:
             return picture
+        # The same noise in each channel.
         noise = np.repeat(noise[..., None], picture.size // noise.size, axis=2)
         noisy = cv2.add(picture, noise.reshape(picture.shape), dtype=cv2.CV_8U)
         return np.asarray(noisy, np.uint8)

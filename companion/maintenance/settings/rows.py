@@ -181,14 +181,14 @@ class SettingRow:
 
     @property
     def range_words(self) -> str:
-        """Return the minimum and maximum as a sentence. Empty if it is not a number."""
+        """The minimum and maximum as a sentence. Empty if it is not a number."""
         if self.kind not in _NUMBERS:
             return ""
         return say("{low} to {high}.", low=_figure(self.minimum), high=_figure(self.maximum))
 
     @property
     def default_words(self) -> str:
-        """Return the default as a sentence."""
+        """The default as a sentence."""
         return say("Default: {value}.", value=self.text_of(self.default))
 
 
