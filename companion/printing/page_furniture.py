@@ -18,7 +18,7 @@ from companion.printing.pdf_pen import (
     WHITE,
     Anchor,
     Pen,
-    printed_on,
+    ink_on,
     text_width,
 )
 from companion.printing.tiling import MARGIN_MM, Extent
@@ -139,4 +139,4 @@ def draw_rim(pen: Pen, size_mm: float, rim_mm: float, side: Side | None, *, dott
         step = low + (high - low) * index / count
         back = size_mm - step
         for x, y in ((step, low), (high, step), (back, high), (low, back)):
-            pen.dot(x, y, radius, fill=printed_on(colour))
+            pen.dot(x, y, radius, fill=ink_on(colour))

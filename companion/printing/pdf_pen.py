@@ -349,7 +349,7 @@ class Pen:
         bold: bool = False,
     ) -> float:
         """Draw text below y, broken into lines of at most `width_mm`. Return the y below them."""
-        for line in broken_lines(words, width_mm, size_mm, bold=bold):
+        for line in break_lines(words, width_mm, size_mm, bold=bold):
             y -= size_mm * LEADING
             self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
         return y
@@ -443,13 +443,13 @@ def text_width(words: str, size_mm: float, *, bold: bool = False) -> float:
     return width
 
 
-def broken_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = False) -> list[str]:
+def break_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = False) -> list[str]:
     """Break a paragraph into lines of at most `width_mm`.
 
     No line breaks at a non-breaking space, or between a number and its unit. If the last line has
     only one word, it gets another one from the line above, unless that has fewer than three.
 
-    >>> broken_lines("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
+    >>> break_lines("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
     # no line break between a number and its unit
@@ -465,8 +465,8 @@ def broken_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = Fa
     return lines
 
 
-def tinted(colour: str, share: float) -> str:
-    """Return a `#rrggbb` colour mixed with white. `share` is the colour's share of the mixture."""
+def tint(colour: str, share: float) -> str:
+    """Mix a `#rrggbb` colour with white. `share` is the colour's share of the mixture."""
     parts = [round(255 + share * (part - 255)) for part in _channels(colour)]
     return "#" + "".join(f"{part:02X}" for part in parts)
 
@@ -477,7 +477,7 @@ def _channels(colour: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def printed_on(colour: str) -> str:
+def ink_on(colour: str) -> str:
     """Return ink or white, whichever has more contrast on a `#rrggbb` fill.
 
     The formula is the relative luminance of WCAG 2. At about 0.18 black and white have the same
@@ -492,6 +492,6 @@ def printed_on(colour: str) -> str:
 @cache
 def _vector_drawing(name: str, colour: str, plain: bool) -> Any:
     """Return a drawing as vector graphics of reportlab, see `Pen.drawing`."""
-    face = colour if plain else printed_on(colour)
+    face = colour if plain else ink_on(colour)
     svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))

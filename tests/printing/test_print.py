@@ -22,7 +22,7 @@ from companion.games.aids import Extras
 from companion.printing.join_card import join_card_pdf
 from companion.printing.kit_pages.sheets import KitStyle, kit_pdf
 from companion.printing.kit_printer import KitPrinter
-from companion.printing.pdf_pen import broken_lines, printable, text_width
+from companion.printing.pdf_pen import break_lines, printable, text_width
 from companion.printing.tiling import MARGIN_MM, Paper
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
@@ -120,7 +120,7 @@ def test_equal_kits_have_equal_bytes_of_vectors() -> None:
 
 def test_a_space_that_must_not_break_does_not() -> None:
     words = "Est-ce «\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NARROW NO-BREAK SPACE}?"
-    lines = broken_lines(words, text_width("Est-ce « pr", 4.0), 4.0)
+    lines = break_lines(words, text_width("Est-ce « pr", 4.0), 4.0)
     assert lines == ["Est-ce", "«\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NO-BREAK SPACE}?"]
     assert printable("¡Señal! œ Œ « » “ ” ’ – …") == "¡Señal! œ Œ « » “ ” ’ – …"
     assert printable("♜") == "?"
@@ -128,10 +128,10 @@ def test_a_space_that_must_not_break_does_not() -> None:
 
 def test_no_word_stands_alone_in_a_last_line() -> None:
     width = text_width("the lamp shines on", 4.0)
-    assert broken_lines("the lamp shines on it", width, 4.0) == ["the lamp shines", "on it"]
-    assert broken_lines("the lamp", text_width("lamp", 4.0), 4.0) == ["the", "lamp"]
+    assert break_lines("the lamp shines on it", width, 4.0) == ["the lamp shines", "on it"]
+    assert break_lines("the lamp", text_width("lamp", 4.0), 4.0) == ["the", "lamp"]
     narrow = text_width("a very wide-ranging", 4.0)
-    assert broken_lines("a very wide-ranging wide-ranging", narrow, 4.0)[-1] == "wide-ranging", (
+    assert break_lines("a very wide-ranging wide-ranging", narrow, 4.0)[-1] == "wide-ranging", (
         "both have no room"
     )
 

@@ -74,7 +74,7 @@ def _colours_of(plane: Luma, width: int, height: int) -> Colours:
 class PiCamera(Device):
     """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
-    `listed` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one. The
+    `pi_device` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one. The
     constructor raises `CameraError`.
 
     Focus and exposure are locked after some seconds, so that they do not react to hands. Each of
@@ -92,13 +92,13 @@ class PiCamera(Device):
     name = "picamera"
 
     def __init__(
-        self, settings: CameraSettings, clock: Clock, listed: PiDevice | None = None
+        self, settings: CameraSettings, clock: Clock, pi_device: PiDevice | None = None
     ) -> None:
         super().__init__(clock)
         self._module = picamera2()
-        self._listed = listed or choose_device("")
-        self.identity, self.lens_name = self._listed.identity, self._listed.lens_name
-        self.oddity = oddity_of(self._listed.sensor)
+        self._pi_device = pi_device or choose_device("")
+        self.identity, self.lens_name = self._pi_device.identity, self._pi_device.lens_name
+        self.oddity = oddity_of(self._pi_device.sensor)
         self._settings = settings
         # Zoom of the pictures. 0 before the first one.
         self._zoom = 0.0
@@ -114,7 +114,7 @@ class PiCamera(Device):
         self._locks = Locks(None, None)
         # Whether a frame may take as long as the settings allow, in the dark.
         self._is_slow = False
-        self.device = open_device(self._listed)
+        self.device = open_device(self._pi_device)
         """Picamera2's own object."""
         try:
             self._start()
@@ -146,7 +146,7 @@ class PiCamera(Device):
         attempts = [
             (size_px, mode)
             for size_px in dict.fromkeys((wanted_px, _SMALL_SIZE_PX))
-            for mode in modes_for(self._listed.sensor, size_px)
+            for mode in modes_for(self._pi_device.sensor, size_px)
         ]
         for size_px, mode in attempts:
             try:

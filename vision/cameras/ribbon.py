@@ -75,7 +75,7 @@ def pi_devices() -> tuple[PiDevice, ...]:
     """
     module = picamera2()
     try:
-        listed = module.Picamera2.global_camera_info()
+        entries = module.Picamera2.global_camera_info()
     except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
         raise CameraError(
             say(
@@ -85,7 +85,7 @@ def pi_devices() -> tuple[PiDevice, ...]:
         ) from error
     devices = (
         PiDevice(number, str(entry.get("Model", "")), str(entry.get("Id", "")))
-        for number, entry in enumerate(listed)
+        for number, entry in enumerate(entries)
     )
     # The list has USB cameras, too.
     return tuple(device for device in devices if "usb" not in device.id.lower())

@@ -112,9 +112,9 @@ class UsbCamera(Device):
         self.name = f"usb:{number}"
         # The kernel may not list it.
         unlisted = UsbDevice(number, "", self.name)
-        listed = {device.number: device for device in usb_devices()}.get(number, unlisted)
-        self.identity = listed.identity
-        self.oddity = oddity_of(listed.identity, listed.name)
+        device = {device.number: device for device in usb_devices()}.get(number, unlisted)
+        self.identity = device.identity
+        self.oddity = oddity_of(device.identity, device.name)
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
         # before the first picture.

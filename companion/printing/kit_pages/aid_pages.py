@@ -21,7 +21,7 @@ from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import draw_picture
 from companion.printing.kit_pages.tag_pages import PagePart
 from companion.printing.page_furniture import draw_shutter
-from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, printed_on
+from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, ink_on
 from companion.printing.tiling import Extent
 
 # Margin within a player aid.
@@ -249,7 +249,7 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
     A tile that the camera reads has its marker on white below.
     """
     order_tiles = kit.order_tiles
-    ink = printed_on(kit.sides[seat].rgb)
+    ink = ink_on(kit.sides[seat].rgb)
     if order_tiles:
         width = order_tiles.width_mm
         depth = order_tiles.depth_mm
@@ -295,7 +295,7 @@ def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, width: float, height: floa
         y = height * step / 8
         # the letter is at the upper left
         for x in (left, right) if y <= height - 7 else (right,):
-            pen.dot(x, y, 0.45, fill=printed_on(colour))
+            pen.dot(x, y, 0.45, fill=ink_on(colour))
 
 
 # ---- walls and places for tiles ------------------------------------------------------------------

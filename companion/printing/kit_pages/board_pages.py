@@ -23,7 +23,7 @@ from companion.printing.pdf_pen import (
     WHITE,
     Pen,
     text_width,
-    tinted,
+    tint,
 )
 from companion.printing.tiling import (
     FLAP_MM,
@@ -127,7 +127,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
     lows = (_GOAL_RIM_MM - board.strip_mm, board.height_mm + _GOAL_RIM_MM)
     for seat, low in zip(SEATS, lows, strict=True):
         colour = kit.sides[seat].rgb
-        pen.rectangle(left, low, width_mm, depth_mm, fill=tinted(colour, 0.16))
+        pen.rectangle(left, low, width_mm, depth_mm, fill=tint(colour, 0.16))
         if seat is Seat.SOUTH:
             continue
         # North's pattern: dots
@@ -136,7 +136,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
         for column, row in product(range(columns), range(rows)):
             x = left + width_mm * (column + 0.5) / columns
             y = low + depth_mm * (row + 0.5) / rows
-            pen.dot(x, y, 0.55, fill=tinted(colour, 0.6))
+            pen.dot(x, y, 0.55, fill=tint(colour, 0.6))
 
 
 def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:

@@ -28,7 +28,7 @@ from companion.printing.kit_pages.deck_pages import (
 from companion.printing.kit_pages.instructions import draw_instructions
 from companion.printing.kit_pages.tag_pages import draw_tag_page, tag_pages
 from companion.printing.page_furniture import draw_foot
-from companion.printing.pdf_pen import Pen, tinted
+from companion.printing.pdf_pen import Pen, tint
 from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
@@ -89,7 +89,7 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
     if style.low_ink:
         # only the sides' colours are lighter: markers and boards are printed as always
         sides = {
-            seat: replace(side, rgb=tinted(side.rgb, _LOW_INK_SHARE))
+            seat: replace(side, rgb=tint(side.rgb, _LOW_INK_SHARE))
             for seat, side in kit.sides.items()
         }
         kit = replace(kit, sides=sides)

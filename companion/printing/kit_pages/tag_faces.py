@@ -15,7 +15,7 @@ from companion.printing.pdf_pen import (
     WHITE,
     Pen,
     Point,
-    printed_on,
+    ink_on,
     text_width,
 )
 from companion.printing.tiling import Extent, quiet_mm
@@ -177,7 +177,7 @@ def _draw_sign_with_name(
     size_mm = min(0.6 * rim / DIGIT_HEIGHT_EM, fitting_mm)
     width = sign_mm + gap + text_width(words, size_mm, bold=True)
     pen.box(0, 0, width + 0.8, 0.94 * rim, fill=fill)
-    ink = printed_on(fill)
+    ink = ink_on(fill)
     pen.drawing(face.sign, (sign_mm - width) / 2, 0, sign_mm, fill=ink)
     low = -DIGIT_HEIGHT_EM * size_mm / 2
     pen.text(width / 2, low, words, size_mm, bold=True, colour=ink, anchor="right")
@@ -204,7 +204,7 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
         plate_width = max(letter_width, _LETTER_SCALE * rim) + 0.5
         pen.box(0, 0, plate_width, 0.94 * rim, fill=fill)
         pen.centred_bold_text(
-            0, -DIGIT_HEIGHT_EM * size_mm / 2, face.letter, size_mm, colour=printed_on(fill)
+            0, -DIGIT_HEIGHT_EM * size_mm / 2, face.letter, size_mm, colour=ink_on(fill)
         )
 
 
@@ -223,7 +223,7 @@ def draw_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) 
                 -DIGIT_HEIGHT_EM * letter_mm / 2,
                 face.letter,
                 letter_mm,
-                colour=printed_on(side.rgb if side else WHITE),
+                colour=ink_on(side.rgb if side else WHITE),
             )
 
 

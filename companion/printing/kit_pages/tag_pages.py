@@ -34,7 +34,7 @@ from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import MIN_APRON_MM, Tag, draw_picture, draw_top
 from companion.printing.page_furniture import draw_head
-from companion.printing.pdf_pen import DIGIT_HEIGHT_EM, INK, WHITE, Pen, broken_lines
+from companion.printing.pdf_pen import DIGIT_HEIGHT_EM, INK, WHITE, Pen, break_lines
 from companion.printing.tiling import Extent
 
 # Gap between two tags in a row. Rows are half as far apart, because captions separate them.
@@ -195,7 +195,7 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
         draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture_mm / 2))
     # the name in at most two lines, or in the smallest size
     for size_mm in _NAME_SIZES_MM:
-        if len(broken_lines(face.name, tag.width, size_mm, bold=True)) <= 2:
+        if len(break_lines(face.name, tag.width, size_mm, bold=True)) <= 2:
             break
     y = pen.paragraph(0, -tag.picture_mm - 0.8, tag.width, face.name, size_mm, bold=True)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
