@@ -48,7 +48,8 @@ def read_images(
     - `markers`: [{`id`, `corners` [[x, y], four times] in px}]
     - `board`: a game or null
     - `layout` {square: face}, and `fans` {zone: [cards from the bottom to the top]}
-    - `unknown` [squares], `beside` [faces], `strangers` [marker ids]
+    - `unknown` [squares], `beside` [faces next to the board]
+    - `strangers` [ids of markers that belong to no piece, or are there twice]
     - `problems`: [sentences]
     """
     finder = MarkerFinder(dictionary or DICTIONARY, windows=THOROUGH)

@@ -2,7 +2,8 @@
 failures of the camera.
 
 `Watcher` is the thread, and `Pace` says when its next picture is due. A *kit* is what is printed
-for one game, and a *reading* is what one frame shows of its board.
+for one game, and a *reading* is what one frame shows of its board. In some games orders are *tiles*
+that lie in rows beside the board, see `vision.tiles`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ RESTART_AFTER_S = 10.0
 class Upkeep:
     """Settings, backup, restore and reset of a running service. Any thread may call.
 
-    Pages and a hub's owner use it. The service calls `restart_when_idle` every few seconds.
+    Pages use it, and the owner of a hub, which is a machine that follows many tables. The service
+    calls `restart_when_idle` every few seconds.
 
     :param settings: settings that the service has started with, from file and command line
     :param path: the settings file

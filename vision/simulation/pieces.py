@@ -1,4 +1,7 @@
-"""The objects on the simulated table: pieces that stand on squares, or cards in fans."""
+"""The objects on the simulated table: pieces that stand on squares, or cards in fans.
+
+A fan is the open cards in one zone of a board of cards, each on a part of the one before.
+"""
 
 from __future__ import annotations
 

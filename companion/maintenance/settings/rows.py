@@ -44,11 +44,10 @@ _SPELLING_HELP = {
     "mqtt.discovery": _TOPIC_HELP,
 }
 
-
 # How to set what the settings page does not write.
 BY_HAND_SENTENCE = say("Written into the file by hand, or given on the command line.")
-# Settings that a hub may send: how a table looks and sounds. Anything else could let a hub have
-# names, passwords or games sent or deleted.
+# Settings that a hub, a machine that follows many tables, may send: how a table looks and sounds.
+# Anything else could let a hub have names, passwords or games sent or deleted.
 HUB_MAY_SET = frozenset(
     {
         "table.language",
