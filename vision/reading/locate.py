@@ -215,7 +215,10 @@ def _split_markers(
     board_markers = list[Sighting]()
     others = list[Sighting]()
     for sighting in without_duplicates(sightings):
-        (board_markers if sighting.marker in board.corners else others).append(sighting)
+        if sighting.marker in board.corners:
+            board_markers.append(sighting)
+        else:
+            others.append(sighting)
     return board_markers, _single_markers(others)
 
 

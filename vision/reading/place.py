@@ -200,9 +200,13 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | 
         # All faces of a piece are carried or none, and of one size and height: take the first.
         face, _ = tag[0]
         has_carried |= face.carried
-        if face.size == (1, 1) and ids_in_view.isdisjoint(dict(tag).values()):
-            # A piece that is not seen.
-            (carried if face.carried else others).append(face)
+        if face.size != (1, 1) or not ids_in_view.isdisjoint(dict(tag).values()):
+            # It cannot be hidden: it is too large, or it is seen.
+            continue
+        if face.carried:
+            carried.append(face)
+        else:
+            others.append(face)
     height = attrgetter("height_mm")
     beneath_carried = max(others, key=height, default=None)
     beneath_others = max(carried if has_carried else others, key=height, default=None)

@@ -18,7 +18,7 @@ from companion.core.kit import Seat
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm
 from vision.simulation.printed import Bgr, bgr_of
 from vision.simulation.render import LitTable, apply_light
-from vision.simulation.scenery import Strip
+from vision.simulation.scenery import TopPart
 
 # Array (h, w), 255 where an object covers the picture.
 Mask = NDArray[np.uint8]
@@ -95,8 +95,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     if block.is_covered:
         return
     scenery = lit_table.view.scenery
-    strips = scenery.strips(at_height(block.corners_mm(), block.z_mm + block.height_mm))
-    quads = [lit_table.pose.to_px(strip.corners_mm) for strip in strips]
+    parts = scenery.top_parts(at_height(block.corners_mm(), block.z_mm + block.height_mm))
+    quads = [lit_table.pose.to_px(part.corners_mm) for part in parts]
     top = block.outline(lit_table.pose)
     foot = block.outline(lit_table.pose, top=False)
     window = _window(np.vstack([top, foot, *quads]), _SHADOW_PX, picture)
@@ -118,8 +118,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
     _draw_walls(colours, top, foot, bgr_of(block.side_colour))
     art = scenery.top(block.top(), lit_table.view.seed + block.piece)
-    for strip, quad in zip(strips, quads, strict=True):
-        _draw_top(colours, cover, art, enlarge(quad), strip)
+    for part, quad in zip(parts, quads, strict=True):
+        _draw_top(colours, cover, art, enlarge(quad), part)
     _paste(picture, lit_table, window, colours, cover)
 
 
@@ -138,14 +138,14 @@ def _paste(picture: Bgr, lit_table: LitTable, window: Slices, colours: Bgr, cove
     picture[window] = mixed.clip(0, 255)
 
 
-def _draw_top(colours: Bgr, cover: Mask, art: Bgr, quad: Points, strip: Strip) -> None:
-    """Draw a strip of a top into a quadrangle (4, 2) px.
+def _draw_top(colours: Bgr, cover: Mask, art: Bgr, quad: Points, part: TopPart) -> None:
+    """Draw a part of a top into a quadrangle (4, 2) px.
 
     `art` is the picture of the whole top.
     """
     height, width = cover.shape
     down, across = art.shape[:2]
-    left, right = strip.start * across, strip.end * across
+    left, right = part.start * across, part.end * across
     corners = np.array([[left, 0], [right, 0], [right, down], [left, down]], np.float32)
     # Pixel centres have integer coordinates.
     warp = cv2.getPerspectiveTransform(corners - 0.5, quad.astype(np.float32))
@@ -155,8 +155,8 @@ def _draw_top(colours: Bgr, cover: Mask, art: Bgr, quad: Points, strip: Strip) -
     shape = np.zeros(cover.shape, np.uint8)
     cv2.fillPoly(shape, [_sixteenths(quad)], 255, cv2.LINE_8, _SHIFT)
     cv2.copyTo(printed, shape, colours)
-    if (strip.start, strip.end) != (0.0, 1.0):
-        # A lifted strip extends beyond the block.
+    if (part.start, part.end) != (0.0, 1.0):
+        # A lifted part extends beyond the block.
         cv2.max(cover, shape, cover)
 
 

@@ -39,13 +39,13 @@ class Texture(NamedTuple):
     """One of OpenCV's `BorderTypes`, for the area beyond the picture's edges."""
 
 
-class Strip(NamedTuple):
-    """A flat part of a piece's top, as deep as the top and bounded by two shares of its width."""
+class TopPart(NamedTuple):
+    """A flat part of a piece's top, as deep as the top, between two shares of its width."""
 
     corners_mm: Points
     """(4, 3): corners in board axes, upper left first, clockwise."""
     start: float
-    """Share of the top's width at the strip's left edge."""
+    """Share of the top's width at the part's left edge."""
     end: float
     """The same at its right edge."""
 
@@ -53,7 +53,7 @@ class Strip(NamedTuple):
 class Scenery:
     """A plain scenery, which others override. `seed` selects one of several similar variants.
 
-    `build_lit_table` asks for table, light and veil, `draw_block` for tops and strips.
+    `build_lit_table` asks for table, light and veil, `draw_block` for tops and parts.
     """
 
     def table(self, seed: int) -> Texture:
@@ -72,12 +72,12 @@ class Scenery:
         """Return the picture of a piece's top, with wear if the scenery has any."""
         return printed
 
-    def strips(self, corners_mm: Points) -> list[Strip]:
-        """Return the flat strips of a top with these corners (4, 3) mm, which may be bent.
+    def top_parts(self, corners_mm: Points) -> list[TopPart]:
+        """Return the flat parts of a top with these corners (4, 3) mm, which may be bent.
 
-        A flat top is one strip.
+        A flat top has one part.
         """
-        return [Strip(corners_mm, 0.0, 1.0)]
+        return [TopPart(corners_mm, 0.0, 1.0)]
 
 
 PLAIN = Scenery()

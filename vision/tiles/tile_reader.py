@@ -109,10 +109,10 @@ class TileReader:
             rows = self._rows(seats, sightings, pose)
         return rows
 
-    def _own_among(self, sightings: Iterable[Sighting]) -> list[Sighting]:
+    def _own_among(self, sightings: Iterable[Sighting]) -> Sequence[Sighting]:
         """Return the markers of strips and tiles, each once."""
         own = [sighting for sighting in sightings if sighting.marker in self._own_ids]
-        return list(without_duplicates(own))
+        return without_duplicates(own)
 
     def _rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose

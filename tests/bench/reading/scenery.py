@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
 from vision.simulation.render import from_above
-from vision.simulation.scenery import TABLE_SEEDS, Light, Scenery, Strip, Texture
+from vision.simulation.scenery import TABLE_SEEDS, Light, Scenery, Texture, TopPart
 from vision.simulation.view import View
 
 Rng = np.random.Generator
@@ -97,11 +97,11 @@ class HardScenery(Scenery):
         """Return the top of a piece after years."""
         return worn(printed, self.wear, seed) if self.wear else printed
 
-    def strips(self, corners_mm: Points) -> list[Strip]:
+    def top_parts(self, corners_mm: Points) -> list[TopPart]:
         """Return the narrow planes of a tag whose two sides have come up."""
         if not self.curl_mm:
-            return super().strips(corners_mm)
-        return curled_strips(corners_mm, self.curl_mm)
+            return super().top_parts(corners_mm)
+        return curled_parts(corners_mm, self.curl_mm)
 
 
 def changed_view(view: View, changes: Mapping[str, Any]) -> View:
@@ -269,17 +269,17 @@ def worn(top: Bgr, wear: float, seed: int) -> Bgr:
     return faded
 
 
-def curled_strips(corners_mm: Points, lift_mm: float, strips: int = 6) -> list[Strip]:
+def curled_parts(corners_mm: Points, lift_mm: float, parts: int = 6) -> list[TopPart]:
     """Return a tag whose two sides have come up by `lift_mm`, as narrow planes.
 
     `corners_mm` is (4, 3), upper left first, clockwise.
     """
     a, b, c, d = corners_mm
     found = []
-    for number in range(strips):
-        shares = number / strips, (number + 1) / strips
+    for number in range(parts):
+        shares = number / parts, (number + 1) / parts
         lifts = [np.array([0, 0, lift_mm * (2 * share - 1) ** 2]) for share in shares]
         upper = [a + (b - a) * share + lift for share, lift in zip(shares, lifts, strict=True)]
         lower = [d + (c - d) * share + lift for share, lift in zip(shares, lifts, strict=True)]
-        found.append(Strip(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
+        found.append(TopPart(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
     return found
