@@ -261,8 +261,9 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     """Apply what is staged, before the journal is opened.
 
     Return what was done as a sentence, empty if nothing was staged. After a power cut the next
-    start finishes the work: each file is moved by a rename, which is done at most once. Raises
-    `SystemTrouble` if the disk refuses or the journal is in use.
+    start finishes the work: files of games are moved by renames, each of which is done at most
+    once, and the settings file may be replaced by the same one again. Raises `SystemTrouble` if the
+    disk refuses or the journal is in use.
     """
     state = settings.journal_path.parent
     staged = state / STAGED_FOLDER
