@@ -38,15 +38,15 @@ STALL_S = 5.0
 
 # Maximum interval in seconds between pictures, even if the settings ask for fewer. The health check
 # sees by them that the thread is alive.
-SLOWEST_S = 10.0
+MAX_PERIOD_S = 10.0
 
 # Minimum pause after a picture in which hands move, as a share of the time it took to read. It
 # leaves processor time to pages and pads.
 MOVEMENT_PAUSE_SHARE = 0.5
 
-# A machine is slow if it takes more than this share of the frame period to read a picture in which
-# hands move.
-SLOW_SHARE = 0.5
+# Maximum share of the frame period that a machine takes to read a picture in which hands move. One
+# that takes longer is slow.
+MAX_FAST_SHARE = 0.5
 
 # How long a slow machine only glances at pictures in which hands move, as a multiple of the time
 # for reading one. So it notices sooner that the hands have gone. Larger: what is put down
@@ -92,7 +92,7 @@ class Watcher(Closeable):
     ) -> None:
         self.link = CameraLink(cameras, clock, reader)
         """The open camera, or what is known of the one that failed."""
-        self.pace = Pace(min(1 / fps, SLOWEST_S))
+        self.pace = Pace(min(1 / fps, MAX_PERIOD_S))
         self._report = CameraReport(listeners.on_status, cameras.expected)
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
@@ -256,7 +256,7 @@ class Pace:
         if is_moving:
             was_glance = self.is_glance(end_s - took_s)
             if not was_glance:
-                self._slow_reading_s = took_s if took_s > SLOW_SHARE * self.period_s else 0.0
+                self._slow_reading_s = took_s if took_s > MAX_FAST_SHARE * self.period_s else 0.0
             # Glances begin after each reading, and at the start of a movement.
             if not was_glance or not self._was_moving:
                 self._glance_until_s = end_s + GLANCE_READINGS * self._slow_reading_s

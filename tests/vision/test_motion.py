@@ -60,7 +60,7 @@ class Shown:
         """Return the next frame, read whenever something has changed, as the reader does."""
         shown = self._spoil(self.picture if picture is None else picture)
         movement, self._background = compare_pictures(self._background, shown)
-        if movement.has_drifted:
+        if movement.has_changed:
             self._background = mark_read(self._background, movement.changed_blocks)
         return movement
 
@@ -184,12 +184,12 @@ def test_a_lamp_is_no_movement_but_everything_is_read_again_when_it_stays() -> N
     shown = Shown(lit(lambda number: 1.0 if number < LEARNING else 0.7))
     after = [shown.see() for _ in range(6)]
     assert not any(movement.is_moving for movement in after)
-    assert any(movement.has_drifted for movement in after)
+    assert any(movement.has_changed for movement in after)
 
 
 def test_a_light_that_flickers_back_and_forth_is_not_read_again() -> None:
     shown = Shown(lit(lambda number: 1.0 if number < LEARNING else (0.9, 1.1)[number % 2]))
-    assert not any(shown.see().has_drifted for _ in range(20))
+    assert not any(shown.see().has_changed for _ in range(20))
 
 
 def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
@@ -201,7 +201,7 @@ def test_slow_changes_of_many_pictures_add_up_to_a_change() -> None:
     for number in range(1, 36):
         shown.picture[100:135, 320:390] = 215
         shown.picture[100:135, 320 + number : 355 + number] = piece
-        drifted.append(shown.see().has_drifted)
+        drifted.append(shown.see().has_changed)
     assert sum(drifted) >= 6
 
 

@@ -23,9 +23,9 @@ _AGREEING_CHECKS = 3
 _SETTLE_S = 8.0
 # A picture is dark if its 95th percentile is below this. Higher: a lamp is asked for sooner. Lower:
 # more pictures are read that are mostly noise.
-_DARK = 80
+_MAX_DARK = 80
 # A picture is overexposed from this median on: half of its pixels are nearly white.
-_OVEREXPOSED = 248
+_MIN_OVEREXPOSED = 248
 
 DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
 
@@ -83,6 +83,6 @@ def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:
     """Return whether a picture is too dark, too bright, or neither."""
     # One pixel in 128 is enough.
     median, bright = np.percentile(luma[::8, ::16], (50, 95))
-    if bright < _DARK:
+    if bright < _MAX_DARK:
         return "dark"
-    return "overexposed" if median >= _OVEREXPOSED else "good"
+    return "overexposed" if median >= _MIN_OVEREXPOSED else "good"

@@ -51,17 +51,17 @@ _MIN_RESEMBLANCE = Likeness(correlation=0.55, lead=0.0)
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
 
 # Maximum distance between two sightings of one marker, as a share of its side.
-_SAME_SIDES = 0.25
+_MAX_SAME_SIDES = 0.25
 
 # Minimum distance between two markers, as a share of their side. Nearer ones would overlap by half.
-_APART_SIDES = 0.5
+_MIN_APART_SIDES = 0.5
 
-# Distance around a marker of a known card within which another print may be that marker, as a share
+# Maximum distance of another print from a known card's marker if it may be that marker, as a share
 # of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.
-_HIDDEN_SIDES = 0.6
+_MAX_HIDDEN_SIDES = 0.6
 
 # Maximum width in mm of the white modules of a marker. The white between two markers is wider.
-_GAP_MM = 2.0
+_MAX_WHITE_MM = 2.0
 
 # Minimum side of the quadrangles that are examined, as a share of a marker's side. Smaller ones
 # cost time and cannot be markers.
@@ -84,7 +84,7 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of markers that are there twice."""
         side_px = self._deck.marker_mm * view.top_view.scale
-        apart_px = _APART_SIDES * side_px
+        apart_px = _MIN_APART_SIDES * side_px
         quads_by_name: _QuadsByName = defaultdict(list)
         undecoded = self._search(view.even, side_px, quads_by_name)
         # An object that touches a marker joins its outline, but not its bold print.
@@ -168,7 +168,7 @@ class CardFinder:
         unread_cards = []
         for quad in quads:
             quad_mm = view.top_view.to_board(quad)
-            if not _is_near(quad_mm, known, _HIDDEN_SIDES * self._deck.marker_mm):
+            if not _is_near(quad_mm, known, _MAX_HIDDEN_SIDES * self._deck.marker_mm):
                 unread_cards.append(unread_card(quad_mm))
                 # The other marker of an upright card is no further card.
                 middle = quad_mm.mean(axis=0)
@@ -179,7 +179,7 @@ class CardFinder:
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     """Return the smallest rectangles around bold print that may be markers."""
     # Close the white modules, so that a marker is one piece of print.
-    whole = close_dark(view.bold, _GAP_MM * view.top_view.scale)
+    whole = close_dark(view.bold, _MAX_WHITE_MM * view.top_view.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     return _marker_sized(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)
@@ -207,7 +207,7 @@ def _is_near(quad: Points, middles: Points, distance: float) -> bool:
 
 def _add_quad(quads_by_name: _QuadsByName, name: str, quad: Points, side_px: float) -> None:
     """Add a marker of a card, unless it is already known there."""
-    if not _is_near(quad, _middles(quads_by_name[name]), _SAME_SIDES * side_px):
+    if not _is_near(quad, _middles(quads_by_name[name]), _MAX_SAME_SIDES * side_px):
         quads_by_name[name].append(quad)
 
 

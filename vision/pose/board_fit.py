@@ -33,8 +33,8 @@ _MAX_STEPS = 8
 # Maximum number of fits while lines are added, which bounds the time as well.
 _MAX_LINE_ROUNDS = 9
 
-# A tag with a larger residual (at 1280 px width) is not on the board: a hand holds it.
-_OUTLIER_PX = 2.0
+# Maximum residual of a tag on the board, at 1280 px width. A tag with a larger one is in a hand.
+_MAX_TAG_ERROR_PX = 2.0
 
 # Standard deviation of a corner. It is measured more precisely, but blur shifts all corners of a
 # marker outwards or inwards together, so these errors do not average out.
@@ -137,7 +137,7 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
     """
     fit = _least_squares(_Problem(evidence, start, lens_spread))
     # Tags held in a hand are not on the board's plane.
-    limit_px = _OUTLIER_PX * start.size[0] / 1280
+    limit_px = _MAX_TAG_ERROR_PX * start.size[0] / 1280
     errors_px = tag_errors_px(fit.pose, evidence.tags)
     tags = zip(evidence.tags, errors_px, strict=True)
     fitting = [tag for tag, error_px in tags if error_px <= limit_px]

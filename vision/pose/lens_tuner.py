@@ -23,7 +23,7 @@ _PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
 
 # Minimum standard deviation of a corner in px. It covers paper that is not flat. Smaller: the first
 # views outweigh all later ones.
-_CORNER_PX = 0.7
+_MIN_CORNER_PX = 0.7
 
 # After a step this short, in log focal length and k1, the remaining error is below a hundredth of
 # it.
@@ -112,7 +112,7 @@ class LensTuner:
             before = lens.change_from(self.base)[:2]
             # A view that no lens explains gets little weight, since something probably shifts a
             # corner.
-            weight = 1 / max(_CORNER_PX, pose.rms_px) ** 2
+            weight = 1 / max(_MIN_CORNER_PX, pose.rms_px) ** 2
             # The normal equations over all views, in values relative to the nominal lens.
             information = fade * self.information + weight * slopes.T @ slopes
             vector = fade * self.vector + weight * slopes.T @ (slopes @ before - residuals)

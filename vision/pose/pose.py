@@ -41,10 +41,10 @@ _MAX_ERROR_RATIO = 4.0
 # Minimum standard deviation of a corner in a picture with four corner markers. Smaller: squares are
 # called empty although the pose is off. Larger: they stay unknown. Like the next limit, it was
 # chosen by trial on rendered tables.
-_CORNER_PX = 0.4
+_MIN_CORNER_PX = 0.4
 
 # The same with fewer. Then the residual says little, and errors of the lens are not averaged.
-_FEW_CORNERS_PX = 0.8
+_MIN_CORNER_PX_OF_FEW = 0.8
 
 
 class Projection(NamedTuple):
@@ -451,7 +451,7 @@ def refine_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Return the pose with the covariance of a least-squares fit to these corners (N, 3)."""
     slopes = pose.project(points_mm).by_pose
-    min_px = _CORNER_PX if pose.markers >= 4 else _FEW_CORNERS_PX
+    min_px = _MIN_CORNER_PX if pose.markers >= 4 else _MIN_CORNER_PX_OF_FEW
     corner_px = max(min_px, pose.rms_px)
     covariance = corner_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
     return replace(pose, covariance=np.asarray(covariance))

@@ -68,7 +68,7 @@ _MIN_LEVELS = 3.5
 _MAX_RIVAL = 0.75
 
 # Minimum distance of such another line. Nearer ones are the same line.
-_RIVAL_DISTANCE_PX = 3.0
+_MIN_RIVAL_PX = 3.0
 
 # Maximum search range, as a share of the distance to the next parallel line. At half of it, either
 # line may be meant.
@@ -319,7 +319,7 @@ def _peaks(depth: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
     top = depth.argmax(axis=1)
     peak = depth[rows, top]
     # The maximum depth that is not part of the same line.
-    is_far = np.abs(columns - top[:, None]) * _STEP_PX > _RIVAL_DISTANCE_PX
+    is_far = np.abs(columns - top[:, None]) * _STEP_PX > _MIN_RIVAL_PX
     rival = np.where(is_far, depth, -1.0).max(axis=1)
     # The sub-pixel peak, by a parabola through three columns.
     inner = top.clip(1, len(columns) - 2)

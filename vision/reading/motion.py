@@ -94,7 +94,7 @@ class Movement(NamedTuple):
 
     is_moving: bool
     """Whether it differs from the frames just before it."""
-    has_drifted: bool
+    has_changed: bool
     """Whether it differs from what was read last, in some blocks or in its light."""
     moving_px: Points | None
     """(N, 2): centres in px of the blocks that have moved since the frames before. None if nothing
@@ -121,7 +121,7 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
     # Nothing new: the board is settled, and nothing has changed since.
     settled = memory.settled_look
-    if settled is not None and not movement.is_moving and not movement.has_drifted:
+    if settled is not None and not movement.is_moving and not movement.has_changed:
         unknown = settled.joint_vote.unknown
         if not unknown or (unknown <= memory.given_up_squares and not is_retry_due):
             return replace(look, is_skipped=True), memory
@@ -197,7 +197,7 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     """
     current = _block_means(luma)
     if past.as_read is None or past.as_read.shape != current.shape:
-        movement = Movement(is_moving=True, has_drifted=True, moving_px=None, changed_blocks=None)
+        movement = Movement(is_moving=True, has_changed=True, moving_px=None, changed_blocks=None)
         return movement, replace(past, current=current, running_mean=current, as_read=None)
 
     # Changes of light are removed first, then differences above the noise are searched for.
@@ -217,7 +217,7 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         moving_blocks, residual, background = _detect_movement(background, current)
     movement = Movement(
         is_moving=moving_blocks is not None,
-        has_drifted=changed_blocks is not None or len(ratios) == _RELIT_FRAMES,
+        has_changed=changed_blocks is not None or len(ratios) == _RELIT_FRAMES,
         moving_px=None if moving_blocks is None else block_centres_px(moving_blocks),
         changed_blocks=np.zeros(current.shape, bool) if changed_blocks is None else changed_blocks,
     )

@@ -26,7 +26,7 @@ AGREEING_PICTURES = 3
 
 # Maximum difference in px between the same points by two poses that count as one: less than a
 # module of the smallest marker that is read.
-_SAME_PX = 2.0
+_MAX_SAME_PX = 2.0
 
 # (4, 3) mm: corners of a square of 200 mm around the origin of the board. Two poses are compared at
 # such points.
@@ -97,7 +97,7 @@ def _is_same_pose(pose: Pose | None, other: Pose | None) -> bool:
     # Compare them around the point of the board that is in the middle of the picture.
     middle = other.to_plane(np.array([pose.size]) / 2)[0]
     around = _PROBE_MM + np.array([*middle, 0.0])
-    return bool(np.abs(pose.to_px(around) - other.to_px(around)).max() < _SAME_PX)
+    return bool(np.abs(pose.to_px(around) - other.to_px(around)).max() < _MAX_SAME_PX)
 
 
 # ---- what several pictures say -------------------------------------------------------------------

@@ -49,7 +49,7 @@ _MAX_OFF_DEG = 25.0
 
 # Maximum distance in mm (along and across the row) between a tile's marker and a place. Tiles
 # farther off do not belong to the row.
-_NEAR_MM = 20.0, 30.0
+_MAX_NEAR_MM = 20.0, 30.0
 
 # Minimum and maximum side of a marker, relative to the printed one. Others are not on the table's
 # plane, or belong to something else.
@@ -172,7 +172,7 @@ class TileReader:
         for tile, corners in tiles:
             # Tiles far from every place do not belong to the row.
             place, offset = self._nearest_place(corners.mean(axis=0))
-            if not np.isfinite(corners).all() or (np.abs(offset) > _NEAR_MM).any():
+            if not np.isfinite(corners).all() or (np.abs(offset) > _MAX_NEAR_MM).any():
                 continue
             # It must be near its place, upright, and of the printed size.
             is_near = bool((np.abs(offset) <= _MAX_OFF_MM).all())
