@@ -54,6 +54,7 @@ def _draw_half(
     top = height - _MARGIN_MM
     draw_bar(pen, left, right, top)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, max_width_mm=right - left)
+
     # the lower left corner of the next code
     code_y = top - 34 - _QR_MM
     x = left
@@ -73,6 +74,7 @@ def _draw_half(
     south, north = (short_url(seat_address(best, seat)) for seat in SEATS)
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
     _draw_code(pen, x, code_y, f"{best}join", title=title, lines=seats)
+
     # without a second code there is space for addresses to type
     if not wifi:
         x += _QR_MM + 12
@@ -97,6 +99,7 @@ def _draw_half(
             )
         words = say("One tap takes a seat. To watch only, choose “Watch”.")
         pen.paragraph(x, y - 5, width_left, words, 4.6)
+
     words = say("Table screen: {address}", address=short_url(best))
     pen.text(left, 9, words, 4.0, colour=PALE_INK, max_width_mm=right - left)
 

@@ -58,17 +58,22 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     before = game.expected(state) or {}
     for text in example.actions:
         seats = [seat for seat in SEATS if seat in game.to_act(state)]
+        # actions of both seats are written in one text, South's first
         parts = text.split(" | ") if len(seats) > 1 else [text]
         actions = {seat: game.parse(part) for seat, part in zip(seats, parts, strict=True)}
         game.require(state, actions)
         before = game.expected(state) or {}
         step = game.apply(state, actions, rng)
         state = step.state
+
+    # what the last action has done, as far as the example shows it
     stages = step.stages[: example.stage + 1] if step else ()
     layouts = [stage.expected for stage in stages if stage.expected is not None]
     after = layouts[-1] if layouts else before
     last_events = stages[-1].events if stages else ()
     sentences = [event.text for event in last_events if event.kind.look.is_told]
+
+    # leave out what is beyond the part of the board that is drawn
     is_shown = partial(_is_shown, example=example)
     moves = [
         move

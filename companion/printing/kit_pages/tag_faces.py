@@ -85,9 +85,10 @@ class Tag:
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
-        is_wide = kit.has_wide_rim(first)
         # a high block with one face gets a lid
         self.is_lid = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+
+        is_wide = kit.has_wide_rim(first)
         # the rim gets what the square has left beside the marker and its white
         self.rim_mm = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
@@ -105,6 +106,7 @@ class Tag:
                     self.rim_mm = rim
                     self.apron_mm = min(_APRON_MM, apron)
                     break
+
         # size of each top
         self.top_width = self.top_depth = white + 2 * self.rim_mm
         if self.is_big:
@@ -113,6 +115,7 @@ class Tag:
         """Height of the spine between two leaves: the thickness of the piece. 0 if it is too thin
         for a spine.
         """
+
         has_drawing = self.is_big or self.is_lid or self.apron_mm or len(faces) > 1
         self.picture_mm = 0.0 if has_drawing else _PICTURE_MM
         """Height of a drawing below the cut-out. 0 if the cut-out has a drawing on it."""
