@@ -85,7 +85,7 @@ def is_slow(pattern: re.Pattern[str] | re.Pattern[bytes]) -> bool:
 
     before = signal.signal(signal.SIGVTALRM, late)
     try:
-        for text, ending in itertools.product(worst(pattern), ("", "\x00", "!")):
+        for text, ending in itertools.product(worst(pattern), ("\x00", "!")):
             signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
             asked = text + ending
             if isinstance(pattern.pattern, bytes):

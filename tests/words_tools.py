@@ -7,6 +7,7 @@ Text outside brackets was never given to `say`, or has lost its pattern on the w
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -18,6 +19,7 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.frontend import CommandLineInterface
 from babel.messages.pofile import read_po
+from run_folder import FOLDER_VARIABLE
 
 from companion.core.catalogue_file import read_catalogue
 from companion.core.i18n import LANGUAGES, LOCALE
@@ -102,12 +104,16 @@ def extracted_catalogue() -> Catalog:
     assert command, "the Makefile does not extract the sentences any more"
     words = f"{command[1]} {command[2]}".split()
     words = [str(ROOT / word) if word in (*PACKAGES, "pyproject.toml") else word for word in words]
-    with TemporaryDirectory() as folder:
-        pot = Path(folder) / "messages.pot"
-        words[words.index("messages.pot")] = str(pot)
-        CommandLineInterface().run(["pybabel", "-q", *words])
-        with pot.open("rb") as file:
-            return read_po(file)
+    # all workers share the file
+    shared = Path(os.environ[FOLDER_VARIABLE]) / "messages.pot"
+    if not shared.exists():
+        with TemporaryDirectory(dir=shared.parent) as folder:
+            pot = Path(folder) / "messages.pot"
+            words[words.index("messages.pot")] = str(pot)
+            CommandLineInterface().run(["pybabel", "-q", *words])
+            pot.replace(shared)
+    with shared.open("rb") as file:
+        return read_po(file)
 
 
 @cache

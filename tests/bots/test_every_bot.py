@@ -14,6 +14,7 @@ from bot_tools import bot_of, is_legal, play_bots, random_states
 
 from companion.bots import binmat, scouts
 from companion.bots.base import LEVELS
+from companion.bots.kahmate import search
 from companion.core.i18n import LANGUAGES, translate
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -25,22 +26,22 @@ ALL = frozenset(LEVELS)
 # Each case: the game, its options, the levels to try, the number of positions, and the largest
 # number of random decisions before a position.
 CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    *(("outbuffered", {}, frozenset({level}), 12, 30) for level in LEVELS),
-    ("outbuffered", {"quiet_limit": 5}, ALL, 8, 20),
+    ("outbuffered", {}, ALL, 5, 30),
+    ("outbuffered", {"quiet_limit": 5}, ALL, 4, 20),
     (
         "outbuffered",
         {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
         ALL,
-        8,
+        4,
         30,
     ),
-    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 8, 10),
+    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 4, 10),
     ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
     ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
     ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
     ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
     ("arena", {}, frozenset({3}), 30, 30),
-    *(("kahmate", {}, frozenset({level}), 8, 60) for level in LEVELS),
+    ("kahmate", {}, ALL, 8, 60),
     ("kahmate", {"round_limit": 20}, ALL, 4, 60),
     ("kahmate", {"quiet_limit": 6}, ALL, 4, 40),
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
@@ -54,6 +55,17 @@ def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]
     return tuple(random_states(name, count, most, **json.loads(options)))
 
 
+@pytest.fixture
+def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let level 3 try few turns and deals: neither what is legal nor reasons depend on how many."""
+    for strengths, narrow in (
+        (scouts.STRENGTHS, {"widths": ((8,), (3, 2), (2, 2, 2))}),
+        (binmat.STRENGTHS, {"deals": (1, 1, 1)}),
+        (search.STRENGTHS, {"width": 3, "replies": 3}),
+    ):
+        monkeypatch.setitem(strengths, 3, strengths[3]._replace(**narrow))
+
+
 @pytest.mark.parametrize(
     ("name", "options", "level", "count", "most"),
     [
@@ -63,20 +75,8 @@ def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]
     ],
 )
 def test_what_it_hands_in_is_legal(
-    name: str,
-    options: Mapping[str, Any],
-    level: int,
-    count: int,
-    most: int,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, options: Mapping[str, Any], level: int, count: int, most: int, narrow_search: None
 ) -> None:
-    """With narrow searches, for what is legal does not depend on how many turns or deals are
-    tried.
-    """
-    monkeypatch.setitem(
-        scouts.STRENGTHS, 3, scouts.STRENGTHS[3]._replace(widths=((8,), (3, 2), (2, 2, 2)))
-    )
-    monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game = GAMES[name]
     for number, state in enumerate(positions(name, count, most, json.dumps(options))):
         due = sorted(game.to_act(state), key=SEATS.index)
@@ -88,12 +88,11 @@ def test_what_it_hands_in_is_legal(
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
 def test_its_reasons_are_lines_that_it_has_looked_at(
-    name: str, level: int, monkeypatch: pytest.MonkeyPatch
+    name: str, level: int, narrow_search: None
 ) -> None:
     """What it expects or what was next best, in words that every language has, and short enough for
     the protocol.
     """
-    monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game, told = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
@@ -115,11 +114,11 @@ def test_its_reasons_are_lines_that_it_has_looked_at(
 @pytest.mark.parametrize(
     ("name", "levels", "most", "options"),
     [
-        ("outbuffered", (3, 2), 12, {"turn_limit": 12}),
-        ("scouts", (2, 1), 60, {}),
-        ("arena", (2, 1), 12, {}),
-        ("kahmate", (2, 1), 60, {"round_limit": 30}),
-        ("binmat", (2, 2), 16, {}),
+        ("outbuffered", (3, 2), 4, {}),
+        ("scouts", (2, 1), 40, {}),
+        ("arena", (2, 1), 6, {}),
+        ("kahmate", (2, 1), 16, {}),
+        ("binmat", (2, 2), 6, {}),
     ],
 )
 def test_the_same_seed_plays_the_same_game(

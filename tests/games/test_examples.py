@@ -7,7 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -16,8 +16,10 @@ from mqtt_tools import Broker, Subscriber, needs_broker, until
 from test_plugins import ROOT, companion, install
 
 from companion.bots.bot_process import BotProcess
+from companion.cli import main
 from companion.core.kit import Seat
 from companion.games import GAMES
+from companion.tools.selfplay import check
 from companion.tools.selfplay.check import faults_of
 
 EXAMPLES = ROOT / "docs/examples"
@@ -32,16 +34,33 @@ def site(folder: Path, code: str) -> Path:
     return folder
 
 
-@pytest.mark.slow
-def test_the_small_game_lacks_nothing_and_is_played(tmp_path: Path) -> None:
-    folder = site(tmp_path / "site", PEBBLE)
-    told = companion(folder, "selfplay", "--check", "pebble")
-    assert told.returncode == 0, told.stdout
-    assert told.stdout.endswith("The game “pebble” can be played.\n")
-    assert "may    It has no pad: it is played by phones only." in told.stdout
-    done = companion(folder, "selfplay", "--game", "pebble", "--games", "2")
-    assert done.stdout.count("The pebble lies on g1. ") == 2, done.stdout + done.stderr
+@pytest.fixture
+def load_pebble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that puts the small game among the games, as its code is."""
+
+    def load(code: str) -> None:
+        module = tmp_path / "pebble.py"
+        module.write_text(code, encoding="utf-8")
+        monkeypatch.setitem(GAMES, "pebble", runpy.run_path(str(module))["Pebble"]())
+
+    return load
+
+
+def test_the_small_game_lacks_nothing(
+    load_pebble: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    load_pebble(PEBBLE)
+    assert main(["selfplay", "--check", "pebble"]) == 0
+    report = capsys.readouterr().out
+    assert report.endswith("The game “pebble” can be played.\n")
+    assert "may    It has no pad: it is played by phones only." in report
     assert len(PEBBLE.splitlines()) <= MAX_LINES
+
+
+def test_the_small_game_is_played(tmp_path: Path) -> None:
+    folder = site(tmp_path / "site", PEBBLE)
+    done = companion(folder, "selfplay", "--game", "pebble", "--games", "1")
+    assert done.stdout.count("The pebble lies on g1. ") == 1, done.stdout + done.stderr
 
 
 FAULTS = {
@@ -56,7 +75,7 @@ FAULTS = {
     "parse and format do not agree": ("    def view(self, state, seat):", "    def parse(self, "
                                                                           "text):\n        return "
                                                                           "'1'\n\n    def view(self, state, seat):"),
-    "does not end within 2000 turns": ("target = file + int(actions[seat])", "target = file"),
+    "does not end within 50 turns": ("target = file + int(actions[seat])", "target = file"),
     "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, "
                                                                         "seat):\n        1 / 0"),
     "lead to different states": ("target = file + int(actions[seat])", "target = min(LAST, file + "
@@ -68,13 +87,12 @@ FAULTS = {
 
 @pytest.mark.parametrize("said", FAULTS)
 def test_what_a_game_lacks_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+    load_pebble: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     right, wrong = FAULTS[said]
     assert right in PEBBLE
-    module = tmp_path / "pebble.py"
-    module.write_text(PEBBLE.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setitem(GAMES, "pebble", runpy.run_path(str(module))["Pebble"]())
+    load_pebble(PEBBLE.replace(right, wrong))
+    monkeypatch.setattr(check, "MAX_TURNS", 50)
     assert any(said in fault for fault in faults_of("pebble"))
 
 

@@ -37,7 +37,7 @@ def test_a_camera_that_lies_is_found_out(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("game", "seed", "turns"), [("scouts", 2, 7), ("arena", 3, 3), ("kahmate", 3, 3)]
+    ("game", "seed", "turns"), [("scouts", 2, 7), ("arena", 3, 2), ("kahmate", 3, 2)]
 )
 def test_hands_are_followed_through_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
