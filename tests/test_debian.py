@@ -39,7 +39,7 @@ def test_its_version_is_that_of_the_program() -> None:
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
 
 
-def test_it_is_for_the_pythons_that_are_in_it(environment: ModuleType) -> None:
+def test_it_is_for_the_pythons_inside(environment: ModuleType) -> None:
     assert f"/{environment.HOME}" == DEBIAN_HOME
     control = " ".join((DEBIAN / "control").read_text().split())
     assert environment.PYTHONS == ("3.11", "3.13")
@@ -133,7 +133,7 @@ def config(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_first_settings_go_into_no_file_that_a_link_names(config: Path, tmp_path: Path) -> None:
+def test_first_settings_follow_no_link(config: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("root's own")
     (config / ".settings.new").symlink_to(victim)
@@ -144,7 +144,7 @@ def test_the_first_settings_go_into_no_file_that_a_link_names(config: Path, tmp_
     assert [path.name for path in config.iterdir()] == ["settings.toml"]
 
 
-def test_the_port_is_told_to_avahi_and_the_table_screen(config: Path, tmp_path: Path) -> None:
+def test_avahi_and_table_screen_know_the_port(config: Path, tmp_path: Path) -> None:
     text = "[web]\nport = 9000\n"
     (config / "settings.toml").write_text(text)
     configured(tmp_path / "root")

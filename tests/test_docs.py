@@ -108,7 +108,7 @@ def targets() -> set[str]:
     return {name for rule in rules for name in rule.split()}
 
 
-def test_what_make_runs_of_the_tests_can_be_imported() -> None:
+def test_tests_that_make_runs_can_be_imported() -> None:
     """Beside packages of the same names in `tests/`, which must not hide those of the program."""
     modules = re.findall(
         r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)",
@@ -144,7 +144,7 @@ def test_links_lead_somewhere(page: str) -> None:
             assert fragment in anchors(str(there.relative_to(ROOT))), link
 
 
-def test_what_the_program_says_of_the_pages_is_there() -> None:
+def test_pages_that_the_program_names_exist() -> None:
     """Comments such as: docs/security.md, "Fair chance"."""
     named = set()
     for path in (

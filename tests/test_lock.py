@@ -88,7 +88,7 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), entry.name
 
 
-def test_what_a_hub_needs_is_held_and_agrees_with_tables() -> None:
+def test_a_hubs_lock_agrees_with_the_tables() -> None:
     held, of_tables = versions(HUB_LOCK), versions(LOCK)
     extras = PROJECT["project"]["optional-dependencies"]
     for need in map(Requirement, (*extras["table"], *extras["hub"])):

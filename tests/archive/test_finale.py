@@ -57,7 +57,7 @@ def finale(room: Room) -> Finale:
     return told
 
 
-def test_a_win_by_the_rules_says_how_and_has_no_story_of_its_own(room: Room) -> None:
+def test_a_win_says_how_without_a_story(room: Room) -> None:
     seat_both(room)
     told = win(room)
     assert (told.ending_words, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
@@ -89,7 +89,7 @@ def test_an_imported_game_coaches_nobody_else() -> None:
     assert coached_in(line, (replace(coached, is_imported=True), line)) == ()
 
 
-def test_no_end_is_told_of_a_game_that_is_on(room: Room) -> None:
+def test_a_running_game_has_no_finale(room: Room) -> None:
     assert room.past.finale(1) is None
     room.play(end="")
     assert room.past.finale(1) is None
@@ -119,7 +119,7 @@ def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
     assert finale(room).evening_score == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
 
 
-def test_an_imported_old_game_does_not_end_the_evening(room: Room) -> None:
+def test_imported_games_do_not_end_the_evening(room: Room) -> None:
     seat_both(room)
     win(room)
     old = msgspec.structs.replace(random_game("scouts", 1, 3), begun=_HOUR)
@@ -133,7 +133,7 @@ def test_an_imported_old_game_does_not_end_the_evening(room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_game_says_who_leads_and_how_it_ended(name: str) -> None:
+def test_every_game_says_leader_and_ending(name: str) -> None:
     game, rng = GAMES[name], Random(5)
     for seed in (1, 2):
         state = game.setup(game.options(SHORT[name]), Random(seed))

@@ -76,7 +76,7 @@ def names(room: Room, number: int) -> list[str]:
 # ---- the list ------------------------------------------------------------------------------------
 
 
-def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
+def test_a_line_tells_players_game_time_and_end(room: Room) -> None:
     room.play(turns=2)
     (line,) = room.past.lines()
     assert (line.number, line.title, line.turns, line.begun) == (
@@ -97,7 +97,7 @@ def test_a_line_tells_who_played_what_when_and_how_it_ended(room: Room) -> None:
     assert room.past.line(2) is None
 
 
-def test_a_clock_that_is_set_changes_no_length_and_an_early_date_is_unknown(room: Room) -> None:
+def test_setting_the_clock_changes_no_length(room: Room) -> None:
     room.clock.set_wall(1_600_000_000.0)
     room.table.new_game("outbuffered")
     room.clock.advance(50.0)
@@ -119,9 +119,7 @@ def test_a_game_that_is_on_has_no_replay(room: Room) -> None:
             ask(line.number)
 
 
-def test_a_game_is_folded_once_and_kept_as_a_small_file(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_game_is_folded_once(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     room.play()
     before = room.past.lines()
     monkeypatch.setattr(
@@ -136,7 +134,7 @@ def test_a_game_is_folded_once_and_kept_as_a_small_file(
     assert room.fresh().lines() == before
 
 
-def test_a_turn_taken_back_after_the_end_is_counted_anew(room: Room) -> None:
+def test_turns_reversed_after_the_end_count_anew(room: Room) -> None:
     room.play(turns=2)
     assert room.past.lines()[0].turns == 2
     room.table.undo()
@@ -205,7 +203,7 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_a_review_asks_what_a_seat_knew_in_its_turn(room: Room, name: str) -> None:
+def test_a_review_uses_what_the_seat_knew(room: Room, name: str) -> None:
     play(room.table, room.clock, name, turns=4)
     replay = room.past.replay(1)
     for turn in replay.turns:
@@ -230,9 +228,7 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_what_is_given_away_can_be_brought_in_elsewhere(
-    room: Room, tmp_path: Path, name: str
-) -> None:
+def test_exported_games_can_be_imported_elsewhere(room: Room, tmp_path: Path, name: str) -> None:
     room.play(name, turns=3)
     room.play(turns=0, end="abandon")
     text, plain = room.past.as_text(1), room.past.as_json(1)
@@ -293,7 +289,7 @@ def test_files_of_no_sense_are_refused(room: Room) -> None:
 # ---- removing and forgetting ---------------------------------------------------------------------
 
 
-def test_a_game_goes_with_its_photographs_and_its_number_stays_free(room: Room) -> None:
+def test_a_removed_game_takes_its_photographs_along(room: Room) -> None:
     room.play(turns=1)
     room.album.store(1, "1.0", b"jpeg")
     room.play(turns=1, seed=2)
@@ -333,7 +329,7 @@ def test_a_player_can_be_forgotten(room: Room) -> None:
 # ---- statistics ----------------------------------------------------------------------------------
 
 
-def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
+def test_players_are_counted_by_name_and_game(room: Room) -> None:
     room.play(turns=2)
     room.play(turns=2, seed=2, end="abandon")
     room.table.free_seat(SOUTH)
@@ -346,7 +342,7 @@ def test_players_are_told_apart_by_name_and_counted_by_game(room: Room) -> None:
     assert own.name == "Outbuffered"
 
 
-def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
+def test_machines_are_counted_apart_from_players(room: Room) -> None:
     room.table.free_seat(NORTH)
     room.table.machines.seat_machine(NORTH, "Bo")
     room.play(turns=1)
@@ -361,7 +357,7 @@ def test_the_machine_is_counted_apart_and_is_no_player(room: Room) -> None:
     assert not records["Bob"].by_character
 
 
-def test_a_game_brought_in_knows_its_machines_and_who_asked_the_coach(room: Room) -> None:
+def test_imported_games_know_machines_and_coached_seats(room: Room) -> None:
     played = msgspec.structs.replace(
         random_game("arena", 1, 2, {SOUTH: "Ann", NORTH: "Bo"}),
         machines=(NORTH,),

@@ -44,9 +44,7 @@ def photographer_of(
     return Photographer(played.table, folder, lens.take, played.clock, told.append)
 
 
-def test_set_up_and_turns_are_photographed_when_they_are_done(
-    played: Played, tmp_path: Path
-) -> None:
+def test_set_up_and_turns_are_photographed(played: Played, tmp_path: Path) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     photographer.step()
@@ -71,9 +69,7 @@ def test_set_up_and_turns_are_photographed_when_they_are_done(
     assert lens.asked == 2, "one photograph a turn"
 
 
-def test_a_photograph_waits_for_a_board_that_lies_still_but_not_for_ever(
-    played: Played, tmp_path: Path
-) -> None:
+def test_photographs_wait_briefly_for_a_still_board(played: Played, tmp_path: Path) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
     photographer = photographer_of(played, folder, lens, [])
     played.begin()
@@ -98,7 +94,7 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_once_and_harms_nothing(played: Played, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_once(played: Played, tmp_path: Path) -> None:
     in_the_way = tmp_path / "photographs"
     in_the_way.write_text("a file where the folder should be")
     folder, told = PhotographFolder(in_the_way), list[str]()

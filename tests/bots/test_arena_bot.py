@@ -24,7 +24,7 @@ def test_mixed_strategies_of_scissors_paper_stone() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_it_takes_a_win_that_needs_all_its_robots(level: int) -> None:
+def test_it_takes_wins_that_need_all_robots(level: int) -> None:
     """Whatever the other side's last robot does: its neighbours strike at all squares to which it
     may go.
     """

@@ -30,7 +30,7 @@ def content(playout: Playout) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_rules_of_playouts_are_those_of_the_game(edition: str) -> None:
+def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
     """Of the actions that both sides choose in playouts."""
     options = GAME.options({"edition": edition})
     for number in range(60):
@@ -120,7 +120,7 @@ def redealt(state: State, rng: Random) -> State:
     return next(random_deals(view, SEATS.index(state.seat), set(), rng))
 
 
-def test_a_card_that_lay_open_is_known_in_the_other_hand() -> None:
+def test_drawn_open_cards_are_known_in_the_hand() -> None:
     state = deal(GAME.options({}), Random(4))
     bot = bot_of("binmat", Seat.NORTH, 2)
     bot.see(GAME.view(state, Seat.NORTH), [])

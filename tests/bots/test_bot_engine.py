@@ -59,14 +59,14 @@ def test_the_protocol_as_documented() -> None:
     ],
     ids=range(8),
 )
-def test_whatever_is_wrong_is_an_error_and_changes_nothing(line: bytes) -> None:
+def test_wrong_requests_are_errors_and_change_nothing(line: bytes) -> None:
     engine = BotEngine("outbuffered", level=2, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     assert set(json.loads(engine.answer(line))) == {"error"}
     assert "action" in ask(engine, {"choose": {"view": START}})
 
 
-def test_what_is_no_action_of_the_game_is_not_judged() -> None:
+def test_only_actions_of_the_game_are_judged() -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     for nonsense in ("", "nonsense", "x" * 10_000, "\x00"):
@@ -99,7 +99,7 @@ def test_who_has_nothing_to_decide_says_so(due: object) -> None:
     assert "action" in ask(engine, {"choose": {"view": START}})
 
 
-def test_an_opponent_that_fails_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_opponent_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Bot):
         def choose(self, view: object) -> Choice:
             raise KeyError("UUS was my plan")

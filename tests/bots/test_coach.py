@@ -45,7 +45,7 @@ def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedPrograms:
     )
 
 
-def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played) -> None:
+def test_it_advises_from_the_seats_own_view(played: Played) -> None:
     programs = advisers()
     played.table.hand_in(Seat.NORTH, moment_of(played), "LRS")
     advice = Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
@@ -56,7 +56,7 @@ def test_it_is_told_the_seats_own_view_and_says_what_it_would_do(played: Played)
     assert Seat.SOUTH in session_of(played.table).awaited, "it handed something in"
 
 
-def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played) -> None:
+def test_it_compares_from_the_view_at_that_time(played: Played) -> None:
     programs, moment = advisers(), moment_of(played)
     coach = Coach(played.table, KEY, programs)
     with pytest.raises(Illegal, match="nothing to ask"):
@@ -76,9 +76,7 @@ def test_afterwards_it_compares_from_the_view_that_the_player_had(played: Played
     assert unsure == "The coach would have done something else."
 
 
-def test_a_game_with_the_coach_is_marked_for_good_and_nothing_else_is_kept(
-    played: Played, tmp_path: Path
-) -> None:
+def test_only_a_mark_stays_of_the_coach(played: Played, tmp_path: Path) -> None:
     coach = Coach(played.table, KEY, advisers())
     assert not played.table.view().seats[Seat.SOUTH].is_coached
     coach.ask(Seat.SOUTH, moment_of(played), "now")
@@ -110,7 +108,7 @@ def test_who_may_ask(played: Played) -> None:
     assert table.coaching.subjects(Seat.SOUTH) == (), "its order is sealed"
 
 
-def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> None:
+def test_two_people_are_coached_where_hosts_allow(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.take_seat(Seat.NORTH, "Ben")
@@ -129,7 +127,7 @@ def test_between_two_people_only_where_the_host_allows_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
-def test_a_coach_that_fails_says_so_and_the_game_goes_on(played: Played, what: str) -> None:
+def test_a_failing_coach_does_not_stop_the_game(played: Played, what: str) -> None:
     programs = advisers(failures=2) if what == "killed" else ScriptedPrograms(lambda _: "XYZ")
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")

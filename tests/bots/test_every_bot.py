@@ -87,9 +87,7 @@ def test_what_it_hands_in_is_legal(
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
-def test_its_reasons_are_lines_that_it_has_looked_at(
-    name: str, level: int, narrow_search: None
-) -> None:
+def test_its_reasons_are_lines_it_looked_at(name: str, level: int, narrow_search: None) -> None:
     """What it expects or what was next best, in words that every language has, and short enough for
     the protocol.
     """

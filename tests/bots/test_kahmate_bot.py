@@ -49,7 +49,7 @@ def after_cards(waiting: State, course: Course, lead: int) -> State | None:
     return None
 
 
-def test_its_plays_are_legal_and_come_to_what_the_game_says() -> None:
+def test_its_plays_follow_the_rules_of_the_game() -> None:
     checked = {"free": 0, "won": 0, "lost": 0}
     for state in consecutive_states("kahmate", 160, 21, {}):
         if state.is_placing or state.course:

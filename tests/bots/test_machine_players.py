@@ -70,7 +70,7 @@ def against(tmp_path: Path) -> Iterator[Set]:
         yield opened
 
 
-def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> None:
+def test_a_machine_hands_in_after_a_pause(against: Set) -> None:
     table = against.played.table
     against.played.begin()
     against.round()
@@ -108,7 +108,7 @@ def test_a_machine_hands_in_after_a_persons_pause_and_goes_on(against: Set) -> N
     assert against.programs.open == 1, "the former one has ended"
 
 
-def test_what_a_machine_is_told_is_the_seats_own_view(against: Set) -> None:
+def test_a_machine_gets_its_own_seats_view(against: Set) -> None:
     against.played.begin()
     moment = against.played.table.view().moment
     against.played.table.hand_in(Seat.SOUTH, moment, "URS")
@@ -129,7 +129,7 @@ def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
         assert set(turn.options) == {"way"}
 
 
-def test_a_failed_program_is_begun_anew_and_at_last_chance_decides(against: Set) -> None:
+def test_a_failing_program_is_restarted_until_chance_decides(against: Set) -> None:
     against.played.begin()
     against.programs.failures = ["it was killed"] * (MAX_ATTEMPTS - 1)
     against.round()
@@ -176,7 +176,7 @@ def explained(played: Played) -> tuple[str, ...]:
     return (str(told.heading), *(order.whole for order in told.orders), *told.why)
 
 
-def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, against: Set) -> None:
+def test_reasons_are_told_with_the_last_step(tmp_path: Path, against: Set) -> None:
     against.programs.why = (sentence_of("This gathers intel."),)
     against.played.begin()
     against.round()
@@ -202,7 +202,7 @@ def test_why_it_did_that_is_told_when_the_last_step_is_shown(tmp_path: Path, aga
     assert explained(against.played) == told, "its next one is sealed"
 
 
-def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
+def test_all_its_actions_in_a_turn_are_explained(tmp_path: Path) -> None:
     """In Kahmate a turn is several actions, the last of them its end: that alone would say
     nothing.
     """
@@ -228,7 +228,7 @@ def test_all_that_it_did_in_a_turn_is_explained(tmp_path: Path) -> None:
         assert len(told) == 6
 
 
-def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: Path) -> None:
+def test_hidden_cards_are_explained_after_the_game(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
         played.table.machines.seat_machine(Seat.NORTH, "Bo")
@@ -242,7 +242,7 @@ def test_what_cards_hide_is_explained_when_the_game_is_over_for_good(tmp_path: P
         assert explained(played)[-1] == "This draws where it costs least."
 
 
-def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
+def test_a_restart_tells_a_new_process_the_past(tmp_path: Path) -> None:
     clock, programs = FakeClock(), ScriptedPrograms(lambda _: "UUS")
     with playing(tmp_path, clock) as played:
         played.table.take_seat(Seat.SOUTH, "Ada")
@@ -266,7 +266,7 @@ def test_a_restart_tells_a_new_process_all_that_was(tmp_path: Path) -> None:
     assert programs.open == 0
 
 
-def test_a_clock_is_kept_and_a_stopped_one_waited_for(tmp_path: Path) -> None:
+def test_it_keeps_clocks_and_awaits_stopped_ones(tmp_path: Path) -> None:
     with machines(tmp_path, PASS, dict.fromkeys(Seat, "Bo")) as both:
         both.played.table.new_game("binmat", {"way": "full"})
         both.machines.step()
@@ -292,7 +292,7 @@ def test_people_deal_real_cards_themselves(tmp_path: Path) -> None:
         assert not clock or not clock.paused
 
 
-def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None:
+def test_an_outside_engine_plays_under_its_name(tmp_path: Path) -> None:
     engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
     names = {Seat.SOUTH: "Ada", Seat.NORTH: "Zeno"}
     with machines(tmp_path, names=names, engines=engines) as both:
@@ -305,9 +305,7 @@ def test_an_engine_from_outside_plays_under_its_own_name(tmp_path: Path) -> None
     assert commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
 
 
-def test_a_game_that_it_does_not_know_it_plays_by_chance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_plays_unknown_games_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_players, "has_bot", lambda game: game != "outbuffered")
     with machines(tmp_path) as opened:
         opened.played.begin()

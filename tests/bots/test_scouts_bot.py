@@ -48,7 +48,7 @@ def test_it_finds_a_win_in_one_turn(level: int, state: State) -> None:
     assert state.outcome.winners == {seat}
 
 
-def test_it_plays_a_turn_that_somebody_else_has_begun() -> None:
+def test_it_goes_on_with_a_begun_turn() -> None:
     """A bot begun anew in the middle of a turn knows nothing of the plan."""
     state = at(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
     choice = bot_of("scouts", Seat.SOUTH, 3).choose(GAME.view(state, Seat.SOUTH))
@@ -56,12 +56,12 @@ def test_it_plays_a_turn_that_somebody_else_has_begun() -> None:
     assert is_legal("scouts", state, Seat.SOUTH, choice.action)
 
 
-def test_two_beginners_that_hold_each_other_down_come_to_an_end() -> None:
+def test_a_game_of_blocked_beginners_ends() -> None:
     """A thousand decisions were not enough while only whole positions were known again."""
     assert play_game(Pairing("scouts", 1, 1, None, 0.0), 27) != 0
 
 
 @pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])
-def test_it_does_not_judge_a_rock_before_the_plays(rock: str) -> None:
+def test_it_judges_no_rock_before_the_plays(rock: str) -> None:
     state = at(white="d2 g2", black="c9 h9")
     assert bot_of("scouts", Seat.SOUTH, 3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None

@@ -40,7 +40,7 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["foo bar", '"x"', "msgid 5", "msgid", 'msgctxt "a"'])
-def test_a_line_that_is_no_message_is_a_value_error(tmp_path: Path, line: str) -> None:
+def test_a_wrong_line_is_a_value_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "xx.po"
     path.write_text(f'msgid ""\nmsgstr ""\n\n{line}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"xx\.po cannot be read"):

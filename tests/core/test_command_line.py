@@ -32,7 +32,7 @@ def test_a_clone_names_what_was_typed_there(
     assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
 
 
-def test_as_a_service_it_is_what_the_installation_has_put_on_the_path(
+def test_a_service_runs_the_command_on_the_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("INVOCATION_ID", "f" * 32)

@@ -22,7 +22,7 @@ def test_games_name_only_known_drawings() -> None:
         assert named <= set(DRAWINGS), game.name
 
 
-def test_the_sprite_is_one_document_with_a_symbol_each() -> None:
+def test_the_sprite_has_a_symbol_each() -> None:
     root = ElementTree.fromstring(sprite())
     assert [symbol.get("id") for symbol in root.iter("symbol")] == list(DRAWINGS)
     assert {symbol.get("viewBox") for symbol in root.iter("symbol")} == {"0 0 100 100"}
@@ -38,13 +38,13 @@ def test_standalone_leaves_nothing_to_resolve(name: str) -> None:
     assert "currentColor" not in text
 
 
-def test_sides_differ_in_shape_and_not_only_in_colour() -> None:
+def test_sides_differ_in_shape() -> None:
     for kind in ("robot", "flag", "start", "base", "scout"):
         south, north = (re.findall(r' d="([^"]*)"', DRAWINGS[f"{kind}-{side}"]) for side in "sn")
         assert south != north, kind
 
 
-def test_suits_differ_in_shape_and_have_no_colour_of_their_own() -> None:
+def test_suits_differ_in_shape_without_colour() -> None:
     suits = {name: inner for name, inner in DRAWINGS.items() if name.startswith("suit-")}
     assert len(set(suits.values())) == 6
     for name, inner in suits.items():
@@ -56,7 +56,7 @@ def test_suits_differ_in_shape_and_have_no_colour_of_their_own() -> None:
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_pages_and_their_small_picture_have_the_signs_colour() -> None:
+def test_pages_and_icon_have_the_signs_colour() -> None:
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
     assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN}
     assert SIGN in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ def _bounded() -> object:
 
 
 @pytest.mark.timeout(20)
-def test_what_is_no_ordinary_file_is_refused_at_once(hostile: Path) -> None:
+def test_special_files_are_refused_at_once(hostile: Path) -> None:
     with pytest.raises(OSError, match=r"ordinary|Larger|directory|No such|levels|too long"):
         read_file(hostile, 1_000_000)
 
@@ -128,7 +128,7 @@ def test_a_folder_of_too_many_files_is_refused(
         files.pictures_in(tmp_path)
 
 
-def test_ordinary_files_are_read_and_links_to_them_too(tmp_path: Path) -> None:
+def test_ordinary_files_and_links_are_read(tmp_path: Path) -> None:
     file, link = tmp_path / "a.txt", tmp_path / "b.txt"
     file.write_bytes(b"12345")
     link.symlink_to(file)

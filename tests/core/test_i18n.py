@@ -111,7 +111,7 @@ def place(tmp_path: Path, spanish: Path) -> Iterator[Place]:
 # ---- what is said --------------------------------------------------------------------------------
 
 
-def test_what_is_said_is_english_and_remembers_how_to_say_it(spanish: Path) -> None:
+def test_sentences_are_english_and_remember_their_pattern(spanish: Path) -> None:
     said = say("{side!c} bounces and stays on {square}.", side=say("lime"), square="c3")
     assert said == "Lime bounces and stays on c3."
     assert {said: 1}["Lime bounces and stays on c3."] == 1
@@ -255,7 +255,7 @@ def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
     assert max(map(len, letters), default=0) <= 1
 
 
-def test_a_broken_number_has_the_comma_of_its_language() -> None:
+def test_decimal_numbers_have_the_languages_comma() -> None:
     told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
     assert translate(told, "en") == "0.5 s, 2.5 mm"
     assert {translate(told, language) for language in FOREIGN} == {"0,5 s, 2,5 mm"}
@@ -284,7 +284,7 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 # ---- for each viewer -----------------------------------------------------------------------------
 
 
-def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place) -> None:
+def test_a_browser_gets_its_language(place: Place) -> None:
     browser = place.browser()
     spaniard = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
     assert "No game is on yet" in page_text(browser, "/watch")
@@ -298,9 +298,7 @@ def test_a_browser_gets_the_language_that_it_asks_for_or_has_chosen(place: Place
     assert "No game is on yet" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
 
 
-def test_the_table_screen_speaks_the_language_of_the_settings(
-    tmp_path: Path, spanish: Path
-) -> None:
+def test_the_settings_choose_the_table_screens_language(tmp_path: Path, spanish: Path) -> None:
     with open_place(tmp_path, table_settings=TableSettings(language="es")) as place:
         browser = place.browser()
         assert '<html lang="es"' in page_text(browser, "/")
@@ -317,9 +315,7 @@ def test_the_table_screen_speaks_the_language_of_the_settings(
         ("/\t/elsewhere.example/", "/"),
     ],
 )
-def test_the_door_for_languages_leads_back_and_nowhere_else(
-    back: str, there: str, place: Place
-) -> None:
+def test_choosing_a_language_leads_back_only(back: str, there: str, place: Place) -> None:
     answer = place.browser().post("/language", data={"code": "es", "back": back})
     assert (answer.status_code, answer.headers["Location"]) == (303, there)
     cookie = answer.headers["Set-Cookie"]
@@ -339,7 +335,7 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
         assert current_language() == "en"
 
 
-def test_a_refusal_comes_in_the_language_of_who_asked(place: Place) -> None:
+def test_a_refusal_speaks_the_askers_language(place: Place) -> None:
     browser = place.browser()
     english = browser.post("/api/seat/south/resign", json={})
     assert error_of(english)["message"].startswith("This browser does not sit at South")

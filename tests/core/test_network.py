@@ -95,7 +95,7 @@ def sealed_at_south(place: Place) -> tuple[str, str]:
     return moment, receipt
 
 
-def test_from_the_phone_to_the_pad_and_back_keeps_the_sealed_order(place: Place) -> None:
+def test_changing_phone_and_pad_keeps_sealed_orders(place: Place) -> None:
     phone = place.sit("south", "Mara")
     place.sit("north")
     moment, receipt = sealed_at_south(place)
@@ -132,7 +132,7 @@ def hold_back(place: Place) -> None:
     place.table.step()
 
 
-def test_back_held_for_two_seconds_opens_a_pads_seat_to_a_phone(place: Place) -> None:
+def test_holding_back_opens_a_seat_to_phones(place: Place) -> None:
     press(place, PadKey.READY)
     north = place.sit("north")
     place.to_orders()

@@ -61,7 +61,7 @@ def test_a_small_board_is_told_by_its_memory(tmp_path: Path, told: str, is_small
     assert is_small_machine(tmp_path) is is_small
 
 
-def test_a_small_board_takes_small_pictures_unless_the_settings_say_otherwise(
+def test_small_boards_take_small_pictures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("companion.core.config.is_small_machine", lambda: True)

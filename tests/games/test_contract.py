@@ -72,7 +72,7 @@ def test_one_name_is_one_event_and_one_sound() -> None:
 
 
 @pytest.mark.parametrize("text", ["H4 40", "A4", "A4 loud", ""])
-def test_a_tone_that_cannot_be_played_is_refused_at_its_declaration(text: str) -> None:
+def test_an_unplayable_tone_cannot_be_declared(text: str) -> None:
     with pytest.raises(ValueError, match=r"no note|needs its milliseconds|could not convert"):
         EventCue("wrong", text)
 
@@ -181,7 +181,7 @@ def test_a_game_with_the_former_bases_still_loads() -> None:
     assert game.layouts_by_hand(state, Seat.SOUTH, 2, step) == (game.expected(step.state),)
 
 
-def test_a_game_refuses_what_is_not_among_its_legal_actions() -> None:
+def test_a_game_refuses_all_but_legal_actions() -> None:
     class Plain(Toy):
         check = Game.check
 
@@ -191,7 +191,7 @@ def test_a_game_refuses_what_is_not_among_its_legal_actions() -> None:
     assert (refused.value.reason, refused.value.rule) == (Refusal.AGAINST_RULES, "race")
 
 
-def test_an_unknown_game_is_named_with_the_known_ones() -> None:
+def test_an_unknown_games_error_names_known_ones() -> None:
     with pytest.raises(Malformed, match="no game “chess”: choose one of outbuffered"):
         game_named("chess")
 

@@ -146,7 +146,7 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     until("the lamp is gone", lambda: lamp.returncode is not None)
 
 
-def test_a_start_names_broken_games_and_a_safe_one_loads_none(tmp_path: Path) -> None:
+def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
     folder = site(tmp_path / "site", PEBBLE)
     install(folder, "raising", "raise RuntimeError('no luck')", {"raising": "raising:Game"})
     (tmp_path / "settings.toml").write_text(

@@ -51,7 +51,7 @@ def played(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tuple[Event,
 
 
 @EACH
-def test_a_lesson_shows_what_it_promises_in_words_that_fit(game: Game[Any, Any]) -> None:
+def test_a_lesson_shows_what_it_promises(game: Game[Any, Any]) -> None:
     lesson = lesson_of(game)
     assert len(lesson.titles) == 3
     assert {drawing for tile in lesson.picture for drawing, _ in tile} <= set(DRAWINGS)
@@ -62,7 +62,7 @@ def test_a_lesson_shows_what_it_promises_in_words_that_fit(game: Game[Any, Any])
         assert step.tasks.keys() == step.orders.keys() == game.to_act(state)
 
 
-def test_only_a_seat_that_is_to_act_has_its_action_spelled() -> None:
+def test_only_seats_due_have_their_action_spelled() -> None:
     game = GAMES["scouts"]
     state, step, _ = next(played(game))
     ((seat, text),) = step.orders.items()
@@ -72,7 +72,7 @@ def test_only_a_seat_that_is_to_act_has_its_action_spelled() -> None:
     assert refused.value.reason is Refusal.NOT_TO_ACT
 
 
-def test_a_lesson_of_version_1_0_is_still_taken() -> None:
+def test_lessons_of_version_1_0_still_work() -> None:
     tasks = {Seat.SOUTH: "Press up."}
     step = LessonStep("Steps", {Seat.SOUTH: "UII"}, "Go", "Try it", told=tasks, after="It went")
     assert step == LessonStep("Steps", {Seat.SOUTH: "UII"}, "Go", "Try it", tasks, "It went")
@@ -80,7 +80,7 @@ def test_a_lesson_of_version_1_0_is_still_taken() -> None:
 
 
 @EACH
-def test_the_orders_of_a_lesson_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
+def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
     """As a seat taps them they spell the very text that the table asks for."""
     pressed = 0
     for state, step, _ in played(game):

@@ -70,7 +70,7 @@ def test_first_worked_example() -> None:
     assert bounce.edge == (1, 0)
 
 
-def test_second_worked_example_flag_stays_where_the_carrier_was_hit() -> None:
+def test_second_worked_example_drops_the_flag() -> None:
     step = play(at(start(), "b3", "b2"), "UII", "SII")
     assert robots(step) == ("a1", "b2")
     assert str(step.state.flags[1]) == "b4"
@@ -108,7 +108,7 @@ def test_walls_stop_moves_and_shots() -> None:
     assert "shot" in kinds(play(at(walled, "a3", "c3"), "SII", "III"))
 
 
-def test_directions_of_the_board_are_the_same_for_both() -> None:
+def test_both_sides_share_the_boards_directions() -> None:
     step = play(start(directions="board"), "UII", "DII")
     assert robots(step) == ("a2", "c3")
     assert (
@@ -262,7 +262,7 @@ def test_golden_game() -> None:
     assert state.outcome.winners == {Seat.SOUTH}
 
 
-def test_an_order_is_read_by_the_letters_of_the_readers_language() -> None:
+def test_orders_have_letters_of_the_readers_language() -> None:
     orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
     with in_language("es"):
         assert [translate(order.label) for order in orders] == ["A", "D", "T"]
@@ -272,7 +272,7 @@ def test_who_waits_is_told() -> None:
     assert "Purple waits on a1." in [event.text for event in play(start(), "III", "UUU").events]
 
 
-def test_what_can_be_done_now_is_said_of_each_order() -> None:
+def test_each_order_says_what_it_does_now() -> None:
     said = {
         each.word: (each.result, [*map(str, each.squares)])
         for each in GAME.possible(start(), Seat.SOUTH, "")

@@ -72,7 +72,7 @@ def clash(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_it_is_played_by_phones_pads_and_the_rendered_camera(clash: Path) -> None:
+def test_it_is_played_with_the_rendered_camera(clash: Path) -> None:
     done = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 1, done.stdout
@@ -118,7 +118,7 @@ with open_place(Path(mkdtemp())) as place:
 """
 
 
-def test_its_shape_its_event_and_its_sound_go_everywhere(clash: Path) -> None:
+def test_its_shape_event_and_sound_go_everywhere(clash: Path) -> None:
     assert python(clash, SHOWN).splitlines() == [
         "drawn 4 1",
         "told 1 Both choose 2: nobody runs.",
@@ -173,7 +173,7 @@ BROKEN = {
 }
 
 
-def test_broken_games_are_named_with_their_fault_and_leave_the_others_alone(clash: Path) -> None:
+def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
     for name, (code, value, _) in BROKEN.items():
         install(clash, name, code, {name: value})
     told = python(
@@ -203,7 +203,7 @@ def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
     )
 
 
-def test_the_colours_of_sides_are_those_of_the_style_sheets() -> None:
+def test_style_sheets_have_the_colours_of_sides() -> None:
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
     styled = set(re.findall(r"\.side-(\w+) \{ color: var\(--\1\); --face: var\(--on-", tokens))
     assert set(SIDE_COLOURS) == styled
@@ -239,9 +239,7 @@ with open_place(Path(sys.argv[1])) as place:
 """
 
 
-def test_a_package_that_is_uninstalled_leaves_its_games_unreadable_and_everything_else_running(
-    clash: Path, tmp_path: Path
-) -> None:
+def test_an_uninstalled_package_breaks_only_its_games(clash: Path, tmp_path: Path) -> None:
     """Its finished game stays in the journal: it can be read again when the package comes back."""
     state = tmp_path / "state"
     state.mkdir()

@@ -63,7 +63,7 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
         tournament_rules.pair_round(tournament, 0.0)
 
 
-def test_whoever_leaves_a_round_robin_loses_what_is_left_by_default() -> None:
+def test_leaving_a_round_robin_loses_by_default() -> None:
     tournament = play_round(tournament_of(System.ROUND_ROBIN, 4), Random(1))
     tournament = tournament_rules.withdraw(tournament, 2)
     for _ in range(2):
@@ -94,7 +94,7 @@ def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
         tournament_rules.pair_round(tournament, 0.0)
 
 
-def test_a_drawn_match_of_a_knockout_waits_for_the_director() -> None:
+def test_a_drawn_knockout_match_awaits_the_director() -> None:
     tournament = tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
     tournament = tournament_rules.decide(

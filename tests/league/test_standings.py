@@ -53,7 +53,7 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
     assert [each.entrant for each in standings(tournament, 1)][:2] == [1, 2]
 
 
-def test_rounds_without_a_game_count_as_somebody_as_strong_as_oneself() -> None:
+def test_missed_rounds_count_as_equal_opponents() -> None:
     tournament = played(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}
     assert (found[3].halves, found[3].buchholz) == (

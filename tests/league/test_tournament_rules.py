@@ -52,7 +52,7 @@ def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
     assert tournament_rules.reopen_board(after, "", "a") == after
 
 
-def test_whoever_shows_no_card_is_whom_the_table_was_paired_for(paired: Tournament) -> None:
+def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
     board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
         after = tournament_rules.enter_result(paired, told(south=south, north=north))
@@ -99,7 +99,7 @@ def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
         tournament_rules.enter_result(tournament, told(winner=None))
 
 
-def test_boards_without_a_table_wait_for_one_and_can_be_moved(paired: Tournament) -> None:
+def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
     tournament = tournament_rules.pair_round(tournament_of(people=8), 0.0)
     tournament = tournament_rules.assign_tables(tournament, ["a"])
     assert list(tournament_rules.open_tables(tournament)) == ["a"]
@@ -161,7 +161,7 @@ def test_whoever_has_withdrawn_may_come_back() -> None:
     assert tournament_rules.withdraw(tournament_of(people=4), 2).entrant_of(2) is None
 
 
-def test_a_pairing_and_its_tables_are_stored_at_once_or_not_at_all(
+def test_a_pairing_is_stored_whole_or_not(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with league_of(tmp_path, clock, "a") as league:

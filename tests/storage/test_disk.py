@@ -31,7 +31,7 @@ def type_much(played: Played, turns: int = 60) -> None:
         played.table.take_back(Seat.SOUTH, played.view.moment)
 
 
-def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_with_room(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         seat_both(played)
         played.begin()
@@ -51,7 +51,7 @@ def test_a_full_disk_refuses_what_it_cannot_keep_and_goes_on_with_room(tmp_path:
         assert played.view.devices.notices == ()
 
 
-def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -> None:
+def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
     free = 10**9
     space = DiskSpace(tmp_path, count_free=lambda _: free)
     space.measure()
@@ -70,7 +70,7 @@ def test_a_disk_that_fills_stops_comforts_first_then_new_games(tmp_path: Path) -
         assert told == (level, has_room, may_begin), megabytes
 
 
-def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
+def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
     free = 10**9
     with a_house(tmp_path, free=lambda _: free) as (played, house, album, _):
         played.begin()
@@ -93,7 +93,7 @@ def test_what_people_are_told_when_the_disk_is_full(tmp_path: Path) -> None:
         played.table.rematch()
 
 
-def test_what_the_table_does_by_itself_waits_for_a_full_disk(
+def test_the_table_waits_while_disks_are_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = 0
@@ -166,7 +166,7 @@ def play_games(played: Played, album: PhotographFolder, games: int, apart_s: flo
         played.clock.advance(apart_s)
 
 
-def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path: Path) -> None:
+def test_old_games_go_while_nobody_plays(tmp_path: Path) -> None:
     with a_house(tmp_path, keep="games", games=2) as (played, house, album, history):
         play_games(played, album, 25)
         journal = journal_of(played.table)
@@ -192,7 +192,7 @@ def test_old_games_go_while_nobody_plays_and_never_the_one_on_the_table(tmp_path
         assert pages < before, "the file gives back what they took"
 
 
-def test_games_go_by_their_age_unless_nobody_knows_what_day_it_is(tmp_path: Path) -> None:
+def test_games_go_by_age_with_known_dates(tmp_path: Path) -> None:
     day_s = 86_400.0
     is_dated = True
     with a_house(tmp_path, is_dated=lambda: is_dated, keep="days", days=3) as (

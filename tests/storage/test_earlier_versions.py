@@ -29,7 +29,7 @@ def test_a_remote_phones_seat_is_a_phones(tmp_path: Path) -> None:
         assert played.view.seats[Seat.NORTH].name is None
 
 
-def test_a_clock_that_a_lost_line_stopped_can_be_started(tmp_path: Path) -> None:
+def test_clocks_that_lost_lines_stopped_can_start(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         for side in Seat:
             played.table.take_seat(side, "")

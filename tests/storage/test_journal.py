@@ -44,7 +44,7 @@ def rows(path: Path) -> list[tuple[object, ...]]:
         return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
 
 
-def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
+def test_nobody_else_may_ever_read_it(path: Path) -> None:
     before = os.umask(0o022)
     try:
         with Journal(path.parent / "state" / path.name) as journal:
@@ -72,9 +72,7 @@ def test_nobody_else_reads_it_from_the_first_input_on(path: Path) -> None:
         (1, "start version 1.0.0 once, then this one"),
     ],
 )
-def test_a_file_of_another_format_is_refused_and_nothing_is_touched(
-    path: Path, version: int, words: str
-) -> None:
+def test_other_formats_are_refused_and_left_untouched(path: Path, version: int, words: str) -> None:
     make_journal(path)
     change_journal(path, "DROP TABLE facts")
     change_journal(path, f"PRAGMA user_version={version}")
@@ -89,7 +87,7 @@ def test_a_file_of_another_format_is_refused_and_nothing_is_touched(
 # ---- damage --------------------------------------------------------------------------------------
 
 
-def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
+def test_every_change_to_an_input_is_found(path: Path) -> None:
     make_journal(path)
     inputs = [row[0] for row in rows(path) if row[1] == 1]
     third = inputs[2]
@@ -112,7 +110,7 @@ def test_every_kind_of_change_to_an_input_is_found(path: Path) -> None:
             assert database.is_chain_intact(db, 3)
 
 
-def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
+def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
     make_journal(path)
     last = [row[0] for row in rows(path) if row[1] == 3]
     with Journal(path) as journal:
@@ -135,7 +133,7 @@ def test_a_damaged_game_does_not_go_on_and_the_others_stay(path: Path) -> None:
 
 
 @pytest.mark.parametrize("game", [1, 3])
-def test_a_deeply_nested_record_is_damage_like_any_other(path: Path, game: int) -> None:
+def test_a_deeply_nested_record_is_damage(path: Path, game: int) -> None:
     content, _ = make_journal(path.with_name("made.sqlite"))
     path.write_bytes(content)
     options = "[" * 5000 + "]" * 5000
@@ -148,7 +146,7 @@ def test_a_deeply_nested_record_is_damage_like_any_other(path: Path, game: int) 
     assert problems_after(path.parent, path.read_bytes(), None) == []
 
 
-def test_a_game_that_is_lost_leaves_its_number_behind(path: Path) -> None:
+def test_a_lost_games_number_stays_used(path: Path) -> None:
     make_journal(path, games=3)
     change_journal(path, "DELETE FROM entries WHERE game = 3")
     with playing(path.parent) as played:
@@ -158,7 +156,7 @@ def test_a_game_that_is_lost_leaves_its_number_behind(path: Path) -> None:
         assert played.table.progress().number == 4
 
 
-def test_a_damaged_time_keeps_no_other_from_being_read(path: Path) -> None:
+def test_other_times_stay_readable_beside_damage(path: Path) -> None:
     make_journal(path, games=3)
     last = "(SELECT max(id) FROM entries WHERE game = 2)"
     change_journal(path, f"UPDATE entries SET at = 'x' WHERE id = {last}")
@@ -179,7 +177,7 @@ def leaves(path: Path, content: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("table", ["entries", "entries_game", "keys"])
-def test_a_journal_with_a_bad_page_is_set_aside(path: Path, table: str) -> None:
+def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
     make_journal(path, games=12)
     with closing(sqlite3.connect(path)) as db:
         query = "SELECT rootpage FROM sqlite_master WHERE name LIKE ? ORDER BY rootpage DESC"
@@ -243,7 +241,7 @@ def test_a_full_disk_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("kind", ["folder", "nothing in it", "no database", "a foreign database"])
-def test_what_lies_in_its_place_is_set_aside_and_told(path: Path, kind: str) -> None:
+def test_other_things_in_its_place_are_set_aside(path: Path, kind: str) -> None:
     if kind == "folder":
         path.mkdir()
         (path / "photo.jpg").write_bytes(b"mine")
@@ -270,9 +268,7 @@ def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
 
 @settings(max_examples=15)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
-def test_whatever_is_damaged_it_starts_and_has_all_or_says_so(
-    kept: Path, kind: str, seed: int
-) -> None:
+def test_it_starts_and_tells_of_any_damage(kept: Path, kind: str, seed: int) -> None:
     content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()
     damaged, damaged_log = damage(kind, content, log, Random(seed))
     assert problems_after(kept, damaged, damaged_log, kind not in SILENT_KINDS) == [], (kind, seed)

@@ -62,7 +62,7 @@ def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -
     assert all(read_record(encode_public(record)) == record for record in told)
 
 
-def test_from_any_place_on_the_same_bytes_are_told(played: tuple[Played, Journal]) -> None:
+def test_every_place_tells_the_same_bytes(played: tuple[Played, Journal]) -> None:
     table, journal = played
     play_a_turn(table)
     table.table.abandon()
@@ -94,7 +94,7 @@ def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
     assert b"Jonas" not in told
 
 
-def test_what_came_before_the_last_game_is_no_news(played: tuple[Played, Journal]) -> None:
+def test_news_begin_with_the_last_game(played: tuple[Played, Journal]) -> None:
     table, journal = played
     assert Outbox(journal).first_position() == 0
     play_a_turn(table)

@@ -109,7 +109,7 @@ def test_hand_moves_follow_stacks() -> None:
         ),
     ],
 )
-def test_a_wrong_piece_is_named_with_its_way_back(
+def test_wrong_pieces_are_named_with_their_way_back(
     seen: dict[str, str | None], text: str, sign: str
 ) -> None:
     squares = {square: face for square, face in (STILL | seen).items() if face}
@@ -155,7 +155,7 @@ def test_a_flag_lies_above_or_below_its_robot(faces: str, seen: dict[str, str], 
     assert (find_problems(KIT, after, after, look) == ()) is fits
 
 
-def test_what_belongs_on_another_square_is_told_also_where_it_belongs_below() -> None:
+def test_a_misplaced_lower_piece_is_told_its_square() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     after = layout(d6="blue fast, ball")

@@ -71,7 +71,7 @@ def machine_moves(played: Played, action: str) -> None:
     played.hand_in(SOUTH, action)
 
 
-def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played) -> None:
+def test_moves_for_both_sides_at_once_count(played: Played) -> None:
     begin(played)
     played.table.free_seat(SOUTH)
     played.table.machines.seat_machine(SOUTH, "Pip")
@@ -93,7 +93,7 @@ def test_the_machines_move_and_the_own_play_made_in_one_go_count(played: Played)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in played.signals]
 
 
-def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played) -> None:
+def test_a_wrong_play_is_named_with_its_rule(played: Played) -> None:
     begin(played)
     board = now(played)
     see(played, lay(board, c1=None, c3=WHITE))
@@ -109,7 +109,7 @@ def test_what_is_no_play_is_named_with_the_rule_and_the_way_back(played: Played)
     assert played.view.board.problems == ()
 
 
-def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
+def test_a_scout_in_the_hand_is_no_mistake(played: Played) -> None:
     begin(played)
     moment = played.view.moment
     see(played, lay(now(played), c1=None))
@@ -120,7 +120,7 @@ def test_a_scout_held_in_the_hand_is_no_mistake(played: Played) -> None:
     assert played.view.board.problems[0].text == "Black scout is missing on c10: put it there."
 
 
-def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) -> None:
+def test_a_hand_does_not_replace_a_missing_piece(played: Played) -> None:
     begin(played)
     whole = now(played)
     see(played, lay(whole, e10=None))
@@ -136,7 +136,7 @@ def test_a_hand_over_the_place_of_a_missing_piece_mends_nothing(played: Played) 
     assert played.view.sign.small.startswith("The camera cannot see e9, e10: take away your hand")
 
 
-def test_a_scout_on_one_that_looks_the_same_is_told_by_its_marker(played: Played) -> None:
+def test_markers_tell_stacked_scouts_of_one_look_apart(played: Played) -> None:
     begin(played)
     board = now(played)
     marked(played, board, {"c1": 30, "d1": 31})
@@ -214,7 +214,7 @@ def tap(played: Played, *texts: str) -> None:
 # ---- the chess clock -----------------------------------------------------------------------------
 
 
-def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_stamped(
+def test_an_early_press_waits_and_counts_as_stamped(
     played: Played,
 ) -> None:
     begin(played, increment=5)
@@ -233,7 +233,7 @@ def test_a_press_before_the_camera_has_seen_the_play_waits_and_is_charged_as_sta
     assert Cue.KEY_REFUSED not in [signal.cue for signal in played.signals]
 
 
-def test_a_press_that_waited_and_is_given_once_more_counts_once(played: Played) -> None:
+def test_a_repeated_press_that_waited_counts_once(played: Played) -> None:
     begin(played)
     first, salt = played.view.moment, "5" * 32
     board = lay(now(played), c1=None, c2=WHITE)
@@ -254,7 +254,7 @@ def test_a_press_that_waited_and_is_given_once_more_counts_once(played: Played) 
 
 
 @pytest.mark.parametrize("is_seen", [True, False])
-def test_a_press_without_a_play_waits_and_is_refused(played: Played, is_seen: bool) -> None:
+def test_a_press_without_play_is_refused(played: Played, is_seen: bool) -> None:
     begin(played)
     see(played, now(played), quiet=False)
     played.press(SOUTH, "ready")
@@ -278,7 +278,7 @@ def test_who_has_no_time_left_loses(played: Played) -> None:
     assert view.time.clocks[SOUTH].left_s == 0
 
 
-def test_the_last_half_minute_is_heard_once_and_the_last_seconds_each(played: Played) -> None:
+def test_the_last_half_minute_and_seconds_are_heard(played: Played) -> None:
     begin(played, seconds=180)
     told: list[tuple[Alarm, ...]] = []
     played.table.connect(TableListener(on_alarms=told.append))
@@ -316,7 +316,7 @@ def start(played: Played, start: str, *plays: str, **options: object) -> None:
     played.signals.clear()
 
 
-def test_a_scout_that_reaches_the_other_side_is_turned_over_first(played: Played) -> None:
+def test_a_scout_across_is_turned_over_first(played: Played) -> None:
     start(played, "c9 e1 f1 g1 h1 / c10 d10 e10 f10 g10")
     see(played, now(played))
     arrived = lay(now(played), c9=None, b10=WHITE)
@@ -333,7 +333,7 @@ def test_a_scout_that_reaches_the_other_side_is_turned_over_first(played: Played
     assert problem.text == "White scout with intel expected on b10: turn the piece over."
 
 
-def test_what_turns_over_below_another_is_done_once_a_hand_was_there(played: Played) -> None:
+def test_a_hidden_change_counts_after_a_hand(played: Played) -> None:
     played.begin(board=".N\nsn\nS.")
     played.turn("UII", "III")
     target = played.view.board.target

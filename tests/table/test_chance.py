@@ -146,7 +146,7 @@ def test_secret_and_seed_are_nowhere_before_the_end(
 # ---- taking back ---------------------------------------------------------------------------------
 
 
-def test_what_was_drawn_is_drawn_again_after_a_take_back(place: Place) -> None:
+def test_a_take_back_draws_the_same_again(place: Place) -> None:
     begin(place, "kahmate")
     follow_instructions(place.table)
     place_pieces(place)
@@ -218,7 +218,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
         list(game_sentences(forged))
 
 
-def test_no_backup_holds_the_secret_of_a_game_that_is_on(place: Place, tmp_path: Path) -> None:
+def test_backups_hold_no_secret_of_a_game(place: Place, tmp_path: Path) -> None:
     begin(place, "kahmate")
     target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))

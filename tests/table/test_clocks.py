@@ -44,7 +44,7 @@ def act(played: Played, text: str = ".") -> None:
     played.table.act(played.view.moment, text)
 
 
-def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> None:
+def test_a_game_begins_with_its_clock_stopped(played: Played) -> None:
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     view = played.view
     assert (view.phase, view.sign.text) == (Phase.ORDERS, "Start the clock")
@@ -59,7 +59,7 @@ def test_a_game_with_a_clock_begins_with_the_clock_stopped(played: Played) -> No
     assert played.view.sign.text == "Defender: your turn"
 
 
-def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None:
+def test_time_runs_out_without_any_drift(played: Played) -> None:
     begin(played)
     began_s = played.clock.monotonic_s()
     for turn in range(1, 4):
@@ -70,7 +70,7 @@ def test_time_runs_out_turn_after_turn_without_any_drift(played: Played) -> None
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
 
 
-def test_a_turn_that_passes_by_itself_is_told_to_both(played: Played) -> None:
+def test_a_timed_out_turn_is_told_to_both(played: Played) -> None:
     begin(played)
     played.wait(5.1)
     assert played.view.sign.small == "Defender passed: the time ran out."
@@ -92,7 +92,7 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
 # ---- whose press counts, and when ----------------------------------------------------------------
 
 
-def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_turn(
+def test_every_device_of_a_side_ends_its_turn(
     played: Played,
 ) -> None:
     begin(played)
@@ -106,9 +106,7 @@ def test_the_pad_of_the_side_the_table_button_the_phone_and_the_screen_end_a_tur
 
 
 @pytest.mark.parametrize("in_time_s", [4.99, 5.0])
-def test_a_press_that_is_heard_after_the_time_out_still_counts(
-    played: Played, in_time_s: float
-) -> None:
+def test_a_press_heard_after_the_timeout_counts(played: Played, in_time_s: float) -> None:
     begin(played)
     pressed_s = played.clock.monotonic_s() + in_time_s
     played.wait(5.2)
@@ -121,7 +119,7 @@ def test_a_press_that_is_heard_after_the_time_out_still_counts(
     assert (left(played), played.view.moment == moment) == (109, False)
 
 
-def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> None:
+def test_a_press_after_its_turn_does_not_count(played: Played) -> None:
     begin(played)
     moment = played.view.moment
     due_s = played.clock.monotonic_s() + 5
@@ -141,7 +139,7 @@ def test_a_press_after_the_end_of_its_turn_does_not_count(played: Played) -> Non
 # ---- combat, pause, ways back --------------------------------------------------------------------
 
 
-def test_one_press_calls_a_combat_and_one_ends_it(played: Played) -> None:
+def test_one_press_calls_combat_and_one_ends_it(played: Played) -> None:
     begin(played)
     played.wait(3)
     played.press(SOUTH, "a")
@@ -152,7 +150,7 @@ def test_one_press_calls_a_combat_and_one_ends_it(played: Played) -> None:
     assert (left(played), left_s(played)) == (109, 5)
 
 
-def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None:
+def test_holding_ready_makes_its_press_a_combat(played: Played) -> None:
     begin(played)
     pressed_s = played.clock.monotonic_s()
     played.press(SOUTH, "ready")
@@ -165,7 +163,7 @@ def test_holding_ready_turns_its_own_press_into_a_combat(played: Played) -> None
     assert played.view.sign.text == "Both: fan your cards face up"
 
 
-def test_back_undoes_a_mistaken_press_with_turn_and_time(played: Played) -> None:
+def test_back_undoes_a_press_with_its_time(played: Played) -> None:
     begin(played)
     played.wait(2)
     played.press(SOUTH, "ready")
@@ -179,7 +177,7 @@ def test_back_undoes_a_mistaken_press_with_turn_and_time(played: Played) -> None
     assert left(played) == 109, "nobody takes back what the clock did"
 
 
-def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played) -> None:
+def test_the_table_takes_back_turn_after_turn(played: Played) -> None:
     begin(played)
     for _ in range(3):
         played.wait(1)
@@ -194,7 +192,7 @@ def test_the_table_takes_back_turn_after_turn_and_stops_the_clock(played: Played
     assert (left(played), left_s(played)) == (109, 3)
 
 
-def test_holding_the_table_button_takes_its_press_back_and_stops_the_clock(played: Played) -> None:
+def test_holding_the_table_button_undoes_its_press(played: Played) -> None:
     begin(played)
     played.wait(2)
     played.press(None, "table")
@@ -222,7 +220,7 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
     assert played.cues == ["paused", "resumed"]
 
 
-def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) -> None:
+def test_strangers_cannot_act_where_hands_are_hidden(played: Played) -> None:
     begin(played, "full")
     with pytest.raises(Illegal, match="cannot be done from the table"):
         act(played, "d0")
@@ -230,7 +228,7 @@ def test_strangers_cannot_act_for_a_seat_where_hands_are_hidden(played: Played) 
         played.table.undo(played.view.moment)
 
 
-def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: Played) -> None:
+def test_a_pass_is_reversible_until_the_other_acts(played: Played) -> None:
     begin(played, "full")
     moment = played.view.moment
     played.wait(2)
@@ -247,7 +245,7 @@ def test_a_pass_in_the_full_game_can_be_taken_back_until_the_other_acts(played: 
 # ---- alarms --------------------------------------------------------------------------------------
 
 
-def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) -> None:
+def test_alarms_are_told_ahead_and_withdrawn(played: Played) -> None:
     told: list[tuple[Alarm, ...]] = []
     played.table.connect(TableListener(on_alarms=told.append))
     begin(played)
@@ -269,7 +267,7 @@ def test_alarms_are_told_ahead_and_withdrawn_when_somebody_acts(played: Played) 
 # ---- restart -------------------------------------------------------------------------------------
 
 
-def test_a_power_cut_in_a_turn_comes_back_paused_with_turn_and_time(tmp_path: Path) -> None:
+def test_a_turn_comes_back_paused_after_power_cuts(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         seat_both(played)
         begin(played)

@@ -22,7 +22,7 @@ def _end(played: Played) -> None:
     played.table.resign(NORTH)
 
 
-def test_ten_quiet_minutes_or_a_free_seat_lead_home(played: Played) -> None:
+def test_quiet_minutes_or_free_seats_lead_home(played: Played) -> None:
     _end(played)
     played.wait(LOBBY_TIMEOUT_S - 1)
     assert played.view.phase is Phase.OVER
@@ -73,7 +73,7 @@ def test_a_game_is_chosen_then_begun(played: Played) -> None:
             during_a_game()
 
 
-def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
+def test_a_choice_stays_until_all_seats_are_free(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
         played.table.choose_game("scouts")
@@ -84,7 +84,7 @@ def test_a_choice_is_kept_for_the_second_guest_alone(tmp_path: Path) -> None:
         assert played.view.chosen_game is None
 
 
-def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: Path) -> None:
+def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.table.take_seat(SOUTH, "Ann")
         played.table.machines.seat_machine(NORTH, "Pip")
@@ -105,9 +105,7 @@ def test_a_machine_plays_what_it_can_and_leaves_with_the_last_person(tmp_path: P
         (("Ann", "Ben"), "Choose a game"),
     ],
 )
-def test_the_sign_at_home_says_what_is_left_to_do(
-    tmp_path: Path, names: tuple[str, ...], text: str
-) -> None:
+def test_the_home_sign_says_what_to_do(tmp_path: Path, names: tuple[str, ...], text: str) -> None:
     with playing(tmp_path) as played:
         for seat, name in zip(SEATS, names, strict=False):
             played.table.take_seat(seat, name)

@@ -39,7 +39,7 @@ def follow(played: Played, steps: int = 100) -> int:
     return steps
 
 
-def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
+def test_only_holding_back_ends_the_guide(played: Played) -> None:
     played.show({})
     played.press(SOUTH, "U")
     played.press(SOUTH, "S", held=True)
@@ -53,9 +53,7 @@ def test_only_back_that_is_held_sends_the_guide_away(played: Played) -> None:
 
 
 @EACH
-def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
-    played: Played, name: str
-) -> None:
+def test_results_are_said_with_the_last_stage(played: Played, name: str) -> None:
     begin(played, name)
     guide = played.view.guide
     assert guide is not None
@@ -72,7 +70,7 @@ def test_what_came_of_a_step_is_said_once_its_last_stage_is_shown(
 
 
 @EACH
-def test_a_lesson_outlives_a_restart_until_it_is_skipped(tmp_path: Path, name: str) -> None:
+def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: str) -> None:
     with playing(tmp_path) as played:
         seat_both(played)
         begin(played, name)
@@ -104,7 +102,7 @@ def test_another_order_is_asked_again_and_changes_nothing(played: Played) -> Non
     assert played.view.seats[SOUTH].receipt
 
 
-def test_a_lesson_ends_with_a_sentence_for_one_decision(played: Played) -> None:
+def test_a_lessons_last_sentence_stays_one_decision(played: Played) -> None:
     begin(played, "outbuffered")
     follow(played)
     view = played.view
@@ -135,7 +133,7 @@ def test_a_game_without_a_lesson_is_refused(
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-def test_a_pad_is_told_its_key_where_ready_alone_is_the_order(played: Played) -> None:
+def test_a_pad_is_told_when_ready_is_enough(played: Played) -> None:
     for seat in SEATS:
         played.table.change_door(seat, "pad")
     begin(played, "scouts")
@@ -163,7 +161,7 @@ def test_somebody_may_leave_a_lesson(played: Played, name: str, seat: Seat) -> N
 # ---- what can I do now? --------------------------------------------------------------------------
 
 
-def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> None:
+def test_table_help_does_not_depend_on_orders(played: Played) -> None:
     played.begin()
     played.table.show_help(True)
     before = played.view.help
@@ -175,7 +173,7 @@ def test_help_of_the_table_says_the_same_whatever_is_sealed(played: Played) -> N
         played.table.show_help(True)
 
 
-def test_everybody_is_asked_for_the_orders_of_a_lesson_and_who_gave_them_waits(
+def test_a_lesson_asks_whoever_has_not_ordered(
     played: Played,
 ) -> None:
     begin(played, "outbuffered")

@@ -61,7 +61,7 @@ def test_sentences_arrive_in_every_language(said: str) -> None:
         None,
     ],
 )
-def test_a_sentence_that_does_more_than_name_its_parts_is_refused(sign: Any) -> None:
+def test_sentences_that_format_more_are_refused(sign: Any) -> None:
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         read_record(record(sign))
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
@@ -76,7 +76,7 @@ def growing(times: int, levels: int) -> Any:
     return grown
 
 
-def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
+def test_memory_filling_sentences_are_refused_unfilled() -> None:
     for grown in (growing(3, 2), growing(1, 9)):
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
             read_record(record(grown))
@@ -85,7 +85,7 @@ def test_a_sentence_that_would_fill_the_memory_is_refused_unfilled() -> None:
     assert len(unpacked_sentence(growing(2, 8))) == 2**8
 
 
-def test_what_is_no_message_or_too_large_is_refused() -> None:
+def test_no_messages_and_large_ones_are_refused() -> None:
     for payload in (b"", b"{}", b"\xff", record("ok")[:-1] + b', "more": 1}'):
         for read in (read_record, read_state):
             with pytest.raises(Malformed, match="cannot be read"):
@@ -95,7 +95,7 @@ def test_what_is_no_message_or_too_large_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])
-def test_a_mark_names_nothing_but_the_tables_own_input(mark: str) -> None:
+def test_a_mark_names_the_tables_own_input(mark: str) -> None:
     """Else it could be what another table's game is called, whose result would then be there
     already.
     """
@@ -125,6 +125,6 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
         PublicState("1", {Seat.SOUTH: "x" * 201}),
     ],
 )
-def test_a_name_or_a_version_without_end_is_refused(state: PublicState) -> None:
+def test_endless_names_and_versions_are_refused(state: PublicState) -> None:
     with pytest.raises(Malformed, match="cannot be read"):
         read_state(encode_public(state))

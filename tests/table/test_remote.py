@@ -37,7 +37,7 @@ GAMES = (
 
 
 @pytest.mark.parametrize(("game", "options"), GAMES)
-def test_a_rough_game_is_the_same_at_both_tables(
+def test_both_tables_play_the_same_rough_game(
     tmp_path: Path, game: str, options: dict[str, object]
 ) -> None:
     with paired_tables(tmp_path, game, options) as line:
@@ -96,7 +96,7 @@ def _masked(text: str) -> str:
     return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
 
 
-def test_nothing_at_the_other_table_depends_on_an_order_before_both_are_bound(
+def test_orders_stay_unknown_until_both_are_bound(
     tmp_path: Path,
 ) -> None:
     one_before, one_after = _at_north(tmp_path / "one", "SSS")
@@ -159,7 +159,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
 # ---- what people do ------------------------------------------------------------------------------
 
 
-def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
         _open_moment(line)
         table, moment = line.south.table, line.south.session.moment
@@ -188,7 +188,7 @@ def test_what_would_make_two_games_of_one_is_refused_with_a_sentence(tmp_path: P
         assert not table.view().match.can_undo
 
 
-def test_a_number_that_this_table_has_used_begins_no_game(tmp_path: Path) -> None:
+def test_a_used_number_begins_no_game(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered", number=7) as line:
         assert {half.session.moment for half in line.tables} == {"7.0"}
         line.south.begin("outbuffered", {}, 7)  # once more changes nothing
@@ -214,7 +214,7 @@ def _scouts(line: MemoryLine) -> None:
         line.flush()
 
 
-def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
+def test_the_line_is_charged_to_no_clock(
     tmp_path: Path,
 ) -> None:
     with paired_tables(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
@@ -250,7 +250,7 @@ def test_clocks_count_where_their_owner_sits_and_the_line_is_charged_to_nobody(
         assert here.session.outcome.winners == {seat}
 
 
-def test_a_host_who_waits_in_vain_ends_the_game_alone(tmp_path: Path) -> None:
+def test_a_waiting_host_ends_the_game_alone(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
         _open_moment(line)
         table = line.south.table

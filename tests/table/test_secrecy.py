@@ -221,7 +221,7 @@ def seen_by_others(
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_what_others_are_sent_does_not_depend_on_a_secret(
+def test_others_are_sent_the_same_whatever_is_secret(
     tmp_path: Path, port: int, logged: pytest.LogCaptureFixture, secret: str
 ) -> None:
     begin, *texts = SECRETS[secret]
@@ -244,7 +244,7 @@ def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
     return status, json.loads(answer) if answer.startswith(b"{") else answer
 
 
-def test_why_a_machine_played_what_is_sealed_is_told_to_nobody(
+def test_nobody_learns_why_a_machine_sealed_something(
     tmp_path: Path, port: int, logged: pytest.LogCaptureFixture
 ) -> None:
     """Whatever it thought, everything sent is the same; once the turn is open it is told."""

@@ -21,9 +21,7 @@ from companion.table.session import Phase
 
 
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])
-def test_ready_starts_what_was_played_last_when_no_board_lies_there(
-    tmp_path: Path, key: PadKey
-) -> None:
+def test_ready_starts_the_last_game_without_board(tmp_path: Path, key: PadKey) -> None:
     by = None if key is PadKey.TABLE else Seat.NORTH
     with open_service(tmp_path) as place:
         place.sit(Seat.NORTH, "Jonas")
@@ -35,7 +33,7 @@ def test_ready_starts_what_was_played_last_when_no_board_lies_there(
         assert place.table.view().game == "arena", "options that are not known any more are none"
 
 
-def test_rubbish_in_the_file_of_choices_is_no_trouble(tmp_path: Path) -> None:
+def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "choices.json"
     nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
     for rubbish in (b"{", b"\xff", b'{"last": 3}', nested):
@@ -67,7 +65,7 @@ def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
         assert (status, "between games" in json.dumps(told)) == (409, True)
 
 
-def test_nobody_sees_a_seat_free_while_sides_change_places(
+def test_nobody_sees_free_seats_while_sides_swap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A phone that looked in between was sent to the join page, and stayed there."""

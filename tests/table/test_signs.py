@@ -67,7 +67,7 @@ def test_hands_are_told_which_key_ends_their_work(played: Played) -> None:
     assert (signs(played), smalls(played)) == (("Both wait",) * 3, ("", "", ""))
 
 
-def test_a_clock_is_started_by_the_key_that_is_there(played: Played) -> None:
+def test_clocks_start_by_the_key_that_exists(played: Played) -> None:
     played.table.new_game("binmat", {"way": "referee"}, seed=1)
     assert signs(played) == ("Start the clock",) * 3, "the table screen’s sign is that key"
     played.table.change_door(SOUTH, "pad")
@@ -110,9 +110,7 @@ def play(played: Played, action: str) -> None:
 
 
 @pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["a chess clock", "no clock"])
-def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
-    clock: dict[str, int], played: Played
-) -> None:
+def test_the_end_of_a_turn_calls_one_side(clock: dict[str, int], played: Played) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     played.table.new_game("scouts", {**clock, "start": start}, seed=1)
     played.confirm()
@@ -126,7 +124,7 @@ def test_the_other_side_alone_is_called_when_a_turn_of_several_plays_ends(
     assert called == [[], [{Seat.NORTH}], [], []]
 
 
-def test_a_lamp_pulses_where_both_give_orders_and_stays_on_where_a_turn_passes(
+def test_lamps_pulse_where_both_sides_give_orders(
     played: Played,
 ) -> None:
     for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
@@ -156,7 +154,7 @@ def test_three_lamps_count_entered_orders_and_begin_anew(played: Played) -> None
     assert lamps_of(live_of(played.table), NORTH).order_lamps == {1}
 
 
-def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_pressed(
+def test_a_refused_press_is_answered_to_its_seat(
     played: Played,
 ) -> None:
     played.begin()
@@ -170,7 +168,7 @@ def test_a_press_that_the_camera_does_not_bear_out_is_answered_to_whoever_presse
     assert played.view == view
 
 
-def test_a_board_that_is_right_again_is_said_once_and_one_that_stays_right_never(
+def test_a_corrected_board_is_said_once(
     played: Played,
 ) -> None:
     played.begin()

@@ -47,7 +47,7 @@ def test_pieces_put_back_before_the_rematch_are_enough(played: Played, game: str
     assert played.view.phase is Phase.ORDERS
 
 
-def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -> None:
+def test_plays_under_stopped_clocks_count_later(played: Played) -> None:
     start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
     played.table.new_game("scouts", {"start": start}, seed=1)
     board = dict(played.view.board.target or {})
@@ -63,7 +63,7 @@ def test_a_play_made_while_the_clock_stood_counts_once_it_runs(played: Played) -
 
 
 @pytest.mark.parametrize("game", WITH_PIECES)
-def test_every_stage_that_hands_have_done_before_is_over(played: Played, game: str) -> None:
+def test_stages_that_hands_did_before_are_over(played: Played, game: str) -> None:
     """Orders come by phone; the board already lies as the stage leaves it when the stage is
     told.
     """
@@ -109,7 +109,7 @@ def test_the_same_tag_twice_is_named(played: Played) -> None:
     assert f"The lime robot is seen twice (marker {robot}): take one away." in sees(played, robot)
 
 
-def test_a_marker_of_no_piece_is_told_in_a_quiet_game(played: Played) -> None:
+def test_unknown_markers_are_told_in_quiet_games(played: Played) -> None:
     assert "marker" not in sees(played, 99).lower(), "no game is on"
     played.begin()
     assert "marker" not in sees(played, 99, quiet=False).lower(), "something moves"

@@ -105,7 +105,7 @@ def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
     assert "board_agrees" in played.cues
 
 
-def test_a_piece_on_its_way_that_is_not_seen_is_asked_for(played: Played) -> None:
+def test_an_unseen_moving_piece_is_asked_for(played: Played) -> None:
     board = dict(watched(played))
     played.turn("UII", "III")
     del board[Square.parse("a1")]
@@ -121,7 +121,7 @@ def test_a_piece_on_its_way_that_is_not_seen_is_asked_for(played: Played) -> Non
     assert played.view.turn.stage == 0
 
 
-def test_a_wrong_placement_is_named_and_tells_the_way(played: Played) -> None:
+def test_a_wrong_placement_tells_its_way(played: Played) -> None:
     board = watched(played)
     played.turn("UII", "III")
     played.show(moved(board, "a1", "b2"))
@@ -156,7 +156,7 @@ def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> N
     assert played.view.board.problems == ()
 
 
-def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
+def test_a_bump_during_orders_stops_nobody(played: Played) -> None:
     board = watched(played)
     played.show(moved(board, "c4", "c3"))
     assert played.view.sign.text == "Move the lime robot c3 to c4"
@@ -168,7 +168,7 @@ def test_a_bump_during_orders_is_said_but_stops_nobody(played: Played) -> None:
     assert played.view.turn.stage == 1
 
 
-def test_sides_are_changed_between_games_by_people_with_phones(played: Played) -> None:
+def test_people_with_phones_change_sides_between_games(played: Played) -> None:
     can_swap = [played.view.match.can_swap]
     played.begin()
     can_swap.append(played.view.match.can_swap)
@@ -208,7 +208,7 @@ def test_stale_and_double_inputs(played: Played) -> None:
 SHORT = {"board": ".N\nsn\nS."}
 
 
-def test_a_win_ends_the_game_and_the_match_counts(played: Played) -> None:
+def test_a_win_counts_for_the_match(played: Played) -> None:
     played.begin(**SHORT)
     played.turn("URI", "III")
     played.finish_stages()
@@ -328,7 +328,7 @@ def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> No
     assert played.view.phase is Phase.SETUP
 
 
-def test_an_unexpected_error_stops_nobody_and_its_words_stay_out_of_the_log(
+def test_an_unexpected_error_is_logged_without_words(
     played: Played, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     played.begin()
@@ -399,7 +399,7 @@ def test_replayed_journal_is_the_live_state(
 # ---- journal troubles ----------------------------------------------------------------------------
 
 
-def test_a_game_that_no_longer_fits_the_rules_is_left_and_the_seats_stay(tmp_path: Path) -> None:
+def test_seats_stay_when_a_game_is_unreadable(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         seat_both(played)
         played.begin()
@@ -438,7 +438,7 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
         assert (len(nonces), len(taken)) == (2, 2)
 
 
-def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Path) -> None:
+def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         table = played.table
         table.take_seat(SOUTH, "Ann")
@@ -453,9 +453,7 @@ def test_a_turn_that_is_over_has_no_hints_and_no_machine_acts_in_it(tmp_path: Pa
         assert played.view.seats[NORTH].receipt
 
 
-def test_a_board_that_can_mean_two_plays_is_asked_about(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ambiguous_board_is_asked_about(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
     monkeypatch.setattr(board_check, "match_actions", Mock(return_value=([1, 2], [])))
     played.table.new_game("toy", seed=1)
@@ -466,7 +464,7 @@ def test_a_board_that_can_mean_two_plays_is_asked_about(
     assert played.cues[-1] == "asked"
 
 
-def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played: Played) -> None:
+def test_tiles_not_read_in_time_are_asked_for(played: Played) -> None:
     played.begin(tiles=True)
     played.show(played.view.board.layout)
     for seat in SEATS:
@@ -477,7 +475,7 @@ def test_tiles_that_the_camera_does_not_read_in_time_are_asked_for_again(played:
     assert set(live_of(played.table).tiles.faults) == set(SEATS)
 
 
-def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) -> None:
+def test_ready_hands_in_a_placing_on_board(played: Played) -> None:
     for seat in SEATS:
         played.table.change_door(seat, "pad")
     played.table.new_game("kahmate", seed=1)
@@ -496,7 +494,7 @@ def test_a_placing_that_lies_on_the_board_is_handed_in_by_ready(played: Played) 
     assert [bool(played.view.seats[seat].receipt) for seat in SEATS] == [True, False]
 
 
-def test_whoever_follows_the_table_rests_no_longer_than_agreed(tmp_path: Path) -> None:
+def test_followers_rest_no_longer_than_agreed(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         steps: list[float] = []
         follower = Follower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
@@ -506,7 +504,7 @@ def test_whoever_follows_the_table_rests_no_longer_than_agreed(tmp_path: Path) -
         assert "eager" not in {thread.name for thread in enumerate_threads()}
 
 
-def test_a_listener_learns_of_the_last_turn_as_well(played: Played) -> None:
+def test_a_listener_learns_of_the_last_turn(played: Played) -> None:
     ends: list[tuple[int, int]] = []
     played.table.connect(TableListener(on_game=lambda *change: ends.append(change)))
     play(played.table, played.clock, "binmat", 200, 3)

@@ -27,7 +27,7 @@ FEW = {
 }
 
 
-def test_every_target_has_its_turn_here_or_a_reason() -> None:
+def test_every_target_but_requests_runs_here() -> None:
     targets = every_target()
     assert {target.name for target in targets} == {*FEW, "requests"}
     assert sum(target.share for target in targets) == pytest.approx(1)
@@ -46,7 +46,7 @@ def test_nothing_generated_does_harm(target: Target) -> None:
 # ---- what was found ------------------------------------------------------------------------------
 
 
-def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
+def test_one_sealed_order_hides_no_wrong_piece(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The camera took the last of two sealed orders for a turn in the open, and said nothing about
@@ -66,9 +66,7 @@ def test_a_wrong_piece_is_told_after_one_of_two_has_sealed(
     assert "failed" not in caplog.text
 
 
-def test_another_game_s_board_in_the_middle_of_a_game_is_no_play(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_another_games_board_is_no_play(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with playing(tmp_path) as played:
         played.table.new_game("scouts", {}, 1)
         played.table.confirm("host", played.table.view().moment, 0, force=True)

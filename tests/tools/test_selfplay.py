@@ -53,8 +53,6 @@ def test_hands_are_followed_through_the_first_turns(
     assert report.wrong_placements_noticed == report.wrong_placements_made
 
 
-def test_hidden_hands_are_dealt_anew_as_the_table_deals_them_also_after_an_order_was_taken_back() -> (
-    None
-):
+def test_a_game_of_hidden_hands_is_good() -> None:
     report = next(iter(play_games("binmat", 1, 2)))
     assert report.is_good(), report.sentence()

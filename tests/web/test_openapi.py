@@ -53,7 +53,7 @@ def path_of(rule: Rule) -> str:
     return re.sub(r"<(?:[^:<>]+:)?([^<>:]+)>", r"{\1}", rule.rule)
 
 
-def test_fields_have_the_words_below_them_in_the_program(document: dict[str, Any]) -> None:
+def test_fields_are_described_by_their_docstrings(document: dict[str, Any]) -> None:
     problem = document["components"]["schemas"]["Problem"]
     home = problem["properties"]["home"]
     assert home["description"] == "Where it belongs. None if it belongs beside the board."
@@ -196,7 +196,7 @@ def watched() -> Iterator[Watched]:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_every_answer_of_a_whole_game_is_as_described(watched: Watched, game: str) -> None:
+def test_answers_of_a_game_are_as_described(watched: Watched, game: str) -> None:
     tour, table = watched.tour, watched.table
     for seat in SEATS:
         tour.client.post(f"/api/seat/{seat}/take", name=seat)

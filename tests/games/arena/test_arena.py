@@ -41,7 +41,7 @@ def test_worked_example_a_failure_makes_others_fail() -> None:
     ]
 
 
-def test_worked_example_a_defender_loses_3_and_6_and_4() -> None:
+def test_a_defender_loses_3_and_6_and_4() -> None:
     step = play(at({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
     assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, (
         "robot 2 stands beside the self-destruct too, unshielded"
@@ -70,7 +70,7 @@ def test_a_turn_has_the_rulebooks_order() -> None:
     assert step.stages[-1].events[0].why == "It has blown itself up."
 
 
-def test_a_turn_in_which_nothing_happens_has_one_stage() -> None:
+def test_an_empty_turn_has_one_stage() -> None:
     step = play(start(), "1:-", "3:-")
     assert titles(step) == ["End of the turn"]
     assert [event.text for event in step.events] == ["No robot does anything."]
@@ -132,7 +132,7 @@ def test_a_shield_halves_friendly_fire() -> None:
 # ---- the rulings: leaving and the end ------------------------------------------------------------
 
 
-def test_a_side_without_robots_loses_even_if_the_next_turn_would_spawn() -> None:
+def test_sides_without_robots_lose_before_a_spawn() -> None:
     step = play(at({1: "c3"}, {1: ("c4", 5)}, turn=4), "1:aN", "1:-")
     assert winners(step) == {SOUTH}
     assert step.state.outcome is not None

@@ -65,7 +65,7 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
         ("1:N 1:S", "Robot 1 comes after robot 1: list the robots in rising order, each once"),
     ],
 )
-def test_anything_else_is_malformed_and_says_what_was_expected(text: str, message: str) -> None:
+def test_malformed_text_says_what_was_expected(text: str, message: str) -> None:
     with pytest.raises(Malformed) as refused:
         GAME.parse(text)
     assert message in refused.value.message

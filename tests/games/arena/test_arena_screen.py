@@ -79,7 +79,7 @@ def test_what_a_sheet_spells_is_legal() -> None:
         )
 
 
-def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
+def test_an_ended_game_has_no_sheet() -> None:
     for orders in (("1:aN", "1:-"), ("1:X", "1:X")):
         state = play(at({1: "c3"}, {1: ("c4", 5)}), *orders).state
         board_ui = GAME.board_ui(state, SOUTH)
@@ -89,7 +89,7 @@ def test_an_ended_game_has_no_sheet_and_no_pad() -> None:
     assert list(GAME.plays(start(), SOUTH)) == []
 
 
-def test_orders_open_robot_by_robot_with_the_stage_that_carries_them_out() -> None:
+def test_orders_open_with_the_stage_of_them() -> None:
     state = at({1: "b3", 2: "a1", 4: "e5"}, {2: "h6"})
     actions = {SOUTH: GAME.parse("1:N 4:D"), NORTH: GAME.parse("2:aE")}
     stages = play(state, "1:N 4:D", "2:aE").stages
@@ -136,7 +136,7 @@ def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, te
         assert grammar.accepts(keys[:done], key)
 
 
-def test_a_refused_key_says_only_that_the_draft_is_full() -> None:
+def test_a_refused_key_says_its_draft_is_full() -> None:
     """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots
     done decides.
     """

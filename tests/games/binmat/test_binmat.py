@@ -18,7 +18,7 @@ from companion.games.binmat.state import State
 # ---- Game Setup and turns ------------------------------------------------------------------------
 
 
-def test_thirteen_cards_are_dealt_to_each_lane_the_right_three_face_up() -> None:
+def test_lanes_get_thirteen_cards_three_face_up() -> None:
     state = start()
     assert [len(deck) for deck in state.decks] == [13] * 6
     assert state.decks[0] == DECK[:13]
@@ -35,7 +35,7 @@ def test_the_deal_is_shuffled_by_the_rng_alone() -> None:
     assert every_card(one) == sorted(DECK)
 
 
-def test_hands_that_are_dealt_by_hand_are_at_most_half_the_deck() -> None:
+def test_given_hands_are_half_the_deck_at_most() -> None:
     GAME.options({"hands": [list(DECK[:18]), list(DECK[18:36])]})
     for hands in ([DECK[:21], DECK[21:42]], [DECK[:3], DECK[3:7]], [DECK[:6], DECK[:6]]):
         with pytest.raises(Malformed, match="together a multiple of six"):
@@ -184,7 +184,7 @@ def test_every_reason_is_refused_once() -> None:
     assert {reason for _, _, reason, _ in REFUSALS} == set(Reason)
 
 
-def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
+def test_an_empty_deck_takes_its_shuffled_discards() -> None:
     one, other = (
         play(at(start(), 4, deck="", discard=pile), "d4").state for pile in ("2& 3& 4&", "4& 2& 3&")
     )
@@ -198,7 +198,7 @@ def test_an_empty_deck_takes_its_shuffled_discard_pile_however_it_lay() -> None:
 # ---- Win Conditions ------------------------------------------------------------------------------
 
 
-def test_win_conditions_the_defender_when_all_turns_have_elapsed() -> None:
+def test_the_defender_wins_when_all_turns_elapsed() -> None:
     step = play(start(turns=2), "--", "--")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
@@ -216,7 +216,7 @@ def shut(state: State) -> State:
     return at(state, 0, deck="", south="2#")
 
 
-def test_win_conditions_the_defender_when_the_attacker_is_out_of_cards() -> None:
+def test_the_defender_wins_against_an_empty_attacker() -> None:
     state = at(shut(start()), attacker_deck="9^")
     step = play(state, "p2#5")
     assert step.state.outcome
@@ -231,7 +231,7 @@ def test_win_conditions_the_defender_when_the_attacker_is_out_of_cards() -> None
         assert play(still, "p2#5").state.outcome is None
 
 
-def test_win_conditions_the_attacker_with_more_damage_than_the_lane_deck_has_cards() -> None:
+def test_the_attacker_wins_by_enough_damage() -> None:
     exact = play(at(start(), 2, attack="8^", deck="2& 3& 4& 5&"), "c2").state
     assert (exact.outcome, exact.decks[2]) == (None, ())
     step = play(at(start(), 2, attack="8^", deck="2& 3& 4&", discard="9&"), "c2")
@@ -241,7 +241,7 @@ def test_win_conditions_the_attacker_with_more_damage_than_the_lane_deck_has_car
     assert step.state.discards[2] == ("9&",), "damage never reshuffles a lane deck"
 
 
-def test_win_conditions_a_winning_combat_is_completed_and_counts_as_a_turn() -> None:
+def test_a_winning_combat_counts_as_a_turn() -> None:
     last = at(start(turns=2), 2, attack="8^", defence="2^", deck="", attacker_discard="9#")
     after = play(attacker_to_move(last), "c2").state
     assert after.outcome
@@ -330,7 +330,7 @@ GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("edition", GOLDEN_COUNTS)
-def test_golden_counts_from_the_deal_and_from_the_middle_of_a_game(edition: str) -> None:
+def test_golden_counts_from_deal_and_middle(edition: str) -> None:
     state = golden_deal(edition)
     from_the_deal = tuple(counts(state, depth) for depth in (1, 2, 3))
     middle = at(

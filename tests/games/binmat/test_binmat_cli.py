@@ -51,7 +51,7 @@ def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str])
     assert "Defender’s 4^ @! lay face up before." in opened
 
 
-def test_in_the_hackmud_edition_attacker_cards_may_lie_open_and_the_stack_may_be_empty(
+def test_hackmud_allows_open_cards_and_empty_stacks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _, out, _ = run(

@@ -36,7 +36,7 @@ def said(combat: Combat, title: str) -> list[str]:
 # ---- The Binmat Deck -----------------------------------------------------------------------------
 
 
-def test_the_deck_has_thirteen_cards_in_each_of_six_suits() -> None:
+def test_the_deck_has_six_suits_of_thirteen() -> None:
     assert len(DECK) == len(set(DECK)) == 78
     for suit in SUITS:
         assert [card[0] for card in DECK if card[1] == suit] == list("23456789a@*?>")
@@ -52,7 +52,7 @@ def test_cards_are_parsed_strictly() -> None:
 # ---- Combat: reveal and TRAPs --------------------------------------------------------------------
 
 
-def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
+def test_a_trap_takes_the_other_top_card() -> None:
     combat = fought("2& 6& @&", "4^ @^ 6^")
     assert combat.trapped == ("6^", "@&")
     assert said(combat, "Traps") == [
@@ -62,7 +62,7 @@ def test_combat_each_trap_takes_the_top_card_of_the_other_stack() -> None:
     assert (combat.to_attacker_discard[0], combat.to_lane_discard[0]) == ("6^", "@&")
 
 
-def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
+def test_a_trap_that_lay_open_does_nothing() -> None:
     combat = fought("2& 6&", "4^ @^", is_defender_open=True)
     assert combat.trapped == ()
     (idle,) = events_of(combat, "Traps")
@@ -72,7 +72,7 @@ def test_combat_a_trap_not_turned_up_by_this_revealing_does_nothing() -> None:
     )
 
 
-def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
+def test_a_trap_takes_nothing_from_empty_stacks() -> None:
     combat = fought("2& @&", "")
     assert combat.trapped == ()
     assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
@@ -95,7 +95,7 @@ def test_combat_a_trap_finds_nothing_on_an_empty_stack() -> None:
         ("*& *% *+", 8, 3),
     ],
 )
-def test_power_is_the_exponent_of_a_sum_that_wilds_lift(stack: str, total: int, power: int) -> None:
+def test_wilds_lift_a_sum_to_its_power(stack: str, total: int, power: int) -> None:
     its = sum_of(parse_cards(stack))
     assert (its.total, its.power) == (total, power)
 
@@ -111,7 +111,7 @@ def test_why_a_stack_counts_so_much() -> None:
         assert events_of(fought(stack, ""), "Powers")[0].why == why
 
 
-def test_combat_an_attacker_stack_emptied_by_traps_does_no_damage() -> None:
+def test_a_stack_emptied_by_traps_damages_nothing() -> None:
     for edition in Edition:
         combat = fought("8&", "@^ 3^", edition)
         assert powers(combat) == (0, 0)
@@ -142,7 +142,7 @@ def test_combat_comes_in_stages_that_tell_everything() -> None:
 # ---- the worked example, what is said, and JSON --------------------------------------------------
 
 
-def test_tallies_show_each_card_and_fill_the_doubling_row() -> None:
+def test_tallies_show_cards_and_the_doubling_row() -> None:
     attack, defence = next(
         step.tallies for step in fought("5& *% >+", "4^ 2#").stages if step.title == "Powers"
     )

@@ -20,7 +20,7 @@ def fresh(**options: Any) -> State:
 # ---- decks ---------------------------------------------------------------------------------------
 
 
-def test_the_top_cards_of_lanes_3_4_and_5_lie_face_up_always_also_after_a_reshuffle() -> None:
+def test_top_cards_stay_open_after_a_reshuffle() -> None:
     after = play(at(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
     assert after.decks_open == (False, False, False, True, True, True)
     seen = GAME.view(after, None)["lanes"][4]["deck"]
@@ -28,7 +28,7 @@ def test_the_top_cards_of_lanes_3_4_and_5_lie_face_up_always_also_after_a_reshuf
     assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.decks_open[1] is False
 
 
-def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_wins() -> None:
+def test_drawing_from_an_empty_lane_wins() -> None:
     step = play(attacker_to_move(at(fresh(), 1, deck="")), "d1")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
@@ -42,7 +42,7 @@ def test_the_attacker_who_draws_from_a_lane_with_deck_and_discard_pile_empty_win
 # ---- who starts combat ---------------------------------------------------------------------------
 
 
-def test_a_face_up_break_of_the_defender_starts_combat() -> None:
+def test_the_defenders_open_break_starts_combat() -> None:
     state = at(fresh(), 2, attack="2^ @^", defence="4& @&", south=">&")
     step = play(state, "u>&2")
     assert texts(step)[3:5] == [
@@ -51,7 +51,7 @@ def test_a_face_up_break_of_the_defender_starts_combat() -> None:
     ]
 
 
-def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_act() -> None:
+def test_an_open_bounce_starts_combat_with_traps() -> None:
     state = attacker_to_move(at(fresh(), 2, defence="4^ @^", north="?&"))
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
@@ -63,7 +63,7 @@ def test_an_attackers_face_up_bounce_on_an_empty_stack_starts_combat_and_traps_a
     )
 
 
-def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() -> None:
+def test_attackers_play_any_card_face_up() -> None:
     state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
     step = play(state, "u@&1")
     assert texts(step) == ["Attacker plays @& face up in lane 1."]
@@ -80,7 +80,7 @@ def test_the_attacker_plays_any_card_face_up_and_it_stays_open_without_combat() 
     assert GAME.is_reversible(state, ATTACKER, "u@&1")
 
 
-def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
+def test_only_face_down_traps_spring() -> None:
     state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
     step = play(state, "u@&1", "--", "p@^1", "--", "c1")
     assert "Attacker’s @& does nothing." in texts(step)
@@ -91,7 +91,7 @@ def test_a_trap_that_lay_open_does_not_spring_and_one_face_down_does() -> None:
 # ---- passing -------------------------------------------------------------------------------------
 
 
-def test_the_second_pass_in_a_row_costs_the_attackers_hand_newest_card_first() -> None:
+def test_a_second_pass_costs_the_attackers_hand() -> None:
     state = attacker_to_move(at(fresh(), north="8& 9& a&", attacker_discard="2#"))
     once = play(state, "--").state
     assert once.hands[1] == ("8&", "9&", "a&")
@@ -101,9 +101,7 @@ def test_the_second_pass_in_a_row_costs_the_attackers_hand_newest_card_first() -
     assert texts(step) == ["Attacker passes.", "Attacker loses the hand: 10& 9& 8&."]
 
 
-def test_it_costs_the_defenders_hand_each_card_to_the_smallest_lane_discard_the_lowest_on_a_tie() -> (
-    None
-):
+def test_a_second_pass_costs_the_defenders_hand() -> None:
     state = at(fresh(), 0, discard="2#", south="8& 9& a&")
     for lane, pile in ((1, "3#"), (3, "4# 5#"), (4, "6# 7#"), (5, "8# 9#")):
         state = at(state, lane, discard=pile)

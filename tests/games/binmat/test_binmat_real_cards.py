@@ -50,7 +50,7 @@ def card_ui(state: RealCardsState, viewer: Seat | None = None) -> CardUi:
     return shown
 
 
-def test_when_all_turns_are_over_the_defender_has_won() -> None:
+def test_the_defender_wins_after_all_turns() -> None:
     state = press(begun(), *["."] * 109)
     assert GAME.outcome(state) is None
     over = press(state, "--")
@@ -58,7 +58,7 @@ def test_when_all_turns_are_over_the_defender_has_won() -> None:
     assert GAME.to_act(over) == set()
 
 
-def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
+def test_a_combat_stops_the_clock() -> None:
     assert GAME.time_limit(begun(seconds=0)) is None
     state = press(begun(), ".", "c")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
@@ -66,7 +66,7 @@ def test_a_combat_stops_the_clock_and_its_end_ends_the_turn() -> None:
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
 
 
-def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:
+def test_older_clock_games_play_with_real_cards() -> None:
     assert GAME.options({"way": "clock", "seconds": 9}) == begun(seconds=9).options
 
 
@@ -74,7 +74,7 @@ def test_the_clock_of_older_games_is_the_way_with_real_cards() -> None:
     ("call", "sign"),
     [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")],
 )
-def test_a_combat_says_which_stacks_it_wants_to_see(call: str, sign: str) -> None:
+def test_a_combat_names_the_stacks_it_needs(call: str, sign: str) -> None:
     state = press(begun(), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
     assert card_ui(state).sign == sign
@@ -89,7 +89,7 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
     assert won.turns_left == 109, "the turn that ends the game counts"
 
 
-def test_players_of_a_side_take_its_turns_one_after_the_other() -> None:
+def test_players_of_a_side_take_turns() -> None:
     state, names = begun(defenders=2, attackers=3), []
     for _ in range(8):
         names.append(card_ui(state).acting)
@@ -127,14 +127,14 @@ def test_the_worked_example_is_worked_out() -> None:
     assert ended(won) == ({NORTH}, "The lane deck owes a card and has none.")
 
 
-def test_a_stack_that_stays_is_expected_on_the_table() -> None:
+def test_a_remaining_stack_is_expected() -> None:
     done = step(press(begun(), ".", "c2"), "2& / 4^")
     assert done.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     assert done.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
     assert done.state.turns_left == 108
 
 
-def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_may_be_empty() -> (
+def test_hackmud_allows_open_cards_and_empty_stacks() -> (
     None
 ):
     hackmud = press(begun(edition="hackmud"), ".", "c2")
@@ -146,7 +146,7 @@ def test_in_the_hackmud_edition_attacker_cards_may_have_lain_open_and_the_stack_
         step(press(begun(), ".", "c2"), "2: / 4^ ?^")
 
 
-def test_the_combat_is_in_the_lane_that_changed_where_other_attacker_cards_lie_open() -> None:
+def test_the_combat_lane_is_the_changed_one() -> None:
     state = press(begun(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
     assert GAME.laid_open(state, before, before) is None, "nothing was turned up yet"
@@ -186,7 +186,7 @@ def test_wrong_notation_says_what_was_expected(text: str, words: str) -> None:
         GAME.parse(text)
 
 
-def test_open_cards_mean_the_combat_of_the_one_lane_where_the_attackers_lie_open() -> None:
+def test_one_lane_of_open_cards_means_combat() -> None:
     state = press(begun(), ".", "c")
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
@@ -210,14 +210,14 @@ def test_a_press_says_what_was_done() -> None:
     assert said == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
 
 
-def test_keys_are_for_the_side_on_turn_and_for_the_table() -> None:
+def test_keys_are_for_turn_side_and_table() -> None:
     called = press(begun(), "c")
     for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
         assert bool(card_ui(begun(), viewer).choices) is has_keys
         assert bool(card_ui(called, viewer).entry) is has_keys
 
 
-def test_pads_have_ready_for_the_turn_a_for_combat_b_for_the_attackers_win() -> None:
+def test_pads_have_keys_for_turn_combat_win() -> None:
     turn, combat = GAME.pad(begun(), SOUTH), GAME.pad(press(begun(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None

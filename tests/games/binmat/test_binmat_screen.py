@@ -40,7 +40,7 @@ def test_notation_is_strict_and_says_what_was_expected(text: str, expected: str)
         GAME.parse(text)
 
 
-def test_a_ten_may_be_written_as_it_is_shown() -> None:
+def test_a_ten_may_be_written_as_shown() -> None:
     assert [GAME.parse(text) for text in ("p10&3", "u10#0", "x10!a")] == ["pa&3", "ua#0", "xa!a"]
 
 
@@ -58,7 +58,7 @@ def test_options_that_make_no_game_are_refused(options: dict[str, Any], words: s
         GAME.options(options)
 
 
-def test_a_turn_that_runs_over_its_time_is_a_pass_or_only_sounds() -> None:
+def test_an_overlong_turn_passes_or_only_sounds() -> None:
     assert GAME.on_timeout(start(), DEFENDER) == "--"
     assert GAME.on_timeout(start(timeout="alarm"), DEFENDER) is None
 
@@ -66,7 +66,7 @@ def test_a_turn_that_runs_over_its_time_is_a_pass_or_only_sounds() -> None:
 # ---- screens and kit -----------------------------------------------------------------------------
 
 
-def test_the_tableau_offers_exactly_the_legal_actions_to_who_is_to_act() -> None:
+def test_the_tableau_offers_exactly_the_legal_actions() -> None:
     state = at(start(), 2, attack="5& @^", defence="4^", south="8& >+")
     mine = GAME.card_ui(state, DEFENDER)
     assert mine
@@ -109,7 +109,7 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
     assert [key.name for key in seen.keys] == ["down", "up", "draw", "combat", "pass"]
 
 
-def test_the_sign_names_only_what_there_may_be_a_card_for() -> None:
+def test_the_sign_names_what_cards_may_allow() -> None:
     for state, words in (
         (at(start()), "draw a card"),
         (at(start(), south="8&"), "draw or play"),

@@ -113,7 +113,7 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
 
 @settings(max_examples=60)
 @given(EDITIONS, SEEDS, st.sampled_from((None, *SEATS)))
-def test_states_that_differ_only_in_hidden_cards_look_the_same(
+def test_hidden_cards_change_nothing_that_others_see(
     edition: str, seed: int, viewer: Seat | None
 ) -> None:
     state = some_position(edition, seed)
@@ -159,7 +159,7 @@ def told(state: State, action: str) -> bytes:
     return msgspec.json.encode([step.events, step.stages], enc_hook=pack)
 
 
-def test_a_view_shows_ones_own_cards_and_what_lies_open() -> None:
+def test_a_view_shows_own_and_open_cards() -> None:
     state = at(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
     stacks = {None: ("X X", "X X"), DEFENDER: ("4^ 9^", "X X"), ATTACKER: ("X X", "5& @^")}
     hands = {None: ("X", "X X"), DEFENDER: ("8&", "X X"), ATTACKER: ("X", "3& 4&")}
@@ -195,14 +195,14 @@ BOUNCE = attacker_to_move(at(start(), 2, north="?&"))
         (attacker_to_move(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
 )
-def test_only_what_turned_nothing_up_may_be_taken_back(
+def test_only_actions_that_revealed_nothing_are_reversible(
     state: State, actions: str, may: bool
 ) -> None:
     for action in actions.split():
         assert reversible(state, action) is may, action
 
 
-def test_what_ended_the_game_or_cost_a_hand_may_not_be_taken_back() -> None:
+def test_ends_and_lost_hands_are_not_reversible() -> None:
     last = attacker_to_move(start(turns=2))
     assert not reversible(last, "--")
     assert not reversible(at(last, north="5&"), "p5&0")
@@ -230,7 +230,7 @@ def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:
 
 @settings(max_examples=40)
 @given(EDITIONS, SEEDS)
-def test_legal_actions_are_exactly_those_that_pass_the_check(edition: str, seed: int) -> None:
+def test_exactly_the_legal_actions_pass_the_check(edition: str, seed: int) -> None:
     state = some_position(edition, seed)
     if state.outcome:
         return

@@ -23,7 +23,7 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
     ["b2-b3-c3", "b2-b3-b2", "b10-b11-goal", "b11-goal", "b5*c4", "b5!c8", "b4-b5xb6", "b5xb6", "b4-b5&c7-c6xb6",
      "b5&c6xb6", ".", "1", "6", BLUE, PINK],
 )  # fmt: skip
-def test_every_form_of_the_rulings_is_read_and_written_alike(text: str) -> None:
+def test_every_notation_is_read_and_written_alike(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
 
 
@@ -31,7 +31,7 @@ def test_every_form_of_the_rulings_is_read_and_written_alike(text: str) -> None:
     "text",
     ["", "b2", "-b2", "b2-b3-goal-b4", "B2-b3", "b5!", "b5xb6xb7", "a1&a2&a3xb6", "12", BLUE.replace(" ", "  "), BLUE + " R@a1", "b" * 10_000,],
 )  # fmt: skip
-def test_anything_else_is_malformed_and_says_what_was_expected(text: str) -> None:
+def test_malformed_text_says_what_was_expected(text: str) -> None:
     with pytest.raises(Malformed, match="is not an action: expected a run b2-b3-c3") as refused:
         GAME.parse(text)
     assert len(refused.value.message) < 400
@@ -46,7 +46,7 @@ def test_a_square_off_the_board_is_named(text: str) -> None:
 # ---- set-up --------------------------------------------------------------------------------------
 
 
-def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
+def test_placing_draws_the_ball_and_the_beginner() -> None:
     state = GAME.setup(GAME.options({}), Random(0))
     assert GAME.to_act(state) == set(SEATS)
     assert GAME.expected(state) is None
@@ -61,7 +61,7 @@ def test_both_place_at_once_and_the_ball_and_the_beginner_are_drawn() -> None:
     assert set(beginners) == set(SEATS)
 
 
-def test_after_the_set_up_all_pieces_and_the_ball_are_put_out() -> None:
+def test_the_set_up_puts_out_all_pieces() -> None:
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "north"}), Random(0))
     step = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(0))
     (stage,) = step.stages
@@ -198,7 +198,7 @@ def test_golden_game() -> None:
     )
 
 
-def test_chance_is_needed_until_ball_and_beginner_are_chosen() -> None:
+def test_chance_decides_what_options_leave_open() -> None:
     given: tuple[dict[str, object], ...] = ({}, {"ball_card": 3}, {"starter": "north"})
     assert [GAME.drawn(GAME.options(options)) for options in given] == [Drawn.PLAY] * 3
     assert GAME.drawn(GAME.options({"ball_card": 3, "starter": "north"})) is Drawn.NEVER

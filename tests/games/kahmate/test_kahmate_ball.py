@@ -23,14 +23,14 @@ from companion.games.kahmate.state import State
 # ---- passing -------------------------------------------------------------------------------------
 
 
-def test_the_line_of_a_pass_crosses_the_inside_of_squares() -> None:
+def test_a_pass_crosses_the_inside_of_squares() -> None:
     """A corner that is touched is not inside."""
     for end, crossed in (("d5", ""), ("e5", ""), ("e4", "d5 e5"), ("f5", "e6 e5"), ("b4", "c5")):
         between = squares_between(NUMBERS["d6"], NUMBERS[end])
         assert " ".join(NAMES[square] for square in between) == crossed
 
 
-def test_standing_opponents_on_the_line_intercept_the_nearest_first() -> None:
+def test_the_nearest_standing_opponent_intercepts_first() -> None:
     state = at("R@d6 T@e4", "S@d5 B@e5", "d6")
     step = do(state, "d6*e4")
     assert GAME.dump(step.state)["face_off"] == {
@@ -44,7 +44,7 @@ def test_standing_opponents_on_the_line_intercept_the_nearest_first() -> None:
     assert down(step.state) == {}, "the loser of an interception is not turned over"
 
 
-def test_a_pass_is_the_passers_attack_against_the_interceptors_defence() -> None:
+def test_an_interception_compares_attack_with_defence() -> None:
     step = do(at("B@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/2")
     assert [tally.parts for tally in step.stages[0].tallies] == [
         (("big", "2"), ("card", "1")),
@@ -61,7 +61,7 @@ PAIR = at("B@d5 T@e6", "S@d6", "d6")
 # ---- tackling ------------------------------------------------------------------------------------
 
 
-def test_two_tacklers_add_their_strengths_and_are_both_turned_over() -> None:
+def test_two_tacklers_add_strengths_and_turn_over() -> None:
     step = do(PAIR, "d5&e6xd6", "1/6")
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
     assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
@@ -72,7 +72,7 @@ def test_two_tacklers_add_their_strengths_and_are_both_turned_over() -> None:
     assert stage_titles(step) == ["Face-off", "Turn over"]
 
 
-def test_a_ball_put_on_a_turned_over_piece_lies_until_it_stands_up() -> None:
+def test_a_ball_lies_on_turned_over_pieces() -> None:
     state = do(at("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert faces_on(state, "d7") == ("pink tough turned over", "ball")

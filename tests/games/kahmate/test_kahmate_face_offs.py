@@ -26,7 +26,7 @@ def test_equal_totals_go_again_with_the_next_cards() -> None:
     assert ball(step.state) == ("e5", SOUTH)
 
 
-def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() -> None:
+def test_an_empty_hand_is_filled_at_once() -> None:
     step = do(at("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
     assert step.state.cards == ((1, 2, 3, 4, 5, 6),) * 2
     assert "All cards have been used: both hands hold 1 to 6 again." in event_texts(step)
@@ -36,7 +36,7 @@ def test_a_hand_is_filled_again_as_soon_as_it_is_empty_even_amid_a_face_off() ->
 # ---- turned over ---------------------------------------------------------------------------------
 
 
-def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> None:
+def test_the_round_of_turning_over_does_not_count() -> None:
     state = do(at("R@d5 T@a5", "S@d6", "h6"), "d5-d6-d7", "1/6").state
     assert down(state) == {"d5": 2}
     state = do(state, ".", ".").state
@@ -50,7 +50,7 @@ def test_the_end_of_the_round_in_which_it_was_turned_over_does_not_count() -> No
 # ---- what waits ----------------------------------------------------------------------------------
 
 
-def test_what_says_nothing_new_is_taken_back_and_the_rest_is_not() -> None:
+def test_only_plays_that_reveal_nothing_are_reversible() -> None:
     state = at("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
     for text, may in (
         ("d6-d7", True),
@@ -72,7 +72,7 @@ def limited(**limits: int) -> State:
     return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
 
 
-def test_the_last_round_without_a_try_is_a_tie() -> None:
+def test_no_try_until_the_last_round_ties() -> None:
     before = do(limited(round_limit=3), ".", ".").state
     assert before.outcome is None
     step = do(before, ".")
@@ -86,7 +86,7 @@ def test_the_last_round_without_a_try_is_a_tie() -> None:
     assert not GAME.to_act(step.state)
 
 
-def test_rounds_in_a_row_without_a_face_off_are_a_tie_and_a_face_off_counts_anew() -> None:
+def test_rounds_without_face_off_are_a_tie() -> None:
     state = do(limited(quiet_limit=3), ".", ".").state
     assert (state.quiet_turns, state.outcome) == (2, None)
     fought = do(replace(state, seat=0), "d5xd6", "1/6").state

@@ -17,7 +17,7 @@ from companion.games.kahmate.state import State
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
+def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
     """In random positions, face-offs and turned-over pieces included; `check` says the same of each
     of them.
     """
@@ -40,7 +40,7 @@ def test_legal_actions_are_what_a_slow_reading_of_the_rulings_finds(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_runs_end_as_a_slow_reading_of_the_rulings_finds(seed: int) -> None:
+def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
     """Every run of some random positions, each face-off won or lost at random: runner, ball and who
     is turned over.
     """

@@ -252,7 +252,7 @@ def laid(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None:
+def test_every_refusal_names_its_reason_and_rule(reason: Reason) -> None:
     told = refusals(reason)
     for refused, (_, _, square, sentence) in zip(told, EXAMPLES[reason], strict=True):
         assert (refused.reason, refused.square) == (reason, square)
@@ -260,7 +260,7 @@ def test_every_reason_is_provoked_and_told_with_its_rule(reason: Reason) -> None
         assert refused.rule in {rule.id for rule in GAME.rules}
 
 
-def test_refusals_speak_to_the_seat_that_they_are_for() -> None:
+def test_refusals_speak_to_their_seat() -> None:
     for state, text, sentence in (
         (NEW, PLACES, "c2 is not on ranks 10 and 11: pink places its pieces there."),
         (SPENT, ".", "A face-off waits for cards: choose one of 2 3 6."),
@@ -271,7 +271,7 @@ def test_refusals_speak_to_the_seat_that_they_are_for() -> None:
         assert refused.value.message == sentence
 
 
-def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
+def test_own_round_turnovers_wait_a_round_longer() -> None:
     state = do(at("T@d3 R@a3", "S@d4", "h6"), "d3-d4-d5", "1/6").state
     with pytest.raises(Illegal, match="has run already"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
@@ -280,7 +280,7 @@ def test_a_piece_turned_over_in_its_own_round_waits_a_round_longer() -> None:
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
 
 
-def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
+def test_tacklers_after_a_run_learn_their_needs() -> None:
     state = do(at("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
     with pytest.raises(
         Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\."
@@ -343,7 +343,7 @@ def test_two_tacklers_after_a_run_are_told_what_they_need() -> None:
         (NEW, {}, None, None),
     ],
 )
-def test_what_hands_did_is_told_with_the_rule_it_breaks(
+def test_wrong_hands_are_told_the_broken_rule(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:
     seen = laid(state, changed) if state.piece_squares else {}

@@ -25,7 +25,7 @@ from companion.games.kahmate.legal import Reason
 # ---- the worked example --------------------------------------------------------------------------
 
 
-def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None:
+def test_big_with_3_beats_smart_with_1() -> None:
     step = do(at("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
     assert ball(step.state) == ("e5", SOUTH)
     assert [tally.total for tally in step.stages[0].tallies] == ["5", "2"]
@@ -46,7 +46,7 @@ def test_worked_example_big_with_3_against_smart_with_1_takes_the_ball() -> None
 # ---- the board, the pieces, set-up ---------------------------------------------------------------
 
 
-def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
+def test_a_try_leads_by_more_than_positions() -> None:
     """As South plays: 5 and a half ranks lie between the middle and either goal."""
     for before, text, leads in (
         (at("R@h10", "", "h10"), "h10-h11-goal", (4.0, 6.0)),
@@ -58,7 +58,7 @@ def test_whoever_scores_leads_by_more_than_anybody_on_the_pitch() -> None:
 # ---- running -------------------------------------------------------------------------------------
 
 
-def test_lost_the_run_is_over_but_not_the_round() -> None:
+def test_a_lost_run_does_not_end_the_round() -> None:
     step = do(at("T@d3 F@a3", "S@d4", "h6"), "d3-d4-d5", "3/6")
     assert faces_on(step.state, "d3") == ("blue tough turned over",)
     assert faces_on(step.state, "d4") == ("pink smart",)
@@ -68,7 +68,7 @@ def test_lost_the_run_is_over_but_not_the_round() -> None:
     assert is_legal(step.state, "a3-a4")
 
 
-def test_several_face_offs_come_one_after_the_other_and_nothing_moves_before_the_last() -> None:
+def test_nothing_moves_before_the_last_face_off() -> None:
     before = at("R@d3", "F@d4 S@d5", "h6")
     step = do(before, "d3-d4-d5-d6", "6/1")
     assert GAME.to_act(step.state) == set(SEATS)

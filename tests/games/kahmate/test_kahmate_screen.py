@@ -70,7 +70,7 @@ def random_states(seed: int, count: int) -> list[State]:
         (do(at("R@h10", "", "h10"), "h10-h11-goal").state, ""),
     ],
 )
-def test_the_sign_says_in_40_characters_what_is_awaited(state: State, sign: str) -> None:
+def test_the_sign_has_40_characters_at_most(state: State, sign: str) -> None:
     for viewer in (None, *SEATS):
         assert GAME.board_ui(state, viewer).sign == sign
     assert len(sign) <= 40
@@ -96,7 +96,7 @@ def test_what_is_proposed_can_be_placed() -> None:
         GAME.check(NEW, seat, GAME.parse(text))
 
 
-def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
+def test_a_waiting_tackle_is_a_duel() -> None:
     duel = GAME.board_ui(do(TACKLED, "e5&f6xe6").state, None).duel
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
@@ -122,9 +122,7 @@ def test_a_tackle_that_waits_is_shown_as_a_duel() -> None:
         ),
     ],
 )
-def test_runs_and_passes_that_wait_are_shown_as_duels(
-    state: State, text: str, sides: list[str]
-) -> None:
+def test_waiting_runs_and_passes_are_duels(state: State, text: str, sides: list[str]) -> None:
     duel = GAME.board_ui(do(state, text).state, NORTH).duel
     assert duel is not None
     assert [side.text for side in duel.sides.values()] == sides
@@ -133,7 +131,7 @@ def test_runs_and_passes_that_wait_are_shown_as_duels(
 # ---- what can be tapped --------------------------------------------------------------------------
 
 
-def test_of_the_ways_to_a_square_the_one_that_meets_nobody_comes_first() -> None:
+def test_the_way_that_meets_nobody_comes_first() -> None:
     ways = [
         play
         for play in plays(at("F@d4", "R@d5", "a9")).values()
@@ -265,7 +263,7 @@ def shown(side: str, places: dict[str, str]) -> dict[Square, str]:
     return {Square.parse(name): f"{side} {ROLES[letter]}" for name, letter in places.items()}
 
 
-def test_six_pieces_on_the_own_ranks_alone_are_a_placing() -> None:
+def test_six_pieces_on_own_ranks_are_a_placing() -> None:
     seen = shown("blue", PLACED)
     action = GAME.laid_out(NEW, SOUTH, seen)
     assert action is not None
@@ -282,7 +280,7 @@ def test_six_pieces_on_the_own_ranks_alone_are_a_placing() -> None:
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> None:
+def test_six_keys_are_six_cards() -> None:
     state = do(with_hands(TACKLED, (2, 3, 5), (1, 4, 6)), "e5xe6").state
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
@@ -296,7 +294,7 @@ def test_in_a_face_off_six_keys_are_six_cards_and_spent_ones_are_refused() -> No
         assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
 
 
-def test_in_a_round_ready_ends_it_and_before_and_after_no_key_does() -> None:
+def test_ready_alone_ends_a_round() -> None:
     pad = GAME.pad(set_up_state(), SOUTH)
     assert isinstance(pad, PadGrammar)
     assert (pad.length, pad.keys, pad.text(())) == (0, (), ".")
@@ -306,6 +304,6 @@ def test_in_a_round_ready_ends_it_and_before_and_after_no_key_does() -> None:
     assert GAME.pad(do(at("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
 
 
-def test_a_run_by_a_longer_path_is_spelled_in_notation() -> None:
+def test_a_longer_run_is_spelled_in_notation() -> None:
     spelled = spell_action(GAME, at("R@b2", "R@h9", "d6"), SOUTH, "b2-b3-b4-b3")
     assert [order.words for order in spelled] == ["b2-b3-b4-b3"]

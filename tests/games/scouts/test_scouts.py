@@ -147,7 +147,7 @@ def test_golden_game() -> None:
     assert dump["outcome"] == {"winners": ["south"], "reason": "White brings intel home to f1."}
 
 
-def test_the_view_tells_which_of_two_scouts_on_a_square_has_intel() -> None:
+def test_the_view_tells_which_stacked_scout_has_intel() -> None:
     """Rulings, section 2, "Stacks"."""
 
     def pieces(**masks: str) -> Any:
@@ -170,9 +170,7 @@ def test_the_view_tells_which_of_two_scouts_on_a_square_has_intel() -> None:
         (at("c2", "h9", intel="c2"), "c2-c1", ["White brings the intel home"]),
     ],
 )
-def test_the_sign_tells_who_has_intel_and_who_is_home(
-    state: State, action: str, told: list[str]
-) -> None:
+def test_the_sign_tells_of_intel_and_homecoming(state: State, action: str, told: list[str]) -> None:
     headlines = [headline for stage in do(state, action).stages for headline in stage.headlines]
     assert [headline.text for headline in headlines] == told
     assert all(headline.scene for headline in headlines), "it is drawn before hands go on"

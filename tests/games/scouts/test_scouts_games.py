@@ -63,7 +63,7 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_short_text_is_legal_exactly_when_it_is_listed(seed: int) -> None:
+def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
     """All dashes, single jumps, placements, boulders and rocks there are, in some positions of a
     game.
     """

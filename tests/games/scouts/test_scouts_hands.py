@@ -40,7 +40,7 @@ STATES = [state for seed in range(4) for state in some_states(seed)]
 # ---- plays made by hand --------------------------------------------------------------------------
 
 
-def test_a_scout_is_moved_first_and_turned_over_then() -> None:
+def test_a_scout_moves_before_it_turns_over() -> None:
     state = at("c9 h1", "c10")
     step = do(state, "c9-c10")
     assert faces(laid(state, "c9-c10"))["c10"] == ("black scout", "white scout")
@@ -51,7 +51,7 @@ def test_a_scout_is_moved_first_and_turned_over_then() -> None:
     assert len(again.stages) == 1, "it has been turned over before"
 
 
-def test_the_end_of_a_turn_is_made_by_no_hand() -> None:
+def test_no_hand_ends_a_turn() -> None:
     state = at("c4", due=0)
     assert [play.text for play in GAME.plays(state, Seat.SOUTH) if not play.is_by_hand] == ["."]
     assert do(state, ".").stages == ()
@@ -87,14 +87,14 @@ CASES: list[tuple[State, dict[str, str | None], str]] = [
 
 
 @pytest.mark.parametrize(("state", "changes", "message"), CASES, ids=range(len(CASES)))
-def test_what_hands_did_is_explained_or_left_to_the_table(
+def test_hands_are_explained_or_left_alone(
     state: State, changes: dict[str, str | None], message: str
 ) -> None:
     refusal = GAME.why_not(state, Seat.SOUTH, by_hand(state, changes))
     assert (refusal.message if refusal else "") == message
 
 
-def test_hands_of_the_other_seat_and_of_a_game_that_is_over_are_not_explained() -> None:
+def test_only_hands_on_turn_are_explained() -> None:
     assert GAME.why_not(PLAIN, Seat.NORTH, by_hand(PLAIN, moved_by_hand("c4", "c8"))) is None
     won = after(at("c2 f4", intel="c2"), "c2-c1")
     assert GAME.why_not(won, Seat.SOUTH, by_hand(won, moved_by_hand("f4", "f8"))) is None
@@ -131,7 +131,7 @@ def test_a_sign_says_what_is_awaited(state: State, words: str) -> None:
     assert (shown.hint == "No scout can move.") is (state is STUCK)
 
 
-def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> None:
+def test_keys_belong_to_the_seat_on_turn() -> None:
     state = after(start(), *SET_UP, "R@a7-b7")
     assert GAME.board_ui(state, Seat.SOUTH).keys == (
         ChoiceKey("end", "Press your clock", is_main=True),
@@ -142,7 +142,7 @@ def test_keys_belong_to_the_seat_on_turn_and_anybody_may_press_the_clock() -> No
     assert GAME.board_ui(start(), None).open_action == ""
 
 
-def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
+def test_a_key_and_squares_make_a_play() -> None:
     state = at("c1 h1", "c2 c4 d5")
     plays = {play.text: play for play in GAME.plays(state, Seat.SOUTH)}
     assert list(GAME.plays(state, Seat.NORTH)) == []
@@ -156,14 +156,14 @@ def test_plays_are_tapped_as_their_squares_after_a_key() -> None:
     assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End turn")
 
 
-def test_of_chains_to_the_same_square_the_shortest_then_the_first_is_offered() -> None:
+def test_the_shortest_chain_is_offered_then_the_first() -> None:
     state = at("c4 h1", "c5 d6 e5 d4")
     assert {"c4^c6^e6", "c4^e4^e6", "c4^e4", "c4^c6^e6^e4"} <= legal(state), "each may be said"
     offered = {play.text for play in GAME.plays(state, Seat.SOUTH) if "^" in play.text}
     assert offered == {"c4^c6", "c4^e4", "c4^c6^e6"}
 
 
-def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
+def test_plays_lead_to_every_position_once() -> None:
     """Whether a scout that reaches the other home rank has been turned over yet or not."""
     for state in STATES:
         positions = []
@@ -186,7 +186,7 @@ def test_plays_lead_to_every_position_once_and_break_no_rule_by_hand() -> None:
 # ---- clock, pad, taking back, kit, options -------------------------------------------------------
 
 
-def test_the_clock_runs_from_the_end_of_the_set_up_to_the_end_of_the_game() -> None:
+def test_the_clock_runs_between_setup_and_end() -> None:
     assert GAME.chess_clock(after(start(), *SET_UP[:9])) is None
     assert GAME.chess_clock(after(start(), *SET_UP)) == ChessClock(600, 0)
     assert GAME.chess_clock(at("c4", seconds=0, increment=2)) is None
@@ -204,7 +204,7 @@ def test_ready_on_the_pad_ends_the_turn() -> None:
     assert GAME.pad(start(), Seat.SOUTH) is None
 
 
-def test_a_decision_may_be_taken_back_but_for_one_that_wins() -> None:
+def test_all_decisions_but_winning_ones_are_reversible() -> None:
     state = at("c2 f4", intel="c2")
     assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("f4-f5"))
     assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("B@g8"))

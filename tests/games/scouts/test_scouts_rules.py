@@ -35,7 +35,7 @@ def test_worked_example_two_jumps_are_one_play() -> None:
 # ---- turns and plays -----------------------------------------------------------------------------
 
 
-def test_the_turn_may_end_when_no_piece_that_was_not_played_has_a_play() -> None:
+def test_a_turn_may_end_without_further_plays() -> None:
     assert "." in legal(after(at("c4", "h10"), "c4-c5")), "the only scout has been played"
     walled = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
     assert "." in legal(walled), "no play at all, and none has been made"
@@ -56,7 +56,7 @@ def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
 # ---- gathering intel, winning --------------------------------------------------------------------
 
 
-def test_a_piece_on_the_enemys_back_rank_is_flipped_which_ends_the_play() -> None:
+def test_reaching_the_enemys_rank_ends_the_play() -> None:
     step = do(at("c8 h1", "c9 d10"), "c8^c10")
     assert on(step.state, "c10") == ("white scout with intel",)
     assert [stage.title for stage in step.stages] == ["Jump", "Turn the scout over"]
@@ -91,7 +91,7 @@ def test_notation_is_kept(text: str) -> None:
         ("x" * 90, "x…” is not a move"),
     ],
 )
-def test_anything_else_is_malformed_and_says_what_was_expected(text: str, message: str) -> None:
+def test_malformed_text_says_what_was_expected(text: str, message: str) -> None:
     with pytest.raises(Malformed) as caught:
         GAME.parse(text)
     assert message in caught.value.message
@@ -102,7 +102,7 @@ EXAMPLES = {**PLAYS, **ROCKS}
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_a_sentence_a_rule_and_the_square_in_the_way(reason: Reason) -> None:
+def test_refusals_have_sentence_rule_and_square(reason: Reason) -> None:
     for example in EXAMPLES[reason]:
         refusal = example.refused()
         assert refusal.message == example.message
