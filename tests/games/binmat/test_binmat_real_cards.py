@@ -134,9 +134,7 @@ def test_a_remaining_stack_is_expected() -> None:
     assert done.state.turns_left == 108
 
 
-def test_hackmud_allows_open_cards_and_empty_stacks() -> (
-    None
-):
+def test_hackmud_allows_open_cards_and_empty_stacks() -> None:
     hackmud = press(begun(edition="hackmud"), ".", "c2")
     rested = step(hackmud, "@&u 8& / 4^").stages
     assert [tell.text for tell in rested[0].headlines] == ["Attacker’s @& does nothing."]
