@@ -158,8 +158,8 @@ class LeagueFile:
         rows = self._rows("SELECT tableid, data FROM followed")
         return {table: _decode(data, TableProgress) for table, data in rows}
 
-    def value(self, name: str) -> int:
-        """Return a stored number by name. 0 if it was never written."""
+    def number(self, name: str) -> int:
+        """Return a number that `put_number` has stored by name. 0 if it was never stored."""
         rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
         return int(rows[0][0]) if rows else 0
 

@@ -47,7 +47,7 @@ class ResultKeeper:
         self._progress = file.progress()
         self._unsaved_tables: set[str] = set()
         self._saved_s = clock.monotonic_s()
-        self.sequence = file.value("sequence")
+        self.sequence = file.number("sequence")
         """Number in the hub's store of the last record that was processed."""
 
     def process_record(

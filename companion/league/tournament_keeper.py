@@ -109,7 +109,7 @@ class TournamentKeeper:
     def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament, or None."""
         for tournament in self.all():
-            if place := tournament_rules.open_tables(tournament).get(table):
+            if place := tournament_rules.open_places_by_table(tournament).get(table):
                 return tournament, tournament_rules.board_at(tournament, place)
         return None
 
@@ -132,7 +132,7 @@ class TournamentKeeper:
             changed = tournament
             for result in undone:
                 changed = tournament_rules.reopen_board(changed, result.key, result.table)
-            if added and added.result.table in tournament_rules.open_tables(changed):
+            if added and added.result.table in tournament_rules.open_places_by_table(changed):
                 try:
                     changed = tournament_rules.enter_result(changed, added)
                 except Illegal as refusal:
@@ -155,7 +155,7 @@ class TournamentKeeper:
             occupied = {
                 table
                 for other in assigned.values()
-                for table in tournament_rules.open_tables(other)
+                for table in tournament_rules.open_places_by_table(other)
             }
             free = [table for table in self._free_tables() if table not in occupied]
             assigned[number] = tournament_rules.assign_tables(tournament, free)

@@ -242,13 +242,13 @@ def move_board(tournament: Tournament, place: BoardPlace, table: str) -> Tournam
     """
     _require_running(tournament)
     board = board_at(tournament, place)
-    if table and table in open_tables(tournament):
+    if table and table in open_places_by_table(tournament):
         raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
     return _with_board(tournament, place, replace(board, table=table, refused=""))
 
 
-def open_tables(tournament: Tournament) -> dict[str, BoardPlace]:
-    """Return the tables with an open board of the current round, and the places of these boards."""
+def open_places_by_table(tournament: Tournament) -> dict[str, BoardPlace]:
+    """Return the places of the open boards of the current round that have a table, by table."""
     return {board.table: place for place, board in open_boards(tournament) if board.table}
 
 
@@ -261,7 +261,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     swapped sides, the sides they played count.
     """
     result = stored.result
-    place = open_tables(tournament).get(result.table)
+    place = open_places_by_table(tournament).get(result.table)
     current = tournament.round
     if place is None or current is None:
         raise wrong_phase(say("No open board of the round is at this table"))
@@ -295,7 +295,7 @@ def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
 
     The table must have an open board.
     """
-    place = open_tables(tournament)[table]
+    place = open_places_by_table(tournament)[table]
     # packed, so that it can be shown in every language
     board = replace(board_at(tournament, place), refused=pack(reason))
     return _with_board(tournament, place, board)

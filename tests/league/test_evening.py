@@ -83,7 +83,7 @@ class Evening:
 def played(evening: Evening) -> None:
     """Play all boards of a round, wherever there is a table."""
     while not (current := evening.now.round) or not current.is_decided:
-        seated = tournament_rules.open_tables(evening.now)
+        seated = tournament_rules.open_places_by_table(evening.now)
         assert seated
         for table, place in sorted(seated.items(), key=lambda _: evening.rng.random()):
             evening.clock.advance(60)
@@ -122,7 +122,7 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
                 made.id, lambda t: tournament_rules.withdraw(t, 7)
             )
         evening.league.tournaments.pair_round(made.id)
-        assert len(tournament_rules.open_tables(evening.now)) == 20
+        assert len(tournament_rules.open_places_by_table(evening.now)) == 20
         evening.kill()
         played(evening)
     tournament = evening.now

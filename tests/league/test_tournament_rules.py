@@ -102,16 +102,16 @@ def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
 def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
     tournament = tournament_rules.pair_round(tournament_of(people=8), 0.0)
     tournament = tournament_rules.assign_tables(tournament, ["a"])
-    assert list(tournament_rules.open_tables(tournament)) == ["a"]
+    assert list(tournament_rules.open_places_by_table(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
         tournament_rules.move_board(tournament, second, "a")
     moved = tournament_rules.move_board(tournament, second, "z")
-    assert tournament_rules.open_tables(moved)["z"] == second
+    assert tournament_rules.open_places_by_table(moved)["z"] == second
     done = tournament_rules.assign_tables(
         tournament_rules.decide(moved, first, BoardVerdict.DRAW), ["a"]
     )
-    assert tournament_rules.open_tables(done)["a"] not in (first, second)
+    assert tournament_rules.open_places_by_table(done)["a"] not in (first, second)
 
 
 def test_what_cannot_be_is_said(paired: Tournament) -> None:

@@ -1,6 +1,8 @@
 """Options of BINMAT, and the state of the full game: the deal, the view of a seat, the lead.
 
-A ruling decides what the rulebook leaves open. All of them are on the rules page (see `words`).
+Each of six lanes has a deck, a discard pile, and a stack of each side. South is the defender and
+North the attacker, who also has a deck and a discard pile beside the lanes. A ruling decides what
+the rulebook leaves open. All of them are on the rules page (see `words`).
 """
 
 from __future__ import annotations

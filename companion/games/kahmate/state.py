@@ -1,4 +1,8 @@
-"""Options of Kahmate, the position between two decisions, and the course of an action."""
+"""Options of Kahmate, the position between two decisions, and the course of an action.
+
+A piece that meets an opponent has a face-off with it: both sides add a secret card to the strength
+of their piece, and the higher total wins.
+"""
 
 from __future__ import annotations
 

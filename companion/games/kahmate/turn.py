@@ -1,8 +1,9 @@
 """Execution of actions in Kahmate: placing, runs, passes, kicks, tackles, face-offs, ends of turns.
 
-An action with face-offs waits in the state as its course until cards decide it. Only the result
-moves pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn
-pieces over, then stand up those whose time is over. Sources: the rulebook and the rulings.
+A face-off is a duel with secret cards for a piece in the way. An action with face-offs waits in the
+state as its course, which is what it leads to, until the cards decide it. Only the result moves
+pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn pieces
+over, then stand up those whose time is over. Sources: the rulebook and the rulings.
 """
 
 from __future__ import annotations

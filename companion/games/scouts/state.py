@@ -2,6 +2,7 @@
 
 A decision is the action of this game: a placing, a play, a rock, or the end of a turn. A play, in
 the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move.
+A scout that reaches the far rank gathers intel and is turned over. It wins by bringing intel home.
 Positions are bit masks (see `board.py`) from the point of view of the seat on turn. Nothing here
 checks whether a decision is legal.
 """
