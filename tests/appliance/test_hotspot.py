@@ -61,9 +61,7 @@ def pages_come(machine: Machine) -> float:
     return time.monotonic() - began_s
 
 
-def test_a_phone_finds_the_pages_again_after_everything_has_begun_anew(
-    machine: Machine, figures: list[str]
-) -> None:
+def test_a_phone_finds_restarted_pages_again(machine: Machine, figures: list[str]) -> None:
     said = machine.run(COMPANION, "hotspot", "on", "--name", NAME, timeout_s=150)
     assert f"The hotspot {NAME} is on" in said
     password = re.search(r"^psk=(\S+)$", machine.run("cat", PROFILE), re.MULTILINE)
@@ -87,9 +85,7 @@ def test_a_phone_finds_the_pages_again_after_everything_has_begun_anew(
         phone(machine, "fetch", ADDRESSES[0])
 
 
-def test_a_machine_without_a_network_is_given_one_by_a_phone(
-    machine: Machine, figures: list[str]
-) -> None:
+def test_a_phone_gives_a_machine_its_network(machine: Machine, figures: list[str]) -> None:
     """As on a first evening without screen, cable and shell."""
     machine.run("ip", "address", "flush", "dev", "eth0")
     try:

@@ -75,9 +75,7 @@ def test_a_game_over_the_pins_and_the_camera(
     assert match.misread == 0
 
 
-def test_the_watchdog_ends_a_hang_and_the_game_goes_on(
-    house: House, match: PadMatch, figures: list[str]
-) -> None:
+def test_a_game_survives_a_watchdog_kill(house: House, match: PadMatch, figures: list[str]) -> None:
     machine = house.machine
     if match.is_over:
         pytest.skip("the game is over: there is nothing to go on with")

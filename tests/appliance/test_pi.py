@@ -56,7 +56,7 @@ def fetched(machine: pi.Pi, path: str) -> str:
     return until(f"the page {path}", look, PAGE_S, 2.0)
 
 
-def test_it_boots_finds_its_board_and_survives_pulled_plugs(
+def test_a_card_boots_and_survives_pulled_plugs(
     card: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     image = copy_image(card.image, tmp_path / "card.img")

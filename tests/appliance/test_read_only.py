@@ -40,7 +40,7 @@ def prepared(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
     return build.Disk(image, disk.kernel, tmp_path / "initrd", 0.0)
 
 
-def test_a_pulled_plug_leaves_the_root_as_it_was(
+def test_a_pulled_plug_leaves_root_unchanged(
     prepared: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     stick, starts = tmp_path / "stick.img", iter(range(9))

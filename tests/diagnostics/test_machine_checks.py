@@ -119,7 +119,7 @@ def test_every_flag_of_the_firmware(
 
 
 @pytest.mark.parametrize(("how", "super_block"), [("ro", "rw"), ("rw", "ro")])
-def test_a_file_system_that_can_only_be_read_is_a_failure(
+def test_a_read_only_file_system_is_a_failure(
     pi: Pi, tmp_path: Path, how: str, super_block: str
 ) -> None:
     pi.mount(how, super_block)
@@ -176,7 +176,7 @@ OVERLAY = "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upp
         ("", (), False),
     ],
 )
-def test_games_that_are_kept_in_memory_only_are_a_fault(
+def test_games_kept_only_in_memory_are_faults(
     pi: Pi, mounts: str, marks: tuple[str, ...], is_lost: bool
 ) -> None:
     pi.write("proc/self/mountinfo", mounts)

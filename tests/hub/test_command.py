@@ -78,9 +78,7 @@ def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
         until("NATS died with its hub", lambda: not Path(f"/proc/{nats}").exists())
 
 
-def test_a_running_companion_joins_and_leaves_by_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_join_and_leave_a_hub(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(
@@ -121,7 +119,7 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         assert "Join a hub of many tables" in browser.get("/host/hub/game", headers=key).text
 
 
-def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) -> None:
+def test_an_unreadable_membership_lets_the_table_play(tmp_path: Path) -> None:
     (tmp_path / "hub.json").write_text("nonsense")
     settings = local_settings(tmp_path)
     with Companion(settings, simulate=True) as companion:
@@ -129,7 +127,7 @@ def test_a_file_that_cannot_be_read_keeps_no_table_from_playing(tmp_path: Path) 
         companion.table.new_game("outbuffered", {}, 1)
 
 
-def test_a_hub_with_a_certificate_is_entered_by_it_alone(tmp_path: Path) -> None:
+def test_a_hub_is_joined_by_its_certificate(tmp_path: Path) -> None:
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
     named = "-subj /CN=hub -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
     subprocess.run(f"{made} {named}".split(), cwd=tmp_path, check=True, capture_output=True)

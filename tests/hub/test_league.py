@@ -55,7 +55,7 @@ def play_game(table: TableAtHub, loser: Seat) -> None:
     table.table.resign(loser)
 
 
-def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
+def test_results_come_once_despite_killed_hubs(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
@@ -76,7 +76,7 @@ def test_results_come_once_with_the_hub_killed_and_gone(tmp_path: Path) -> None:
     table.close()
 
 
-def test_a_full_disk_is_said_and_every_result_comes_once(tmp_path: Path) -> None:
+def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         settings = hub_settings(disk / "hub")
         with OpenHub(settings) as hub:

@@ -102,7 +102,7 @@ def test_what_was_played_without_hub_comes_later(
     table.close()
 
 
-def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> None:
+def test_a_lost_store_is_filled_again(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     with OpenHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
@@ -114,7 +114,7 @@ def test_a_hub_whose_store_was_lost_is_told_everything_anew(tmp_path: Path) -> N
     table.close()
 
 
-def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
+def test_a_restored_journal_continues_in_another_epoch(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
@@ -132,7 +132,7 @@ def test_a_journal_that_was_brought_back_goes_on_in_another_epoch(
     other.close()
 
 
-def test_the_room_shows_nothing_before_its_result_is_stored_and_leaves_nothing_out(
+def test_the_room_shows_all_after_a_refused_result(
     hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, process, show = [], hub.league.results.process_record, hub.room.receive_record
@@ -226,7 +226,7 @@ def test_only_a_machine_that_lives_is_another_one() -> None:
 # ---- who may say what ----
 
 
-def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
+def test_stolen_credentials_open_only_the_tables_subjects(
     hub: Hub, table: TableAtHub, tmp_path: Path
 ) -> None:
     victim = join_table(hub, tmp_path / "victim")
@@ -255,7 +255,7 @@ def test_stolen_credentials_open_nothing_but_the_tables_own_subjects(
     victim.close()
 
 
-def test_a_table_that_was_removed_is_put_out_and_says_so(hub: Hub, tmp_path: Path) -> None:
+def test_a_removed_table_is_put_out(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     table.play()
     whole(hub, table)
@@ -302,7 +302,7 @@ def test_names_are_told_only_where_agreed(
     table.close()
 
 
-def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableAtHub) -> None:
+def test_a_call_and_its_answer_arrive(hub: Hub, table: TableAtHub) -> None:
     until("somebody hears the key", lambda: table.bell.has_listener)
     number = table.member.number
     table.bell.ring("south")
@@ -317,7 +317,7 @@ def test_a_call_reaches_the_hub_and_its_answer_the_table(hub: Hub, table: TableA
 # ---- joining ----
 
 
-def test_only_the_code_on_the_hubs_screen_lets_a_table_in(hub: Hub) -> None:
+def test_a_wrong_code_lets_no_table_in(hub: Hub) -> None:
     count = len(hub.room.tables())
     with pytest.raises(SystemTrouble, match="not the code"):
         join(hub.urls()[0], "abcdef", "x", sends_names=False)
@@ -346,7 +346,7 @@ def test_an_address_without_a_hub_is_said(address: str, words: str) -> None:
         b"HTTP/1.1 400 nested\r\n\r\n" + b"[" * 8000,
     ],
 )
-def test_a_hub_sends_the_machine_that_joins_to_no_other_address(answer: bytes) -> None:
+def test_joining_refuses_what_is_no_hub(answer: bytes) -> None:
     """Else whoever answers as a hub could have a table ask whatever stands in its owner's
     network.
     """
@@ -374,7 +374,7 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
     assert told.strip() == "[]"
 
 
-def test_a_fault_is_in_the_log_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
     for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
         asyncio.run(log_client_error(error))
     assert caplog.text.count("could not be handled") == 1

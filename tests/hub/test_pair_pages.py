@@ -33,7 +33,7 @@ def answers_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_line, "ANSWER_TIMEOUT_S", 60.0)
 
 
-def test_one_host_offers_a_game_and_the_other_enters_the_code(tmp_path: Path) -> None:
+def test_two_hosts_begin_a_game_by_code(tmp_path: Path) -> None:
     with joined_services(tmp_path) as (south, north):
         browser, key = host(south)
         other, other_key = host(north)
@@ -80,7 +80,7 @@ def _is_right(tables: TablesTour) -> bool:
     return not any(b"/confirm" in tables.client.send(path)[1] for path in ("/seat/south", "/host"))
 
 
-def test_no_page_offers_what_is_for_the_other_table_to_do() -> None:
+def test_no_page_offers_the_other_tables_part() -> None:
     """Its clock, its seat, and hands that have nothing to do until it has done its part.
 
     Nor is the chance of such a game held against what this table told its phones before.

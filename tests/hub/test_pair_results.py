@@ -77,7 +77,7 @@ def confirm(table: TableAtHub) -> bool:
     return True
 
 
-def test_a_game_at_two_tables_is_one_result_for_both_players(hub: Hub, tmp_path: Path) -> None:
+def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
     with two_tables(hub, tmp_path / "tables") as tables:
         agree(tables)

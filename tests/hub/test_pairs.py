@@ -64,7 +64,7 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         )
 
 
-def test_a_line_that_breaks_under_a_wish_asks_once_more(
+def test_a_wish_survives_a_broken_line(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask, broken = Client.request, [True]
@@ -86,7 +86,7 @@ def test_a_line_that_breaks_under_a_wish_asks_once_more(
         assert not broken
 
 
-def test_whatever_is_killed_the_game_is_the_same_at_both_tables(tmp_path: Path) -> None:
+def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
     kinds = [rng.randrange(8) for _ in range(12)]
     with ExitStack() as stack:
@@ -137,7 +137,7 @@ def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
 # ---- agreeing ------------------------------------------------------------------------------------
 
 
-def test_codes_that_lead_nowhere_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
+def test_wrong_codes_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as (south, north):
         code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
         with pytest.raises(Illegal, match="own code"):

@@ -95,7 +95,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
     act_with_key(hub, None, streams)
 
 
-def test_a_table_says_nothing_before_the_host_lets_it_in(tmp_path: Path) -> None:
+def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
     with Hub(hub_settings(tmp_path / "hub")) as hub:
         table = join_table(hub, tmp_path / "table")
         number = table.member.number
@@ -140,9 +140,7 @@ def test_lines_without_end_leave_room_for_others(
     asyncio.run(open_lines())
 
 
-def test_a_message_whose_head_cannot_be_read_cuts_nobodys_line(
-    hub: Hub, tables: list[TableAtHub]
-) -> None:
+def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]) -> None:
     """It is said by hand, because the library sends no such head."""
     honest, changed = tables
     changed.close()

@@ -211,7 +211,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
 
 
 @pytest.mark.parametrize("game", SECRETS)
-def test_nothing_at_the_other_table_depends_on_what_is_hidden_here(
+def test_the_other_table_gets_nothing_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
     monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")

@@ -91,7 +91,7 @@ def games_of(settings: Settings) -> list[int]:
         return journal.games()
 
 
-def test_a_backup_holds_everything_but_keys_and_a_game_that_is_on(tmp_path: Path) -> None:
+def test_a_backup_lacks_keys_and_running_games(tmp_path: Path) -> None:
     settings = fill(tmp_path, unfinished=True)
     content = saved(settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -161,7 +161,7 @@ def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None
     assert modes == [0o640, 0o700, 0o640]
 
 
-def test_a_power_cut_in_the_middle_is_finished_at_the_next_start(
+def test_a_start_finishes_an_interrupted_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = saved(fill(tmp_path / "old", games=1))
@@ -283,7 +283,7 @@ INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record"
         ),
     ],
 )
-def test_what_is_no_good_is_refused_and_nothing_is_changed(
+def test_a_bad_backup_changes_nothing(
     tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
 ) -> None:
     old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=2)
@@ -315,7 +315,7 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     assert not staged_sentence(here)
 
 
-def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) -> None:
+def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
     here = fill(tmp_path)
     stage(here, saved(here))
     unstage(here)
@@ -335,7 +335,7 @@ def test_a_restore_can_be_called_off_and_games_can_be_forgotten(tmp_path: Path) 
     assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"
 
 
-def test_nothing_is_moved_away_from_a_service_that_runs(tmp_path: Path) -> None:
+def test_a_running_service_keeps_its_files(tmp_path: Path) -> None:
     here = fill(tmp_path)
     stage(here, saved(here))
     with Journal(here.journal_path), pytest.raises(JournalError, match="Another companion"):

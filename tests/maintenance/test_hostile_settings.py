@@ -34,7 +34,7 @@ BY_HAND = {
 }
 
 
-def test_what_leads_to_files_and_addresses_is_not_the_pages() -> None:
+def test_files_and_addresses_are_not_the_pages() -> None:
     """The list is written out here: a setting that is added is not the page's until somebody says
     so.
     """

@@ -57,7 +57,7 @@ def edited(path: Path, text: str, **changes: object) -> str:
     return path.read_text()
 
 
-def test_every_setting_has_words_and_stands_on_the_page_once() -> None:
+def test_every_setting_is_on_the_page_once() -> None:
     pads = {row.key for rows in pad_rows().values() for row in rows} | {
         f"panel.{seat}.lamps_active_low" for seat in pad_rows()
     }
@@ -106,7 +106,7 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         ("quiet.from", "24:00", "Enter a time such as 22:00, or leave it empty."),
     ],
 )
-def test_what_does_not_fit_is_told_with_what_would(key: str, text: str, words: str) -> None:
+def test_a_wrong_value_is_told_what_fits(key: str, text: str, words: str) -> None:
     with pytest.raises(Malformed, match=words):
         ROWS[key].read(text)
 
@@ -121,7 +121,7 @@ def test_what_people_type_is_understood() -> None:
     assert ROWS["quiet.to"].read("") == ""
 
 
-def test_one_value_changes_and_the_rest_stays_byte_for_byte(tmp_path: Path) -> None:
+def test_only_the_changed_value_changes(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     assert edited(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
     assert edited(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
@@ -132,7 +132,7 @@ def test_one_value_changes_and_the_rest_stays_byte_for_byte(tmp_path: Path) -> N
     assert edited(path, crlf, table__theme="dark").count("dark") == 1
 
 
-def test_a_new_value_stands_in_its_table_and_every_line_stays(tmp_path: Path) -> None:
+def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     text = edited(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
     new = read_settings(text)
@@ -140,7 +140,7 @@ def test_a_new_value_stands_in_its_table_and_every_line_stays(tmp_path: Path) ->
     assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
 
 
-def test_a_pad_of_which_the_file_says_nothing_is_written_whole(tmp_path: Path) -> None:
+def test_a_pad_missing_in_the_file_is_added(tmp_path: Path) -> None:
     """A table of its own replaces all of the pad's pins: one pin alone would unwire the others."""
     path = tmp_path / "settings.toml"
     text = edited(path, OURS, panel__north__up=0)
@@ -150,7 +150,7 @@ def test_a_pad_of_which_the_file_says_nothing_is_written_whole(tmp_path: Path) -
     assert read_settings(text).panel.south.up == ""
 
 
-def test_no_file_is_made_with_the_first_change_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_first_change_makes_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.toml"
     file = SettingsFile(path)
     assert (file.read().settings, file.read().digest) == (Settings(), "")
@@ -161,7 +161,7 @@ def test_no_file_is_made_with_the_first_change_for_its_owner_alone(tmp_path: Pat
     assert path.read_text() == 'state_dir = "/x"\n\n[table]\ntheme = "dark"\n'
 
 
-def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
@@ -173,7 +173,7 @@ def test_a_file_that_was_changed_meanwhile_is_not_overwritten(tmp_path: Path) ->
     assert "port" not in path.read_text()
 
 
-def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_wrong_values_and_files_write_nothing(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
@@ -190,7 +190,7 @@ def test_wrong_values_and_wrong_files_are_refused_and_nothing_is_written(tmp_pat
         file.read()
 
 
-def test_a_disk_that_refuses_is_told_and_the_old_file_stays(
+def test_a_refusing_disk_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "settings.toml"
@@ -264,9 +264,7 @@ starts = st.sampled_from(
 
 
 @given(starts, changes)
-def test_any_change_says_exactly_what_it_should_and_loses_no_remark(
-    text: str, wanted: dict[str, Any]
-) -> None:
+def test_any_change_is_exact_and_keeps_remarks(text: str, wanted: dict[str, Any]) -> None:
 
     before = read_settings(text)
     after = with_changes(before, wanted)

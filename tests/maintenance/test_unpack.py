@@ -65,7 +65,7 @@ def test_a_member_has_a_limit_of_its_own(
     assert not list(tmp_path.glob("restore*"))
 
 
-def test_a_member_that_has_more_than_it_says_is_damaged(tmp_path: Path) -> None:
+def test_a_member_longer_than_stated_is_damaged(tmp_path: Path) -> None:
     here = fill(tmp_path, games=1)
     content = bytearray(changed(saved(here), "lenses.json", bytes(ZEROS)))
     entry = content.rindex(b"PK\x01\x02")
@@ -130,7 +130,7 @@ BOMBS = (
 
 
 @pytest.mark.parametrize("bomb", BOMBS, ids=[bomb.name for bomb in BOMBS])
-def test_a_picture_that_says_it_is_huge_is_not_decoded(tmp_path: Path, bomb: Bomb) -> None:
+def test_a_huge_picture_is_not_decoded(tmp_path: Path, bomb: Bomb) -> None:
     file = tmp_path / f"huge.{bomb.name}"
     file.write_bytes(bomb.content)
     with pytest.raises(CameraError, match=r"is larger than|is not a picture"):

@@ -79,7 +79,7 @@ def told_of(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
 # ---- a whole game --------------------------------------------------------------------------------
 
 
-def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broker: Broker) -> None:
+def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker) -> None:
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
@@ -122,7 +122,7 @@ def test_a_whole_game_is_told_and_no_order_before_its_step(tmp_path: Path, broke
 
 
 @pytest.mark.parametrize("secret", ["buffer", "card", "order sheet", "strength card"])
-def test_two_games_that_differ_in_a_secret_sound_the_same(
+def test_a_secret_changes_no_message(
     tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
@@ -161,9 +161,7 @@ def test_two_games_that_differ_in_a_secret_sound_the_same(
 # ---- clocks --------------------------------------------------------------------------------------
 
 
-def test_a_running_clock_is_told_once_and_says_when_it_runs_out(
-    tmp_path: Path, broker: Broker
-) -> None:
+def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> None:
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
     with (
@@ -228,7 +226,7 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
         assert subscriber.last("cafe/table3/availability") == b"offline"
 
 
-def test_without_staff_and_pause_home_assistant_can_do_nothing() -> None:
+def test_by_default_home_assistant_only_listens() -> None:
     parts = device_description(MqttSettings(topic="a"), "1")["cmps"]
     assert not [part for part in parts.values() if "command_topic" in part]
 
@@ -289,7 +287,7 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
 # ---- a broker that is gone, refuses, or talks rubbish --------------------------------------------
 
 
-def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Path) -> None:
+def test_a_broker_that_returns_gets_everything_again(tmp_path: Path) -> None:
     with (
         Broker(tmp_path) as broker,
         table_with_broker(tmp_path / "state", mqtt_settings(broker.port)) as companion,
@@ -313,9 +311,7 @@ def test_a_broker_that_dies_and_comes_back_is_told_everything_anew(tmp_path: Pat
             } == {True}
 
 
-def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
-    tmp_path: Path, broker: Broker
-) -> None:
+def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broker) -> None:
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
@@ -330,7 +326,7 @@ def test_whoever_falls_silent_is_told_to_be_offline_by_the_broker(
         subscriber.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
 
 
-def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
     word = tmp_path / "word"
     with Broker(tmp_path, user="table") as broker:
         word.write_text("guess\n")
@@ -354,7 +350,7 @@ def test_a_wrong_password_is_said_and_the_right_one_lets_in(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
-def test_only_a_broker_with_the_right_certificate_is_trusted(tmp_path: Path) -> None:
+def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
     named = "-subj /CN=house -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
     subprocess.run(f"{made} {named}".split(), cwd=tmp_path, check=True, capture_output=True)
@@ -397,7 +393,7 @@ def test_the_delivered_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPat
 # ---- small things --------------------------------------------------------------------------------
 
 
-def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> None:
+def test_the_password_is_one_line_of_text(tmp_path: Path) -> None:
     file = tmp_path / "word"
     assert read_password("") is None
     file.write_text("correct horse\n")
@@ -411,7 +407,7 @@ def test_the_password_is_one_line_of_a_file_and_nothing_else(tmp_path: Path) -> 
         read_password(str(tmp_path / "none"))
 
 
-def test_what_keeps_a_broker_away_is_said_in_words() -> None:
+def test_a_lost_broker_is_explained() -> None:
     mqtt = MqttSettings(host="broker")
     assert "unknown name" in loss_sentence(socket.gaierror(-2, "unknown name"), mqtt)
 
@@ -422,7 +418,7 @@ def test_a_topic_is_made_of_plain_words(topic: str) -> None:
         read_settings(f'[mqtt]\ntopic = "{topic}"')
 
 
-def test_nothing_runs_and_nothing_is_imported_while_it_is_off(tmp_path: Path) -> None:
+def test_nothing_runs_while_it_is_off(tmp_path: Path) -> None:
     with table_with_broker(tmp_path, MqttSettings()) as companion:
         assert companion.broker.line is None
         assert not [thread for thread in threading.enumerate() if "paho" in thread.name]

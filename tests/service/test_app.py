@@ -44,7 +44,7 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
         assert companion.table.view().devices.panel == "No pads: phones only."
 
 
-def test_pages_do_not_wait_for_a_camera_that_takes_its_time(
+def test_pages_do_not_wait_for_slow_cameras(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ready, opened = threading.Event(), threading.Event()

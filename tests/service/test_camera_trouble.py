@@ -122,7 +122,7 @@ TROUBLES = [
 
 
 @pytest.mark.parametrize(("begin", "end", "words"), TROUBLES)
-def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
+def test_play_goes_on_until_the_camera_returns(
     house: House, begin: Callable[[House], None], end: Callable[[House], None], words: str
 ) -> None:
     house.bus.plug(0, house.webcam)
@@ -160,7 +160,7 @@ def test_a_trouble_is_told_everywhere_play_goes_on_and_the_camera_comes_back(
         assert table.view().board.problems, "the board is not followed any more"
 
 
-def test_a_camera_that_was_never_there_is_no_trouble_and_is_used_once_it_comes(
+def test_a_camera_that_comes_late_is_used(
     house: House,
 ) -> None:
     auto = CameraSettings(source="auto")

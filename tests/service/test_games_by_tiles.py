@@ -54,7 +54,7 @@ def room(folder: Path) -> Iterator[Room]:
 # ---- playing -------------------------------------------------------------------------------------
 
 
-def test_a_whole_game_is_played_by_tiles_and_hands(tmp_path: Path) -> None:
+def test_tiles_and_hands_play_a_whole_game(tmp_path: Path) -> None:
     """No phone, no pad: tiles on the table, ready, and pieces that are moved."""
     rng, played = Random(5), []
     with room(tmp_path) as at:
@@ -94,7 +94,7 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
         assert at.table.view().phase is Phase.STAGES
 
 
-def test_wrong_tiles_are_asked_for_and_an_order_by_phone_counts(tmp_path: Path) -> None:
+def test_wrong_tiles_are_named_and_phones_count(tmp_path: Path) -> None:
     with room(tmp_path) as at:
         at.begin()
         at.world.lay_tiles(NORTH, "LIS")
@@ -185,7 +185,7 @@ def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
     return seen
 
 
-def test_rows_that_differ_give_the_same_bytes_at_every_door(
+def test_no_door_depends_on_the_rows(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("secrets.token_urlsafe", lambda *_: "the-same")

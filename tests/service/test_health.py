@@ -60,7 +60,7 @@ def house(folder: Path, simulate: bool = False) -> Iterator[tuple[Companion, Fak
 # ---- who is alive --------------------------------------------------------------------------------
 
 
-def test_whoever_is_silent_for_longer_than_its_bound_is_late(tmp_path: Path) -> None:
+def test_a_loop_silent_too_long_is_late(tmp_path: Path) -> None:
     with house(tmp_path, simulate=True) as (companion, clock):
         # never started: a loop that never began is late as well
         health = ServiceHealth(companion, companion.health.machine, None)
@@ -75,9 +75,7 @@ def test_whoever_is_silent_for_longer_than_its_bound_is_late(tmp_path: Path) -> 
         health.close()
 
 
-def test_a_table_is_heard_after_every_round_whatever_went_wrong(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_round_counts_as_alive(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rounds: list[float] = []
     clock = FakeClock()
 
@@ -125,7 +123,7 @@ def test_a_journal_that_does_not_answer_is_late(
 # ---- what is told --------------------------------------------------------------------------------
 
 
-def test_games_that_are_kept_in_memory_only_are_told(tmp_path: Path) -> None:
+def test_games_kept_only_in_memory_are_reported(tmp_path: Path) -> None:
     mounts = tmp_path / "root/proc/self/mountinfo"
     mounts.parent.mkdir(parents=True)
     told = "Games are kept in memory only: they are lost when the power goes off."
@@ -182,7 +180,7 @@ def test_a_disk_that_is_full_or_read_only(
         )
 
 
-def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: Path) -> None:
+def test_a_refusing_journal_recovers_by_taking_something(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, _):
         database = companion.journal.database
         database.connection.execute("PRAGMA query_only=ON")
@@ -195,7 +193,7 @@ def test_a_journal_that_refuses_is_not_well_until_it_takes_something(tmp_path: P
         assert companion.health.health().journal == "ok"
 
 
-def test_what_is_wrong_with_the_machine_is_seen_within_a_minute_and_over_again(
+def test_machine_trouble_is_seen_within_a_minute(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

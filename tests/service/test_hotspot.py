@@ -84,7 +84,7 @@ def test_off_forgets_all_of_it(tmp_path: Path) -> None:
     assert settings.read_text() == own, "a Wi-Fi that is not the hotspot's is left alone"
 
 
-def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Path) -> None:
+def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     with pytest.raises(NoHotspot, match="The hotspot cannot be opened: no Wi-Fi device"):
         Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
@@ -95,7 +95,7 @@ def test_what_network_manager_refuses_is_said_and_no_code_is_shown(tmp_path: Pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
-def test_a_link_in_the_services_folder_leads_root_nowhere(tmp_path: Path) -> None:
+def test_links_in_the_folder_lead_root_nowhere(tmp_path: Path) -> None:
     folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
     folder.mkdir(parents=True)
     victim.write_text("")
@@ -112,7 +112,7 @@ def test_a_link_in_the_services_folder_leads_root_nowhere(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["x" * 33, "a\nb"])
-def test_a_name_that_would_break_the_profile_is_refused(name: str, tmp_path: Path) -> None:
+def test_names_that_break_the_profile_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(Malformed, match="name of a Wi-Fi"):
         Hotspot(tmp_path / "settings.toml", tmp_path, Commands()).open(name)
     assert list(tmp_path.iterdir()) == []
@@ -163,6 +163,6 @@ def test_without_any_network_it_is_the_machine_itself(monkeypatch: pytest.Monkey
     assert addresses("0.0.0.0") == ["127.0.0.1"]
 
 
-def test_the_names_in_the_hotspot_are_the_tables_own() -> None:
+def test_the_hotspots_names_are_the_tables_own() -> None:
     assert MachineNames([]).knows("table.lan:8080")
     assert MachineNames([]).knows("table")

@@ -90,7 +90,7 @@ def give(room: PadRoom, seat: Seat, step: LessonStep) -> str:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_pads_play_a_whole_lesson_as_the_table_screen_says(room: PadRoom, name: str) -> None:
+def test_pads_play_lessons_as_the_screen_says(room: PadRoom, name: str) -> None:
     room.begin(name)
     by = set()
     steps = 0

@@ -114,7 +114,7 @@ def test_priorities_are_those_of_syslog() -> None:
     assert told == list("766432")
 
 
-def test_an_error_tells_its_places_but_not_its_words() -> None:
+def test_an_error_names_places_but_no_words() -> None:
     for text in (fields_of(datagram(failed()))["MESSAGE"], PlainLines().format(failed())):
         assert "ValueError" in text
         assert "test_logs.py" in text
@@ -145,7 +145,7 @@ def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -
     handler.handle(record("after the end"))
 
 
-def test_a_line_of_others_that_does_not_fit_is_left_out(
+def test_a_foreign_line_that_misfits_is_dropped(
     journal: socket.socket, fresh: logging.Logger, console: io.StringIO
 ) -> None:
     foreign = record("%d of %s", SECRET)

@@ -152,9 +152,7 @@ def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
         (NOT_FOUND, "The Wi-Fi Home is not found: check its name and its reach."),
     ],
 )
-def test_what_does_not_work_brings_it_back_and_says_why(
-    machine: Machine, said: str, sentence: str
-) -> None:
+def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, said: str, sentence: str) -> None:
     own = machine.opened()
     before, machine.reply = own.hotspot, (4, said)
     own.join(HOME)
@@ -174,7 +172,7 @@ def test_what_does_not_work_brings_it_back_and_says_why(
     assert "horse" not in " ".join(machine.commands), "anybody may read the list of processes"
 
 
-def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -> None:
+def test_a_wrong_wifi_replaces_no_known_one(machine: Machine) -> None:
     own = machine.opened()
     own.join(HOME)
     machine.carry_out(own)
@@ -191,7 +189,7 @@ def test_a_wrong_wifi_does_not_replace_the_one_that_is_known(machine: Machine) -
 
 @pytest.mark.parametrize("name", ["日本", "$HOME `id`", "a;b\\s", "=[wifi]", "a" * 32])
 @pytest.mark.parametrize("password", ['b\\a"c;$#=', "f" * 64, "  two  blanks  "])
-def test_any_name_and_password_reach_the_radio_as_they_are(
+def test_names_and_passwords_reach_the_radio_unchanged(
     machine: Machine, name: str, password: str
 ) -> None:
     written = configparser.ConfigParser(interpolation=None)
@@ -211,7 +209,7 @@ def test_any_name_and_password_reach_the_radio_as_they_are(
     ],
     ids=range(3),
 )
-def test_what_no_wifi_has_is_refused_by_both_sides(machine: Machine, wifi: Wifi, why: str) -> None:
+def test_both_sides_refuse_impossible_wifi(machine: Machine, wifi: Wifi, why: str) -> None:
     own = machine.opened()
     with pytest.raises(Malformed, match=why):
         own.join(wifi)
@@ -247,7 +245,7 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
     assert not machine.has_request
 
 
-def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -> None:
+def test_a_restarted_service_knows_an_open_hotspot(machine: Machine) -> None:
     before = machine.opened().hotspot
     after = machine.service()
     after.step()
@@ -259,7 +257,7 @@ def test_a_service_that_begins_anew_knows_whether_it_is_open(machine: Machine) -
     assert machine.told[-1] is False
 
 
-def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> None:
+def test_nobody_waits_for_a_silent_machine(machine: Machine) -> None:
     own = machine.opened()
     own.join(HOME)
     machine.clock.advance(ANSWER_TIMEOUT_S)
@@ -279,7 +277,7 @@ def test_a_machine_that_does_not_answer_is_not_waited_for(machine: Machine) -> N
     ],
     ids=range(5),
 )
-def test_root_does_nothing_for_a_wish_that_is_none(tmp_path: Path, content: bytes) -> None:
+def test_root_ignores_a_malformed_wish(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "wifi"
     path.write_bytes(content)
     with pytest.raises(Malformed):
@@ -288,7 +286,7 @@ def test_root_does_nothing_for_a_wish_that_is_none(tmp_path: Path, content: byte
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_root_follows_no_link_and_waits_for_no_pipe(tmp_path: Path, kind: str) -> None:
+def test_root_follows_no_links_or_pipes(tmp_path: Path, kind: str) -> None:
     path, other = tmp_path / "wifi", tmp_path / "other"
     other.write_text('{"number":"1","wifi":{"name":"a"}}')
     if kind == "link":
@@ -389,9 +387,7 @@ def test_a_first_evening_without_screen_shell_or_network(
         assert "Enter the owner’s key" in table.get("/wifi", near=False)
 
 
-def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_owner_changes_the_wifi(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     with box(machine, monkeypatch) as table:
         owner = table.app.test_client()
         owner.post("/host", data={"key": table.companion.host_key, "back": "/wifi"})
@@ -408,7 +404,7 @@ def test_once_there_is_an_owner_nobody_else_changes_the_wifi(
         assert 'href="/wifi"' in owner.get("/settings").get_data(as_text=True)
 
 
-def test_the_table_button_held_at_the_start_opens_it_at_once(
+def test_holding_the_table_button_opens_it_immediately(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.addresses = [CABLE]
@@ -422,7 +418,7 @@ def test_the_table_button_held_at_the_start_opens_it_at_once(
         assert "Enter the owner’s key" in table.get("/wifi")
 
 
-def test_a_wifi_password_is_in_nothing_that_is_kept_or_told(
+def test_no_page_or_file_has_wifi_passwords(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with box(machine, monkeypatch) as table, caplog.at_level("DEBUG"):

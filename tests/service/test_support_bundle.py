@@ -81,7 +81,7 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         assert secret.encode() not in told, secret
 
 
-def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
+def test_a_sealed_order_changes_no_byte(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The machine's own findings change from second to second, so that they are left out here."""
@@ -102,7 +102,7 @@ def test_games_that_differ_in_a_sealed_order_give_equal_bytes(
     assert bundles[0] == bundles[1]
 
 
-def test_while_a_game_is_on_a_frame_shows_the_board_alone(tmp_path: Path) -> None:
+def test_frames_of_a_game_show_only_boards(tmp_path: Path) -> None:
     with opened(tmp_path) as (companion, clock):
         begun(companion, clock, "scouts")
         assert companion.eye is not None

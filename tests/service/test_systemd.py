@@ -121,9 +121,7 @@ def test_the_watchdog_is_fed_while_all_are_alive(tmp_path: Path, manager: Manage
             until("the lamp", lambda: (run / "lamp").read_text() == "ready")
 
 
-def test_a_hung_service_is_starved_and_its_game_survives(
-    tmp_path: Path, manager: ManagerSocket
-) -> None:
+def test_a_game_survives_a_hung_service(tmp_path: Path, manager: ManagerSocket) -> None:
     """It also restarts on request, and carries out what waits for a start."""
     run = tmp_path / "run"
     settings = tmp_path / "settings.toml"

@@ -63,7 +63,7 @@ def test_it_is_as_closed_as_it_should_be(name: str, most: float) -> None:
     assert float(found[1]) <= most
 
 
-def test_every_service_is_measured_and_the_documentation_says_why_one_is_open() -> None:
+def test_every_service_has_a_bounded_exposure() -> None:
     assert set(MOST_EXPOSED) == {name for name in UNITS if name.endswith(".service")}
     page = " ".join((SYSTEMD.parent / "docs/security.md").read_text(encoding="utf-8").split())
     assert "`companion-kiosk` stays at 7.0 or below, because" in page
@@ -105,7 +105,7 @@ def test_folders_are_those_that_the_program_means() -> None:
     assert float(answers["TimeoutStartSec"]) < ANSWER_TIMEOUT_S
 
 
-def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_units_start_only_existing_commands(capsys: pytest.CaptureFixture[str]) -> None:
     found = [
         re.findall(r"(?m)^ExecStart=.*/bin/companion (\w+)", (SYSTEMD / name).read_text())
         for name in UNITS
@@ -118,7 +118,7 @@ def test_every_command_of_a_unit_is_one_of_the_program(capsys: pytest.CaptureFix
         assert ended.value.code == 0, command
 
 
-def test_the_name_in_the_network_leads_to_the_pages() -> None:
+def test_the_network_name_leads_to_the_pages() -> None:
     service = ElementTree.parse(SYSTEMD / "avahi.service").getroot().find("service")
     assert service is not None
     assert service.findtext("type") == "_http._tcp"
@@ -128,7 +128,7 @@ def test_the_name_in_the_network_leads_to_the_pages() -> None:
 # ---- compiled templates --------------------------------------------------------------------------
 
 
-def test_templates_are_kept_compiled_and_damaged_ones_are_done_anew(tmp_path: Path) -> None:
+def test_damaged_compiled_templates_are_compiled_again(tmp_path: Path) -> None:
     def page(text: str) -> str:
         cache = CompiledTemplates(tmp_path / "kept")
         return (

@@ -40,7 +40,7 @@ def goes(place: Place) -> str:
     return place.table.view().seats[Seat.SOUTH].sitting
 
 
-def test_a_seat_is_marked_after_half_a_minute_without_a_stream(place: Place) -> None:
+def test_a_seat_without_a_stream_is_marked(place: Place) -> None:
     north = place.sit("north", "Ben")
     goes(place)
     for browser, path in ((place.browser(), "/"), (north, "/seat/north")):

@@ -23,7 +23,7 @@ def game() -> Any:
     return GAMES["outbuffered"]
 
 
-def test_the_board_is_turned_for_north_but_not_its_words(game: Any) -> None:
+def test_north_has_a_turned_board_with_upright_words(game: Any) -> None:
     kit = game.kit(game.options({}))
     picture = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
     assert board_words(picture) == "purple robot a1"
@@ -63,7 +63,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     assert "The camera cannot see a2" in board_words(picture)
 
 
-def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
+def test_moving_pieces_are_drawn_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
     for moves, after in (
@@ -73,7 +73,7 @@ def test_a_layout_after_moves_puts_what_moves_on_top() -> None:
         assert layout_after(before, moves) == after
 
 
-def test_beats_follow_the_order_of_events_and_like_ones_share_one() -> None:
+def test_beats_follow_events_and_like_ones_share() -> None:
     kinds = (
         CommonEvent.MOVE,
         CommonEvent.BOUNCE,

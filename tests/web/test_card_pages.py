@@ -17,7 +17,7 @@ from web.rendering import cards
 # ---- what pages show -----------------------------------------------------------------------------
 
 
-def test_the_table_screen_is_one_key_while_anybody_may_act(place: Place) -> None:
+def test_the_table_screen_is_one_key(place: Place) -> None:
     moment = place.to_clock()
     page = page_text(place.browser(), "/")
     whole = re.search(r'<button class="whole"[^>]*data-post="/api/table/act"[^>]*>', page)
@@ -38,7 +38,7 @@ def test_seconds_are_cut_into_beats() -> None:
     assert len(cards.second_marks(60)) == 12
 
 
-def test_stacks_show_their_last_cards_and_how_many_more() -> None:
+def test_stacks_show_last_cards_and_a_count() -> None:
     known, _ = cards.visible_cards(None, ("5&", "3%"), (None, "3%"))
     assert known == [("5&", True), ("3%", False)]
     full, more = cards.visible_cards(None, tuple("abcdefgh"), (None,) * 8)
@@ -47,7 +47,7 @@ def test_stacks_show_their_last_cards_and_how_many_more() -> None:
     assert ("".join(text for text, _ in last), more) == ("efghijk", 4)
 
 
-def test_the_referee_asks_for_cards_and_shows_what_it_reads(place: Place) -> None:
+def test_the_referee_shows_the_cards_it_reads(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     moment = place.to_clock()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
@@ -95,7 +95,7 @@ def test_a_combat_shows_its_cards_on_every_page(
     assert 'data-meanwhile="Lane 2"' in page_text(south, "/"), "the sign while the cards turn"
 
 
-def test_a_seat_begins_a_game_in_each_way_that_it_names(place: Place) -> None:
+def test_a_seat_begins_a_game_each_named_way(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")
     south.post("/api/seat/south/choose", json={"game": "binmat"})

@@ -12,7 +12,7 @@ HOST = {"X-Host-Key": HOST_KEY}
 # ---- anybody at the table ------------------------------------------------------------------------
 
 
-def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None:
+def test_anybody_works_the_clock_at_the_table(place: Place) -> None:
     anybody, moment = place.browser(), place.to_clock()
 
     def act(door: str, **body: object) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_anybody_ends_a_turn_pauses_goes_on_and_takes_back(place: Place) -> None
     assert (view["clock"]["left_s"], view["clock"]["paused"]) == (3.0, "undo")
 
 
-def test_seat_and_host_stop_the_clock_and_start_it(place: Place) -> None:
+def test_seat_and_host_stop_and_start_clocks(place: Place) -> None:
     south, other = place.sit("south"), place.browser()
     place.to_clock("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):

@@ -50,7 +50,7 @@ def question(place: Place, about: str = "now") -> dict[str, str]:
     return {"moment": place.table.view().moment, "about": about}
 
 
-def test_it_answers_the_owner_of_a_seat_and_marks_the_game(place: Place) -> None:
+def test_the_coach_answers_owners_and_marks_the_game(place: Place) -> None:
     ada = place.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = place.to_orders()
@@ -82,7 +82,7 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
     assert SECRET not in caplog.text
 
 
-def test_what_cannot_be_asked_is_refused_in_a_sentence(place: Place) -> None:
+def test_a_wrong_question_is_refused_in_a_sentence(place: Place) -> None:
     ada = place.sit("south", "Ada")
     place.sit("north", "Ben")
     place.to_orders()

@@ -57,7 +57,7 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
         ),
     ],
 )
-def test_the_first_advice_leads_where_it_is_put_right(
+def test_the_first_advice_leads_to_its_remedy(
     place: Place, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
     place.health.findings = found
@@ -66,7 +66,7 @@ def test_the_first_advice_leads_where_it_is_put_right(
     )
 
 
-def test_six_rows_say_how_it_is_beside_the_bundle(place: Place) -> None:
+def test_six_rows_say_how_it_is(place: Place) -> None:
     place.health.findings = FOUND
     host = place.host()
     page = page_text(host, "/host/health")

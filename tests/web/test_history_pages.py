@@ -57,7 +57,7 @@ def brought(place: Place, name: str, turns: int = 400) -> FlaskClient:
 # ---- the list ------------------------------------------------------------------------------------
 
 
-def test_the_list_tells_each_game_in_the_viewers_language(place: Place) -> None:
+def test_the_list_is_in_the_viewers_language(place: Place) -> None:
     browser = place.browser()
     assert "No game has been played yet." in page_text(browser, "/history")
     play(place.table, place.clock, "outbuffered", 2)
@@ -94,7 +94,7 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena", "kahmate", "binmat"])
-def test_a_game_that_is_on_tells_nothing_that_is_hidden(place: Place, name: str) -> None:
+def test_a_running_game_shows_nothing_hidden(place: Place, name: str) -> None:
     table, game, browser = place.table, GAMES[name], place.browser()
     play(table, place.clock, name, 2, end="on")
     session = session_of(table)
@@ -164,7 +164,7 @@ def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPat
     assert browser.get("/history/2.webp").status_code == 404
 
 
-def test_the_time_line_has_keys_for_what_people_remember(place: Place) -> None:
+def test_the_time_line_has_keys_for_great_moments(place: Place) -> None:
     browser = brought(place, "outbuffered", turns=12)
     page = page_text(browser, "/history/1")
     keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)

@@ -51,7 +51,7 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_table_screen_says_how_to_win_before_the_first_turn(place: Place, name: str) -> None:
+def test_the_table_screen_begins_with_how_to_win(place: Place, name: str) -> None:
     place.table.new_game(name, {}, 1)
     if (view := place.table.view()).phase is Phase.SETUP:
         place.table.confirm("host", view.moment, 0)

@@ -59,7 +59,7 @@ def words(html: str) -> str:
 # ---- the wall ----
 
 
-def test_the_wall_shows_every_table_with_its_game_and_its_people(app: Flask) -> None:
+def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
     html = page(app, "/")
     told = words(html[html.index('<main id="live"') :])
     for part in ("Tuesday club", "12 tables", "Mara", "Finished", "12 Free", "By the window"):
@@ -82,7 +82,7 @@ def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
     assert code not in far
 
 
-def test_a_table_that_falls_silent_is_said_and_comes_back() -> None:
+def test_a_silent_table_is_named_until_it_returns() -> None:
     clock = FakeClock()
     room = Room("", clock)
     room.add(RoomTable("a", 1, ""))
@@ -136,7 +136,7 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     assert html.count('class="shut"') == 4  # of six orders two are open
 
 
-def test_spectators_see_everything_so_much_later_and_nothing_sooner() -> None:
+def test_spectators_see_everything_with_the_delay() -> None:
     clock = FakeClock()
     room = Room("", clock, delay_s=60)
     room.add(RoomTable("a", 1, ""))
@@ -187,7 +187,7 @@ def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
-def test_a_spectator_who_is_late_sees_every_event_in_its_order() -> None:
+def test_a_late_spectator_sees_every_event_in_order() -> None:
     """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
     room = Room("", FakeClock())
     room.add(RoomTable("a", 1, ""))
@@ -301,7 +301,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
         ("delay", {"seconds": 30}, ("set_delay", 30)),
     ],
 )
-def test_what_the_host_wants_is_done_and_nobody_else_may(
+def test_only_the_host_gives_orders(
     app: Flask, host: RecordingHost, door: str, body: dict[str, Any], asked: tuple[Any, ...]
 ) -> None:
     browser, path = app.test_client(), f"/api/hub/{door}"
@@ -314,7 +314,7 @@ def test_what_the_host_wants_is_done_and_nobody_else_may(
         assert browser.post(path, json=wrong, headers=KEY).status_code == 404
 
 
-def test_a_code_is_good_for_one_table_and_ten_minutes(clock: FakeClock) -> None:
+def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
     room = Room("", clock)
     with hub_pages(room, clock) as app:
         join_code, browser = app.extensions["table_join_code"], app.test_client()

@@ -66,7 +66,7 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     assert by_link.get(f"/card/{mara.code}").status_code == 403
 
 
-def test_guessing_codes_and_making_heaps_of_cards_is_slowed(app: Flask, league: League) -> None:
+def test_guessing_codes_and_making_cards_is_slowed(app: Flask, league: League) -> None:
     mara, near = league.cards.create("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
     browser = app.test_client()
 
@@ -108,9 +108,7 @@ def test_names_are_shown_only_where_that_was_agreed(
     assert phone.get("/standings?game=chess").status_code == 404
 
 
-def test_the_host_alone_sees_and_does_what_is_about_people(
-    phone: FlaskClient, league: League
-) -> None:
+def test_only_the_host_sees_and_changes_people(phone: FlaskClient, league: League) -> None:
     door = "/host/people"
     assert phone.get(door).status_code == 403
     strange = phone.post(door, data={"do": "make", "name": "x"}, environ_overrides=FAR)

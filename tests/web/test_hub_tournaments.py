@@ -92,7 +92,7 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     assert not [person for person in league.cards.people() if person.name == "Too late"]
 
 
-def test_a_player_enters_by_the_card_and_finds_the_table_there(app: Flask, league: League) -> None:
+def test_a_card_enters_and_shows_the_table(app: Flask, league: League) -> None:
     made(app, people=3)
     phone = app.test_client()
     phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)

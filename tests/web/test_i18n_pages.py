@@ -152,7 +152,7 @@ def test_settings_and_check_are_translated(
     assert not strays
 
 
-def test_the_pages_of_one_phone_and_of_pads_are_translated(place: Place) -> None:
+def test_shared_phones_and_pads_pages_are_translated(place: Place) -> None:
     strays: Strays = set()
     phone, stranger = in_brackets(place.browser()), in_brackets(place.browser())
     look(phone, strays, "/pass")

@@ -32,7 +32,7 @@ def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
     assert view_of(place)["seats"]["north"]["name"] is None
 
 
-def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
+def test_a_stranger_removes_no_opponent(place: Place) -> None:
     sitter, stranger = place.sit("south", "Ada"), place.browser()
     stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
     door, body = "/api/seat/north/machine", {"name": "Pip"}
@@ -44,7 +44,7 @@ def test_a_stranger_takes_no_opponent_out_of_a_game(place: Place) -> None:
     assert sitter.post(door, json=body).status_code == 200
 
 
-def test_where_a_code_is_asked_for_it_is_asked_for_here_too(tmp_path: Path) -> None:
+def test_opponents_ask_for_the_code_too(tmp_path: Path) -> None:
     with open_place(tmp_path, join="code") as place:
         browser, door, body = place.browser(), "/api/seat/north/machine", {"name": "Pip"}
         browser.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
@@ -80,7 +80,7 @@ def test_a_trial_takes_nothing_from_a_person(place: Place) -> None:
     assert view["seats"]["south"]["name"] is None
 
 
-def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
+def test_every_way_out_of_trials_is_one_key(place: Place) -> None:
     browser = place.browser()
     browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
     assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
@@ -94,7 +94,7 @@ def test_each_way_out_of_a_trial_is_one_key(place: Place) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_each_game_is_tried_in_a_way_that_a_machine_can_play(place: Place, game: str) -> None:
+def test_trials_are_of_what_machines_can_play(place: Place, game: str) -> None:
     browser = place.browser()
     browser.post("/api/table/choose", json={"game": game})
     assert f'name="lesson" value="{game}"' in page_text(browser, "/")

@@ -129,7 +129,7 @@ def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
         assert phone.get(path).status_code == 404, "its port has nothing of the table"
 
 
-def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: Any) -> None:
+def test_the_next_phone_replaces_the_last(room: Room, board: Any) -> None:
     first = room.phone(room.code())
     second = room.phone(room.code())
     assert room.send(first, jpeg_of(board)).status_code == 403
@@ -139,7 +139,7 @@ def test_the_next_phone_takes_the_place_of_the_last(room: Room, board: Any) -> N
     assert room.host().post("/api/camera/phone/remove", json={}).status_code == 404
 
 
-def test_the_owner_sees_the_code_and_what_to_do(room: Room) -> None:
+def test_the_owner_sees_code_and_instructions(room: Room) -> None:
     room.phone(room.code())
     host, stranger = room.host(), room.main.test_client()
     stranger.environ_base.update(ELSEWHERE)
@@ -156,9 +156,7 @@ def test_the_owner_sees_the_code_and_what_to_do(room: Room) -> None:
     ("agent", "said"),
     [(ANDROID, "Tap “Advanced”"), (IPHONE, "Tap “Show Details”"), ({}, "iPhone")],
 )
-def test_without_https_a_phone_is_led_past_the_warning(
-    room: Room, agent: dict[str, str], said: str
-) -> None:
+def test_a_phone_is_led_past_the_warning(room: Room, agent: dict[str, str], said: str) -> None:
     browser = room.main.test_client()
     browser.environ_base.update(ELSEWHERE)
     assert browser.get("/eye").status_code == 404, "no stranger opens a port"

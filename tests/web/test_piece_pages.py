@@ -102,7 +102,7 @@ AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
         ("black rock", "a1 b1", (0.0, 850.0, 200.0)),
     ],
 )
-def test_rocks_and_boulders_are_drawn_once_over_their_squares(
+def test_rocks_and_boulders_are_drawn_once(
     face: str, squares: str, drawn: tuple[float, ...]
 ) -> None:
     picture = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
@@ -128,7 +128,7 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(
     assert f'data-grid="8 10 100 {quarters}"' in svg
 
 
-def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None:
+def test_a_broken_rule_is_marked_on_the_board(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_scouts(place)
     board = dict(place.table.view().board.layout)
@@ -156,7 +156,7 @@ def test_a_broken_rule_has_a_ring_a_cross_and_the_way_back(place: Place) -> None
 # ---- doors ---------------------------------------------------------------------------------------
 
 
-def test_plays_are_told_to_the_seat_on_turn_alone(place: Place) -> None:
+def test_only_the_seat_on_turn_gets_plays(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
     told = south.get("/api/seat/south/plays").json
@@ -167,7 +167,7 @@ def test_plays_are_told_to_the_seat_on_turn_alone(place: Place) -> None:
     assert north.get("/api/seat/south/plays").status_code == 403
 
 
-def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place) -> None:
+def test_everybody_sees_both_clocks_and_the_tables_key(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_scouts(place, increment=5)
     place.clock.advance(30)
@@ -188,7 +188,7 @@ def test_both_clocks_and_the_key_of_the_table_are_told_to_everybody(place: Place
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
 
 
-def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None:
+def test_the_host_sees_an_own_board_first(place: Place) -> None:
     host, door = place.host(), "/api/host/preview"
     svg = host.post(door, json={"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
@@ -200,7 +200,7 @@ def test_the_host_sees_an_own_board_before_the_game_starts(place: Place) -> None
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
+def test_sheet_and_placing_are_their_seats_alone(place: Place) -> None:
     south = place.sit("south")
     place.sit("north")
 
@@ -222,7 +222,7 @@ def test_sheet_and_placing_are_there_for_their_seat_alone(place: Place) -> None:
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-def test_the_table_screen_shows_both_hands_and_closed_cards(place: Place) -> None:
+def test_the_table_screen_shows_hands_and_closed_cards(place: Place) -> None:
     place.sit("south"), place.sit("north")
     to_duel(place)
     both(place, {Seat.SOUTH: "6"})

@@ -16,7 +16,7 @@ PAGE = {"Accept": "text/html"}
 # ---- what can be printed -------------------------------------------------------------------------
 
 
-def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
+def test_every_game_is_offered_as_paper_and_language(
     place: Place,
 ) -> None:
     page = page_text(place.browser(), "/kit?paper=letter&language=fr&ink=low")
@@ -35,7 +35,7 @@ def test_the_page_offers_every_game_on_the_chosen_paper_in_the_chosen_language(
     ("accepts", "paper", "language"),
     [("en-US", "letter", "en"), ("fr-CA,en;q=.5", "letter", "fr"), ("de-DE", "a4", "de")],
 )
-def test_paper_and_language_are_those_of_the_browsers_country(
+def test_paper_and_language_follow_the_browser(
     place: Place, accepts: str, paper: str, language: str
 ) -> None:
     page = place.browser().get("/kit", headers={"Accept-Language": accepts}).text
@@ -51,7 +51,7 @@ def test_paper_and_language_are_those_of_the_browsers_country(
         ("join.pdf?language=en&wait=k3x9", "table-card-a4-en"),
     ],
 )
-def test_every_sheet_comes_as_a_pdf_with_a_name(place: Place, path: str, name: str) -> None:
+def test_every_sheet_is_a_named_pdf(place: Place, path: str, name: str) -> None:
     browser = place.browser()
     answer = browser.get(f"/kit/{path}")
     assert (answer.status_code, answer.data[:5]) == (200, b"%PDF-")
@@ -81,7 +81,7 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_rules_page_has_contents_pictures_and_no_id_twice(place: Place, name: str) -> None:
+def test_a_rules_page_has_contents_and_pictures(place: Place, name: str) -> None:
     game = GAMES[name]
     page = page_text(place.browser(), f"/rules/{name}")
     for number, rule in enumerate(game.rules, start=1):

@@ -33,7 +33,7 @@ def test_a_fragment_names_the_page_it_fits(place: Place) -> None:
         assert body.endswith(f"/{language}")
 
 
-def test_all_that_a_seat_enters_lies_where_the_shutter_falls(place: Place) -> None:
+def test_the_shutter_covers_all_a_seat_enters(place: Place) -> None:
     phone = place.sit("south")
     for game, secret in (
         ("outbuffered", '<div class="buffer" data-secret><ol class="slots '),
@@ -57,7 +57,7 @@ def codes(place: Place) -> list[str]:
     return shown
 
 
-def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: Place) -> None:
+def test_the_screen_keeps_a_free_seats_code(place: Place) -> None:
     assert codes(place) == [], "the lobby has its own"
     place.to_orders()
     assert codes(place) == ["s", "n"]
@@ -74,7 +74,7 @@ def test_a_free_seat_has_its_code_on_the_table_screen_while_a_game_is_on(place: 
     assert "rematch" not in html
 
 
-def test_who_sits_finds_the_way_back_from_every_page(place: Place) -> None:
+def test_every_page_leads_back_to_the_seat(place: Place) -> None:
     ada, there = place.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):
         assert there in page_text(ada, path), path

@@ -80,7 +80,7 @@ def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
         assert 'name="voice.volume" value="0,6"' in page, "as the sentence beside it"
 
 
-def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> None:
+def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
     with open_service(tmp_path, OURS) as place:
         own = {
             "panel__south__up": "0",
@@ -98,7 +98,7 @@ def test_a_change_is_written_and_works_at_once_where_it_can(tmp_path: Path) -> N
         assert place.host.get("/").text.count('data-theme="dark"') == 1
 
 
-def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) -> None:
+def test_a_needed_restart_comes_after_the_game(tmp_path: Path) -> None:
     with open_service(tmp_path, OURS) as place:
         place.table.new_game("outbuffered", {}, 1)
         note = save(place, web__viewers="30").json["note"]
@@ -119,7 +119,7 @@ def test_what_needs_a_restart_restarts_by_itself_after_the_game(tmp_path: Path) 
         assert place.restarts == [True]
 
 
-def test_a_game_takes_the_notice_of_a_restart_away(tmp_path: Path) -> None:
+def test_a_game_removes_the_notice_of_restart(tmp_path: Path) -> None:
     with open_service(tmp_path, OURS) as place:
 
         def notices_after(seconds: float) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def test_dark_at_night_goes_by_the_hour(
         assert f'data-theme="{theme}"' in place.host.get("/").text
 
 
-def test_what_is_wrong_is_told_and_nothing_is_written(
+def test_wrong_values_are_explained_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -198,9 +198,7 @@ def _refuse(number: int, **_: Any) -> None:
     raise OSError(number, os.strerror(number))
 
 
-def test_a_backup_is_saved_checked_laid_ready_and_called_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_service(tmp_path, OURS) as place:
 
         def restore(content: bytes) -> str:

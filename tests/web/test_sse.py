@@ -57,7 +57,7 @@ def test_spectators_never_take_the_places_of_the_table(place: Place) -> None:
         answer.close()
 
 
-def test_a_private_stream_ends_its_secrets_when_the_seat_is_freed(place: Place) -> None:
+def test_freeing_a_seat_ends_its_streams_secrets(place: Place) -> None:
     south = place.sit("south", "Mara")
     assert place.browser().get("/live/seat/south").status_code == 403
     with south.get("/live/seat/south", buffered=False) as stream:

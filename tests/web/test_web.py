@@ -74,7 +74,7 @@ SEAT_DOORS = (
 
 
 @pytest.mark.parametrize("door", SEAT_DOORS)
-def test_a_seat_is_only_for_the_browser_that_took_it(place: Place, door: str) -> None:
+def test_a_seat_belongs_to_its_browser_alone(place: Place, door: str) -> None:
     place.sit("south")
     north = place.sit("north")
     answer = north.post(f"/api/seat/south/{door}", json={})
@@ -82,7 +82,7 @@ def test_a_seat_is_only_for_the_browser_that_took_it(place: Place, door: str) ->
     assert place.browser().get("/api/seat/south/view").status_code == 403
 
 
-def test_who_takes_a_seat_over_never_sees_what_was_sealed_there(place: Place) -> None:
+def test_a_successor_never_sees_the_sealed_order(place: Place) -> None:
     south, moment = place.sit("south", "Mara"), place.to_orders()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
@@ -110,7 +110,7 @@ def test_a_forged_cookie_opens_nothing(place: Place) -> None:
         assert forger.post("/api/host/abandon", json={}).status_code == 403
 
 
-def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place) -> None:
+def test_the_host_key_forgives_typing_but_not_guessing(place: Place) -> None:
     host = place.browser()
 
     def enter(key: str) -> str:
@@ -133,7 +133,7 @@ def test_the_host_key_is_typed_as_people_type_and_guessing_is_slow(place: Place)
 # ---- bad input -----------------------------------------------------------------------------------
 
 
-def test_errors_are_pages_for_people_and_json_for_programs(place: Place) -> None:
+def test_people_get_error_pages_and_programs_json(place: Place) -> None:
     browser = place.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.mimetype) == (404, "text/html")
@@ -165,7 +165,7 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
 # ---- secrecy -------------------------------------------------------------------------------------
 
 
-def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
+def test_an_order_is_sent_only_on_demand(place: Place) -> None:
     south, north, moment = place.sit("south"), place.sit("north"), place.to_orders()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
     mine = south.post("/api/seat/south/mine", json={}).json
@@ -176,7 +176,7 @@ def test_the_own_order_comes_only_when_its_owner_asks(place: Place) -> None:
         assert "UIS" not in south.get(path).text
 
 
-def test_the_plan_shows_the_way_to_its_owner_and_travels_in_the_body(place: Place) -> None:
+def test_only_the_owner_sees_a_plan(place: Place) -> None:
     south, moment = place.sit("south"), place.to_orders()
 
     def plan(now: str) -> Any:
@@ -207,9 +207,7 @@ def test_headers_keep_browsers_careful(place: Place) -> None:
     assert browser.get("/static/old/..%2fapp.py").status_code == 404
 
 
-def test_what_could_not_be_done_can_be_tried_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_page_offers_another_try(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page by itself, a form with what was entered."""
 
     def late(*_: object, **__: object) -> None:
@@ -226,7 +224,7 @@ def test_what_could_not_be_done_can_be_tried_again(
     assert "data-again" not in page, "a page that is loaded again would lose it"
 
 
-def test_receipts_of_a_turn_can_be_checked_by_anybody(place: Place) -> None:
+def test_anybody_can_check_receipts(place: Place) -> None:
     seats, moment = {seat: place.sit(seat) for seat in Seat}, place.to_orders()
 
     def hand_in(seat: Seat, action: str) -> Any:

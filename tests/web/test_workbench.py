@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield opened
 
 
-def test_the_page_has_the_picture_the_pads_and_ways_to_the_phones(place: Place) -> None:
+def test_the_page_has_picture_pads_and_phones(place: Place) -> None:
     page = " ".join(place.browser().get("/workbench").text.split())
     assert re.search(r'viewBox="0 0 \d+ \d+"', page)
     assert 'data-button="south_up" aria-label="South: Up">' in page
@@ -64,7 +64,7 @@ def test_what_is_not_there_is_refused(place: Place, door: str, body: object, sta
     assert browser.get("/workbench/state").json == before
 
 
-def test_the_stream_tells_panel_page_and_world_and_only_what_changes(place: Place) -> None:
+def test_the_stream_sends_only_what_changes(place: Place) -> None:
     browser = place.browser()
     with browser.get("/workbench/live", buffered=False) as stream:
         chunks = iter(stream.response)

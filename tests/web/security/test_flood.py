@@ -69,7 +69,7 @@ class Asking:
         return count
 
 
-def test_a_flood_is_refused_and_a_seat_is_not(place: Place) -> None:
+def test_a_flood_is_refused_but_no_seat(place: Place) -> None:
     south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
     assert asking.served(2_000, BAD) == STRANGER_RATE.burst
     assert asking.served(20, BAD, south) == 20, "behind the same router"
@@ -167,9 +167,7 @@ def is_cut(line: socket.socket) -> bool:
         return True
 
 
-def test_who_says_a_letter_a_second_is_cut_off(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trickling_request_is_cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "REQUEST_TIMEOUT_S", 0.3)
     with connect(server, BAD) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
@@ -209,7 +207,7 @@ def test_too_much_is_refused(server: Server, request_head: bytes, status: bytes)
         assert line.recv(64)[9:12] == status
 
 
-def test_an_address_uploads_two_things_at_once_and_keeps_nobody_out(server: Server) -> None:
+def test_an_address_has_two_uploads_at_once(server: Server) -> None:
     head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
     lines = [connect(server, BAD) for _ in range(3)]
     for count, line in enumerate(lines[:2], start=1):
@@ -226,7 +224,7 @@ def test_an_address_uploads_two_things_at_once_and_keeps_nobody_out(server: Serv
     until("all to be forgotten", lambda: not server.listener.uploads)
 
 
-def test_an_address_has_so_many_connections_and_gives_them_back(
+def test_connections_of_an_address_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.listener, "max_each", 2)

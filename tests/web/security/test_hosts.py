@@ -55,9 +55,7 @@ def status(server: Server, head: bytes) -> int:
         b"-localhost", b"a" * 64, b".".join([b"a" * 60] * 5), b"<script>", b"localhost'",
     ],
 )  # fmt: skip
-def test_a_malformed_host_is_refused_before_anything_is_looked_at(
-    server: Server, host: bytes
-) -> None:
+def test_a_malformed_host_is_refused_first(server: Server, host: bytes) -> None:
     for path in (b"/health", b"/", b"/favicon.svg", b"/nowhere"):
         assert status(server, b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n") == 400
 
@@ -113,7 +111,7 @@ def test_host_stands_there_exactly_once(server: Server, lines: bytes) -> None:
         (b"?x", 400),
     ],
 )
-def test_a_target_with_a_host_of_its_own_names_the_same(
+def test_an_absolute_target_must_name_the_host(
     server: Server, target: bytes, expected: int
 ) -> None:
     assert status(server, b"GET " + target + b" HTTP/1.1\r\nHost: localhost\r\n") == expected
@@ -146,7 +144,7 @@ def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes
         b"Client-IP: ::1",
     ],
 )
-def test_what_proxies_say_makes_nobody_the_machines_own_screen(server: Server, line: bytes) -> None:
+def test_proxy_headers_make_nobody_the_own_screen(server: Server, line: bytes) -> None:
     asked = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
     assert HOST_KEY.encode() not in answer(server, asked)
     # what a proxy on this machine passes on is no own screen either

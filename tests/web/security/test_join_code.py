@@ -58,7 +58,7 @@ def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
         assert phone.post("/join/south/move", data={"code": code}).status_code == status
 
 
-def test_the_code_is_shown_to_who_stands_at_the_table(cafe: Place) -> None:
+def test_only_the_table_shows_its_code(cafe: Place) -> None:
     code, guest, host = code_of(cafe), stranger(cafe), host_of(cafe)
     for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view"):
         page = page_text(guest, path)
@@ -70,7 +70,7 @@ def test_the_code_is_shown_to_who_stands_at_the_table(cafe: Place) -> None:
     assert 'id="code"' not in page_text(host, "/join"), "the host needs none"
 
 
-def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
+def test_new_games_and_freed_seats_change_the_code(cafe: Place) -> None:
     phone, codes = stranger(cafe), [code_of(cafe)]
     phone.post("/api/seat/south/take", json={"code": codes[0]})
     assert code_of(cafe) == codes[0], "who sits down changes nothing for the next one"
@@ -83,7 +83,7 @@ def test_a_new_game_and_a_freed_seat_make_another_code(cafe: Place) -> None:
     assert codes[-1] not in page_text(phone, "/"), "whoever was freed does not learn the next one"
 
 
-def test_the_code_stays_when_the_last_free_seat_is_taken(cafe: Place) -> None:
+def test_the_code_stays_with_the_last_seat(cafe: Place) -> None:
     code = code_of(cafe)
     for seat in SEATS:
         cafe.table.take_seat(seat, "Eve")
@@ -105,7 +105,7 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
 # ---- buckets -------------------------------------------------------------------------------------
 
 
-def test_many_names_use_no_memory_and_bring_nobody_fresh_tokens() -> None:
+def test_many_names_bring_no_fresh_tokens() -> None:
     clock = FakeClock()
     buckets = TokenBuckets(Rate(3, 1.0), clock.monotonic_s, max_buckets=10)
     assert [buckets.take_token("bad") for _ in range(5)] == [True] * 3 + [False] * 2

@@ -21,9 +21,7 @@ def pairing(tmp_path: Path, clock: FakeClock) -> PhonePairing:
     return PhonePairing(tmp_path / "phone.json", clock.monotonic_s)
 
 
-def test_a_code_is_good_for_one_phone_and_ten_minutes(
-    pairing: PhonePairing, clock: FakeClock
-) -> None:
+def test_a_code_pairs_one_phone_in_ten_minutes(pairing: PhonePairing, clock: FakeClock) -> None:
     code = pairing.code()
     assert pairing.code() == code
     mark = pairing.pair(f" {code[:4].upper()}-{code[4:]} ", "192.0.2.9")

@@ -68,9 +68,7 @@ def test_what_is_no_path_is_refused(path: str) -> None:
         ("/join", "/ingress/7", "/ingress/7 /join"),
     ],
 )
-def test_a_path_is_taken_off_where_the_proxy_has_not_done_so(
-    asked: str, header: str, expected: str
-) -> None:
+def test_a_path_left_by_the_proxy_is_removed(asked: str, header: str, expected: str) -> None:
     app = Flask(__name__)
     app.before_request(lambda: f"{request.script_root} {request.path}")
     browser = Client(ProxyMiddleware(app, Proxies(["10.0.0.2"]), "http", "/table"))
@@ -115,7 +113,7 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 
 @needs_nginx
-def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_screen(
+def test_everything_works_behind_a_named_proxy(
     tmp_path: Path,
 ) -> None:
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
@@ -140,7 +138,7 @@ def test_behind_a_proxy_that_is_named_everything_works_and_nobody_is_at_the_own_
 
 
 @needs_nginx
-def test_a_proxy_that_is_not_named_gives_nobody_the_own_screen(tmp_path: Path) -> None:
+def test_an_unnamed_proxy_gives_nobody_the_own_screen(tmp_path: Path) -> None:
     more = "proxy_set_header Host $host; proxy_set_header Via somebody;"
     with table_behind_nginx(tmp_path, is_named=False, more=more) as (companion, port):
         assert companion.host_key not in ask(port, "/owner")[1]

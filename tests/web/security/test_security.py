@@ -107,7 +107,7 @@ def test_looking_changes_nothing_at_any_route(place: Place) -> None:
     assert state_of(place) == before
 
 
-def test_every_cookie_is_for_this_site_and_for_no_script(place: Place) -> None:
+def test_every_cookie_is_for_this_site_alone(place: Place) -> None:
     for base, is_secure in (("http://localhost", False), ("https://localhost", True)):
         browser, cookies = place.browser(), []
         for path, form in (
@@ -141,7 +141,7 @@ def test_nothing_of_ours_is_shown_inside_another_site(
 # ---- names ---------------------------------------------------------------------------------------
 
 
-def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place) -> None:
+def test_a_foreign_name_gets_only_the_right_address(place: Place) -> None:
     south, foreign = place.sit("south", "Marabella"), {"Host": "evil.example"}
     for path in ("/", "/api/view", "/seat/south", "/health", "/nowhere", "/live/table"):
         answer = south.get(path, headers={**foreign, **PAGE})
@@ -159,7 +159,7 @@ def test_under_a_foreign_name_nothing_is_told_but_the_right_address(place: Place
 # ---- the host's key ------------------------------------------------------------------------------
 
 
-def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
+def test_a_new_key_turns_other_hosts_out(tmp_path: Path) -> None:
     with open_guarded_table(tmp_path) as place:
         host, other = host_of(place), host_of(place)
         with other.get("/live/host", buffered=False) as stream:
@@ -178,7 +178,7 @@ def test_a_new_host_key_turns_every_other_host_out(tmp_path: Path) -> None:
         assert host_key_text(journal.key("host")) == made
 
 
-def test_the_command_line_shows_and_changes_the_host_key(
+def test_commands_show_and_change_the_host_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(*more: str) -> str:
@@ -194,7 +194,7 @@ def test_the_command_line_shows_and_changes_the_host_key(
     assert len({first, second, said("--new")}) == 3
 
 
-def test_the_host_key_is_told_to_no_other_service(tmp_path: Path) -> None:
+def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
     heard: list[str | None] = []
 
     class Foreign(BaseHTTPRequestHandler):
@@ -225,7 +225,7 @@ def test_the_host_key_is_told_to_no_other_service(tmp_path: Path) -> None:
 # ---- secrets that stay ---------------------------------------------------------------------------
 
 
-def test_the_wifis_password_goes_to_who_stands_at_the_table(
+def test_only_people_at_the_table_get_the_wifi(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wifi = Wifi("Table", "wifi-secret")
@@ -247,7 +247,7 @@ def test_the_wifis_password_goes_to_who_stands_at_the_table(
         assert "Scan first to join it" in page_text(home.browser(), "/")
 
 
-def test_no_key_code_or_nonce_is_in_a_log_an_address_or_an_error(
+def test_no_secret_is_in_logs_addresses_or_errors(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -55,7 +55,7 @@ def live_of(page: str) -> str:
     return page.partition('data-live="')[2].partition('"')[0]
 
 
-def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
+def test_one_form_takes_and_frees_both_seats(place: Place) -> None:
     phone, other = place.browser(), place.browser()
     assert "Play with one phone" in page_text(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
@@ -73,7 +73,7 @@ def test_both_seats_are_taken_by_one_form_and_freed(place: Place) -> None:
     assert place.table.nonce_of(Seat.SOUTH) is None
 
 
-def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: FlaskClient) -> None:
+def test_the_cover_opens_one_side_only(place: Place, phone: FlaskClient) -> None:
     moment = place.to_orders()
     cover = page_text(phone, "/pass")
     assert "Hand the phone to Mara" in cover
@@ -91,7 +91,7 @@ def test_the_cover_comes_first_and_opens_one_side_only(place: Place, phone: Flas
     assert phone.get("/seat/south").location == "/pass", "who goes back to the cover is under it"
 
 
-def test_a_side_that_has_handed_in_goes_under_the_cover(place: Place, phone: FlaskClient) -> None:
+def test_handing_in_covers_the_side(place: Place, phone: FlaskClient) -> None:
     moment = place.to_orders()
     live = live_of(open_side(phone, "south"))
     assert 'id="live"' in streamed(phone, live)
@@ -108,7 +108,7 @@ def test_a_side_that_has_handed_in_goes_under_the_cover(place: Place, phone: Fla
     assert 'data-go="/pass"' in streamed(phone, look)
 
 
-def test_what_both_may_see_has_the_keys_of_the_table(place: Place, phone: FlaskClient) -> None:
+def test_the_shared_page_has_the_tables_keys(place: Place, phone: FlaskClient) -> None:
     moment = place.to_orders()
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
         place.table.hand_in(seat, moment, action)
@@ -122,9 +122,7 @@ def test_what_both_may_see_has_the_keys_of_the_table(place: Place, phone: FlaskC
     assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
 
 
-def test_an_open_board_needs_no_cover_and_lets_both_sides_look(
-    place: Place, phone: FlaskClient
-) -> None:
+def test_an_open_board_needs_no_cover(place: Place, phone: FlaskClient) -> None:
     place.table.new_game("scouts", {}, 1)
     place.table.confirm("host", place.table.view().moment, 0, force=True)
     assert phone.get("/pass").location == "/seat/south"
@@ -164,7 +162,7 @@ def everything(phone: FlaskClient) -> list[str]:
         ("binmat", [{"way": "full", "deck": deck} for deck in DECKS], ("d0", "d0")),
     ],
 )
-def test_nothing_of_the_one_is_sent_while_the_other_holds_the_phone(
+def test_whoever_holds_the_phone_gets_nothing_hidden(
     tmp_path: Path, game: str, options: Sequence[dict[str, Any]], orders: Sequence[str]
 ) -> None:
     """Two tables that differ in South's order alone, or in South's hand of cards."""

@@ -84,7 +84,7 @@ def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> No
     line.close()
 
 
-def test_the_address_of_whoever_asks_is_known_behind_tls(server: Server) -> None:
+def test_behind_tls_the_askers_address_is_known(server: Server) -> None:
     """Else everybody would be the machine's own screen, which shows the host key."""
     for source, is_own in ((ELSEWHERE, False), ("127.0.0.1", True)):
         line = secured(server, source)
@@ -95,7 +95,7 @@ def test_the_address_of_whoever_asks_is_known_behind_tls(server: Server) -> None
     assert b"200 OK" in plain(server, asked, "127.0.0.1"), "the machine itself needs no TLS"
 
 
-def test_without_tls_others_are_sent_to_the_right_address(server: Server) -> None:
+def test_plain_requests_are_sent_to_the_https_address(server: Server) -> None:
     answer = plain(server, b"GET /s?x=1 HTTP/1.1\r\nHost: table.example.org:8443\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 307")
     assert b"\r\nLocation: https://table.example.org:8443/s?x=1\r\n" in answer
@@ -119,7 +119,7 @@ def test_the_doctor_names_a_certificate_that_is_missing(tmp_path: Path) -> None:
     assert [finding.grade for finding in findings if finding.topic == "https"] == [Grade.FAIL]
 
 
-def test_who_hangs_up_or_does_not_trust_disturbs_nobody(server: Server) -> None:
+def test_broken_handshakes_disturb_nobody(server: Server) -> None:
     for asked in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000, b""):
         with socket.create_connection(
             ("127.0.0.1", server.port), 10, source_address=(ELSEWHERE, 0)
