@@ -295,16 +295,22 @@ def open_tour() -> Iterator[Tour]:
 # ---- looking -------------------------------------------------------------------------------------
 
 
-def resize(window: WebDriver, size: tuple[int, int]) -> None:
-    """Set the size of a window's page."""
+def resize(window: WebDriver, size: tuple[int, int], scale: float = 1.0) -> None:
+    """Set the size of a window's page.
+
+    `scale` changes only how large the page is painted, not its layout. Where it is not 1, places
+    of taps are wrong.
+    """
     width, height = size
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-    cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
+    cdp(window, "Emulation.setDeviceMetricsOverride", **metrics, scale=scale)
 
 
-def set_size_and_theme(window: WebDriver, size: tuple[int, int], theme: str) -> None:
+def set_size_and_theme(
+    window: WebDriver, size: tuple[int, int], theme: str, scale: float = 1.0
+) -> None:
     """Set the size and the theme of a window's page, and stop its animations."""
-    resize(window, size)
+    resize(window, size, scale)
     features = [
         {"name": "prefers-color-scheme", "value": theme},
         {"name": "prefers-reduced-motion", "value": "reduce"},

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from test_browser_walk import known, nothing_wrong, offer, window
+from test_browser_walk import inspect_all, offer_axe, past_kinds, window
 from tour_hub import open_hub_tour, open_tables_tour
 
-__all__ = ["known", "window"]
+__all__ = ["past_kinds", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 # States in which a page has the same parts as in another one, here or at one table alone.
@@ -28,18 +28,20 @@ LIKE_OTHERS = (
 )
 
 
-def test_every_page_of_a_hub(window: WebDriver, axe: str, known: set[str]) -> None:
+def test_every_page_of_a_hub(window: WebDriver, axe: str, past_kinds: set[str]) -> None:
     with open_hub_tour() as hub:
-        offer(axe, hub.server)
+        offer_axe(axe, hub.server)
         stops = (
             stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS)
         )
-        nothing_wrong(window, hub, stops, "hub-", known)
+        inspect_all(window, hub, stops, "hub-", past_kinds)
 
 
-def test_every_page_of_a_game_at_two_tables(window: WebDriver, axe: str, known: set[str]) -> None:
+def test_every_page_of_a_game_at_two_tables(
+    window: WebDriver, axe: str, past_kinds: set[str]
+) -> None:
     with open_tables_tour() as tables:
-        offer(axe, *(tour.companion.server for tour in tables.tables.values()))
+        offer_axe(axe, *(tour.companion.server for tour in tables.tables.values()))
         stops = tables.stops(("outbuffered",))
         stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))
-        nothing_wrong(window, tables, stops, "tables-outbuffered", known)
+        inspect_all(window, tables, stops, "tables-outbuffered", past_kinds)
