@@ -117,7 +117,7 @@ def test_scripts_ask_for_no_address_without_the_path() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_every_page_is_a_stop_keeps_to_its_path_and_is_drawn_whole() -> None:
+def test_every_page_is_a_whole_stop() -> None:
     with open_tables_tour() as tables:
         seen = list(tables.stops(("outbuffered",)))
     with open_tour() as tour:
@@ -127,7 +127,7 @@ def test_every_page_is_a_stop_keeps_to_its_path_and_is_drawn_whole() -> None:
         assert unvisited(app, seen, tour.companion.host_key) == NO_PAGES
 
 
-def test_so_does_every_page_of_the_hub() -> None:
+def test_every_page_of_the_hub_is_a_whole_stop() -> None:
     with open_hub_tour() as hub:
         app, seen = app_of(hub.server), list[Stop]()
         assert list(astray(app, hub.stops(), hub.client.jar, seen)) == []

@@ -34,8 +34,8 @@ def windows() -> Iterator[Windows]:
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[WebDriver]:
-    """A phone whose network can be changed, and whose pages can be hidden."""
-    with browser(PHONE, is_whole=True) as opened:
+    """A phone whose network can be changed."""
+    with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
         yield opened
 

@@ -70,12 +70,12 @@ RESTED_MS = 5000
 PAUSES_MS = (100, 700, 0)
 # Pause between two looks at a page that has not answered yet.
 LOOK_S = 0.02
-# Words that differ between games and seats on otherwise equal pages.
-_PARTS = re.compile("|".join(("south", "north", r"\d+", *GAMES)))
+# Words that differ between games, seats and choices on otherwise equal pages.
+_PARTS = re.compile("|".join(("south", "north", "true|false", r"\b[0-9a-f]{12}\b", r"\d+", *GAMES)))
 
 
 def alike(text: str) -> str:
-    """Return what a page or a key is, without the words that differ by game and seat."""
+    """Return what a page or a key is, without the words that differ by game, seat and choice."""
     return _PARTS.sub("", text)
 
 
@@ -86,6 +86,8 @@ class Finger:
         self.window = window
         self.tour = tour
         self.lost: list[str] = []
+        self.addresses: set[str] = set()
+        """To which its taps have posted something."""
         self._posts: list[str] = []
         self._grave: set[str] = set()
         self._known: set[tuple[str, str]] = set()
@@ -95,6 +97,7 @@ class Finger:
     def _note(self) -> None:
         """Note what is posted."""
         if request.method == "POST":
+            self.addresses.add(request.path)
             self._posts.append(f"{request.path} {request.get_data(as_text=True)}")
 
     def look_at(self, stop: Stop) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import tap, until, wait_for_sign
+from service import PHONE, browser, tap, until, wait_for_sign
 from tour import cdp
 from window_tools import hand_in, service_on_still_clock, take_seat
 
@@ -37,6 +37,14 @@ def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
     take_seat(window, url)
     wait_for_sign(window, "orders to go")
     return moment
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[WebDriver]:
+    """A phone whose network can be changed, and whose pages can be hidden."""
+    with browser(PHONE, is_whole=True) as opened:
+        cdp(opened, "Network.enable")
+        yield opened
 
 
 @contextmanager
@@ -134,9 +142,7 @@ def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_sho
     until("it is sent", lambda: window.execute_script("return window.salts.length"))
 
 
-def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
-    tmp_path: Path, window: WebDriver
-) -> None:
+def test_an_order_sent_again_is_the_same_order(tmp_path: Path, window: WebDriver) -> None:
     with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_unheard(window, companion, url, is_shown=False)
         tap(window, "#hand-in")
@@ -146,9 +152,7 @@ def test_an_order_whose_answer_was_lost_is_the_same_order_once_more(
         assert first == second
 
 
-def test_an_order_that_was_taken_back_is_another_one_afterwards(
-    tmp_path: Path, window: WebDriver
-) -> None:
+def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver) -> None:
     """Though the phone never heard of its receipt: two equal ones would tell that the order is the
     same.
     """

@@ -22,7 +22,7 @@ def label_of(window: WebDriver, selector: str) -> str:
 def test_the_page_follows_the_table(tmp_path: Path) -> None:
     with (
         in_process_service(tmp_path, "outbuffered") as service,
-        browser((1024, 768), is_whole=True) as window,
+        browser((1024, 768)) as window,
     ):
         client = Client(service.url)
         wait_for_phase(client, "orders")

@@ -180,7 +180,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert_no_errors(*windows)
 
 
-def test_a_single_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) -> None:
+def test_a_single_card_is_marked_as_open(tmp_path: Path, windows: Windows) -> None:
     south, *_ = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", edition="hackmud")
@@ -210,9 +210,7 @@ import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then
 """
 
 
-def test_what_the_camera_reads_fills_in_only_what_nobody_has_tapped(
-    tmp_path: Path, windows: Windows
-) -> None:
+def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Windows) -> None:
     south, *_ = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")

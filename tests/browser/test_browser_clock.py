@@ -32,7 +32,7 @@ RING_S = 0.05
 # ---- the clock -----------------------------------------------------------------------------------
 
 
-def test_the_clock_on_two_phones_and_the_table_screen(tmp_path: Path, windows: Windows) -> None:
+def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee")
@@ -130,9 +130,7 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
 FELT = "window.felt = []; navigator.vibrate = length => { window.felt.push(length); return true; }"
 
 
-def test_a_phone_is_felt_in_its_turn_and_in_the_last_seconds(
-    tmp_path: Path, windows: Windows
-) -> None:
+def test_only_the_phone_in_turn_vibrates(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")

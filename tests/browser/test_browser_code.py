@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 pytestmark = pytest.mark.browser
 
 
-def test_a_scanned_code_fills_the_form_and_leaves_the_address(
+def test_a_scanned_code_moves_into_the_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (

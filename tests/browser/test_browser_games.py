@@ -64,9 +64,7 @@ def play_out(service: Client) -> None:
 WINNING = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
-def test_a_whole_game_with_two_phones_and_the_table_screen(
-    tmp_path: Path, windows: Windows
-) -> None:
+def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = Client(service.url)
@@ -115,7 +113,7 @@ def check_receipts(window: WebDriver) -> None:
         assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
 
-def test_killed_in_the_middle_of_a_turn(tmp_path: Path, windows: Windows) -> None:
+def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
     """SIGKILL with one order sealed: the phones find back alone, and the turn goes on."""
     south, north, wall = windows
     with service_process(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:

@@ -116,9 +116,7 @@ def too_tall(window: WebDriver) -> list[str]:
 
 
 @pytest.mark.parametrize("name", LANGUAGE)
-def test_a_phone_that_presses_what_it_is_told_ends_in_a_real_game(
-    seat: tuple[Service, WebDriver], name: str
-) -> None:
+def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], name: str) -> None:
     service, window = seat
     client = Client(service.url)
     window.add_cookie({"name": "language", "value": LANGUAGE[name]})

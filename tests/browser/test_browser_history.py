@@ -43,7 +43,7 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
         play(place.table, place.clock, "outbuffered", 1, seed=2)
         with (
             open_server(place.app, "127.0.0.1", 0) as server,
-            browser((1024, 768), is_whole=True) as window,
+            browser((1024, 768)) as window,
         ):
             server.start()
             url = f"http://127.0.0.1:{server.port}"

@@ -44,9 +44,7 @@ def window() -> Iterator[WebDriver]:
         yield opened
 
 
-def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
-    window: WebDriver, tmp_path: Path
-) -> None:
+def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Path) -> None:
     clock = RealClock()
     room = Room("Club", clock)
     room.add(RoomTable("t1", 1, ""))
@@ -82,9 +80,7 @@ def test_the_wall_shows_as_many_places_as_it_has_room_for_and_then_the_others(
     ("count", "least"),
     [(2, 0.7), (20, 0.75)],
 )
-def test_few_tables_fill_the_wall_and_many_take_turns(
-    count: int, least: float, window: WebDriver
-) -> None:
+def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: WebDriver) -> None:
     """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among
     them who calls.
     """
@@ -121,7 +117,7 @@ def test_few_tables_fill_the_wall_and_many_take_turns(
     ("path", "before", "after"),
     [("/", "Free", "Turn 1"), ("/watch/1", "Nothing to see yet", "turn 1")],
 )
-def test_the_wall_and_a_spectator_follow_what_is_told(
+def test_the_hubs_pages_follow_a_table(
     path: str, before: str, after: str, window: WebDriver
 ) -> None:
     clock = RealClock()

@@ -284,7 +284,7 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
 # ---- the games -----------------------------------------------------------------------------------
 
 
-def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
+def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) -> None:
     """Three orders, two of them change places, one is entered anew; in, back, and in again."""
     with playing(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go", "Nobody sees yours")
@@ -317,7 +317,7 @@ def test_outbuffered(tmp_path: Path, window: WebDriver) -> None:
         reader.focus()
 
 
-def test_scouts(tmp_path: Path, window: WebDriver) -> None:
+def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> None:
     """A scout is placed; when all stand, one of them dashes, and the clock is pressed."""
     with playing(window, tmp_path, "scouts") as reader:
         reader.hears("Place a scout")
@@ -346,7 +346,7 @@ def test_scouts(tmp_path: Path, window: WebDriver) -> None:
         reader.focus()
 
 
-def test_binmat_by_cards(tmp_path: Path, window: WebDriver) -> None:
+def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> None:
     """A card is drawn, and in the next turn played; lanes say what lies in them."""
     with playing(window, tmp_path, "binmat", way="full") as reader:
         reader.hears("Start the clock")
@@ -382,7 +382,7 @@ def covers(reader: Reader) -> None:
     reader.waits_for("Covered: touch it to look")
 
 
-def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: WebDriver) -> None:
+def test_orders_under_the_shutter_are_nameless(tmp_path: Path, window: WebDriver) -> None:
     """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the
     focus goes along.
     """
@@ -407,7 +407,7 @@ def test_what_is_covered_has_names_that_tell_nothing(tmp_path: Path, window: Web
         reader.focus()
 
 
-def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
+def test_pieces_and_sheets_under_the_shutter_are_nameless(
     tmp_path: Path, window: WebDriver
 ) -> None:
     """A placing and a sheet of orders."""
@@ -435,9 +435,7 @@ def test_what_is_placed_or_ordered_under_the_shutter_has_no_name(
         assert "move north" not in " ".join(before)
 
 
-def test_the_focus_goes_behind_no_open_menu_and_stays_on_the_key_of_help(
-    tmp_path: Path, window: WebDriver
-) -> None:
+def test_the_focus_closes_menus_and_keeps_help(tmp_path: Path, window: WebDriver) -> None:
     """A menu that Tab leaves is closed; the table screen's help opens and closes under its own
     key.
     """

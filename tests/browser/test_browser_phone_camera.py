@@ -104,7 +104,7 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
         until("all is right", lambda: not table.view().board.problems)
 
 
-def test_a_cut_line_and_a_locked_phone_come_back(place: Place) -> None:
+def test_a_camera_phone_comes_back(place: Place) -> None:
     table = place.companion.table
     with browser_with(*place.film.flags()) as phone:
         cdp(phone, "Network.enable")

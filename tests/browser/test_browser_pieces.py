@@ -99,7 +99,7 @@ def run_into_somebody(tour: Tour) -> None:
         follow_instructions(tour.table)
 
 
-def test_placing_a_run_and_a_face_off_by_taps(window: WebDriver, tour: Tour) -> None:
+def test_taps_place_run_and_face_off(window: WebDriver, tour: Tour) -> None:
     table = tour.table
     table.new_game("kahmate", {"starter": "south", "ball_card": 1}, 1)
     visit(window, tour, SEAT)

@@ -78,7 +78,7 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     has(seat, "...")
 
 
-def test_orders_are_read_and_typed_in_the_own_language(seat: WebDriver) -> None:
+def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
     """The last letter typed is that of the notation, which counts where no key has it."""
     url = seat.current_url
     cdp(seat, "Network.setCookie", name="language", value="fr", url=url)
@@ -112,7 +112,7 @@ def finger(window: WebDriver, letter: str, up: int = 0) -> None:
     cdp(window, "Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
 
-def test_a_finger_presses_where_it_is_lifted_and_once(seat: WebDriver) -> None:
+def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=True)
     seat.execute_script(
         "window.clicks = []; addEventListener('click', event => "
@@ -133,7 +133,7 @@ def test_a_finger_presses_where_it_is_lifted_and_once(seat: WebDriver) -> None:
     has(seat, "...")
 
 
-def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDriver) -> None:
+def test_the_shutter_covers_orders_until_touched(seat: WebDriver) -> None:
     seat.find_element(By.TAG_NAME, "body").send_keys("dlr")
     has(seat, "DLR")
     until("the way on the board", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan > *"))
@@ -160,7 +160,7 @@ def test_what_is_entered_lies_under_the_shutter_until_it_is_touched(seat: WebDri
     wait_for_sign(seat, "Waiting for lime")
 
 
-def test_the_turn_sounds_after_the_first_touch_and_never_what_was_entered(seat: WebDriver) -> None:
+def test_only_the_turn_sounds(seat: WebDriver) -> None:
     """Only that the turn comes is heard: one tone of one height, and not while it is one's turn
     already.
     """

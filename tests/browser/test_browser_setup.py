@@ -30,7 +30,7 @@ EXPECTED = (
 )
 
 
-def test_the_host_sets_up_changes_settings_restarts_and_tries_the_keys(tmp_path: Path) -> None:
+def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
     port = str(free_port())  # the page must find it again after the restart
     with (
         service_process(tmp_path, "--simulate", "--port", port) as service,

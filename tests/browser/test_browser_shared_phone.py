@@ -120,9 +120,7 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     until("no side", lambda: "/seat/" not in window.current_url and sign(window))
 
 
-def test_a_table_screen_speaks_after_one_tap_and_says_nothing_twice(
-    window: WebDriver, served: Served
-) -> None:
+def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: Served) -> None:
     said = "return window.spoken.map(([text]) => text)"
     mark = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": VOICE})
     try:

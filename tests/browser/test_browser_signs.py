@@ -19,7 +19,7 @@ return [...document.querySelectorAll('.todo li')].map(row => row.getBoundingClie
 """
 
 
-def test_what_many_robots_do_is_told_in_whole_rows(window: WebDriver, tour: Tour) -> None:
+def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: Tour) -> None:
     """Three of them, and how many more; the board shows the others."""
     tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
     tour.go_on()

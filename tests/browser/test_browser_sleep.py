@@ -45,7 +45,7 @@ def nap(window: WebDriver) -> bool:
     return is_dark(window) and held(window) == 0
 
 
-def test_a_table_screen_goes_dark_and_wakes_by_a_touch_or_an_event(tmp_path: Path) -> None:
+def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
     with in_process_service(tmp_path, "outbuffered") as service, browser(WALL) as window:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
         client = Client(service.url)

@@ -91,7 +91,7 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
         ("mouse", ".slot", "return document.querySelector('.slot').matches('.chosen')"),
     ],
 )
-def test_what_comes_while_a_finger_is_down_waits_for_it(
+def test_news_waits_for_a_finger_to_lift(
     tmp_path: Path, window: WebDriver, kind: str, key: str, has_worked: str
 ) -> None:
     """Something is told meanwhile: it stands above the keys, and all of them are made anew."""
@@ -114,7 +114,7 @@ def test_what_comes_while_a_finger_is_down_waits_for_it(
         )
 
 
-def test_a_tap_waits_for_the_scripts_of_the_page(tmp_path: Path, window: WebDriver) -> None:
+def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
         place.table.new_game("kahmate", {}, 1)
         window.get(f"{url}#commit")
@@ -137,9 +137,7 @@ def losing(name: str, pages: int) -> Callable[[], Response | None]:
 
 
 @pytest.mark.parametrize("name", ["squares.js", "phone.css"])
-def test_a_page_that_lost_a_part_says_so_and_loads_again_once(
-    tmp_path: Path, window: WebDriver, name: str
-) -> None:
+def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, name: str) -> None:
     with south(tmp_path, window) as (place, url):
         place.sit("north", "Jonas")
         place.to_orders()
@@ -161,9 +159,7 @@ def test_a_page_that_lost_a_part_says_so_and_loads_again_once(
         )
 
 
-def test_a_part_that_stays_lost_is_told_and_asked_for_no_more(
-    tmp_path: Path, window: WebDriver
-) -> None:
+def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
         place.app.before_request_funcs.setdefault(None, []).append(losing("seat.js", 99))
         window.get(url)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 KEY = "#scouts .get a"
 
 
-def test_a_kit_that_is_being_made_says_so_and_then_is_a_link_again(window: WebDriver) -> None:
+def test_a_key_says_that_it_is_working(window: WebDriver) -> None:
     with open_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
         window.execute_script(

@@ -312,7 +312,7 @@ WALLS = {"kahmate": UPRIGHT, "binmat": UPRIGHT}
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_steps_up_to_the_end_move_nothing_at_night(window: WebDriver, game: str) -> None:
+def test_steps_move_nothing_at_night(window: WebDriver, game: str) -> None:
     """Nothing else than what a step is about jumps; in stillness and quiet hours nothing is
     animated or sounds.
     """

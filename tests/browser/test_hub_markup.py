@@ -46,7 +46,7 @@ def hostile_message(message: dict[str, Any]) -> bytes:
     return json.dumps(message | hidden).encode()
 
 
-def test_markup_of_a_table_stays_text_on_every_page(tmp_path: Path) -> None:
+def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
     clock = FakeClock()
     room = Room(SCRIPT, clock)
     for number, game in enumerate(GAMES, start=1):
