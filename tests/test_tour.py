@@ -37,7 +37,7 @@ NO_PAGES = {
 NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
 
 
-def unvisited(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
+def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
     """Return the routes that no stop visits and that give the host's browser a whole page."""
     addresses = app.url_map.bind("127.0.0.1")
     visited = {
@@ -81,13 +81,15 @@ IS_KEY = re.compile(rf'class="(?:[^"]* )?(?:{KEYS}|link)[ "]')
 SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
 
 
-def astray(app: Flask, stops: Iterable[Stop], jar: CookieJar, seen: list[Stop]) -> Iterator[str]:
+def page_faults(
+    app: Flask, stops: Iterable[Stop], jar: CookieJar, past_stops: list[Stop]
+) -> Iterator[str]:
     """Yield addresses without the site's path, code inside pages, and keys that never rest, with
     their stop.
     """
     browser = app.test_client(use_cookies=False)
     for stop in stops:
-        seen.append(stop)
+        past_stops.append(stop)
         headers = {"Accept": "text/html"}
         if not stop.is_guest:
             headers["Cookie"] = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
@@ -119,16 +121,16 @@ def test_scripts_ask_for_no_address_without_the_path() -> None:
 
 def test_every_page_is_a_whole_stop() -> None:
     with open_tables_tour() as tables:
-        seen = list(tables.stops(("outbuffered",)))
+        past_stops = list(tables.stops(("outbuffered",)))
     with open_tour() as tour:
         app = app_of(tour.companion.server)
         stops = tour.stops(machines=("outbuffered",))
-        assert list(astray(app, stops, tour.client.jar, seen)) == []
-        assert unvisited(app, seen, tour.companion.host_key) == NO_PAGES
+        assert list(page_faults(app, stops, tour.client.jar, past_stops)) == []
+        assert routes_without_stop(app, past_stops, tour.companion.host_key) == NO_PAGES
 
 
 def test_every_page_of_the_hub_is_a_whole_stop() -> None:
     with open_hub_tour() as hub:
-        app, seen = app_of(hub.server), list[Stop]()
-        assert list(astray(app, hub.stops(), hub.client.jar, seen)) == []
-        assert unvisited(app, seen, HUB_KEY) == NO_PAGES_OF_THE_HUB
+        app, past_stops = app_of(hub.server), list[Stop]()
+        assert list(page_faults(app, hub.stops(), hub.client.jar, past_stops)) == []
+        assert routes_without_stop(app, past_stops, HUB_KEY) == NO_PAGES_OF_THE_HUB

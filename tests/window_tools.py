@@ -79,10 +79,10 @@ def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
     until(
         "the keys",
         lambda: window.execute_script(
-            "return performance.now() - (window.seen ??= performance.now()) > 350"
+            "return performance.now() - (window.turnShownMs ??= performance.now()) > 350"
         ),
     )
-    window.execute_script("delete window.seen")
+    window.execute_script("delete window.turnShownMs")
 
 
 def assert_no_errors(*windows: WebDriver) -> None:
@@ -102,5 +102,5 @@ def text_of(window: WebDriver, selector: str) -> str:
 
 
 def texts_of(window: WebDriver, selector: str) -> list[str]:
-    script = "return [...document.querySelectorAll(arguments[0])].map(each => each.innerText)"
+    script = "return [...document.querySelectorAll(arguments[0])].map(part => part.innerText)"
     return list(window.execute_script(script, selector))

@@ -38,13 +38,13 @@ OWN_CLOCK = """
 """
 # Lists what can be tapped, by what it does.
 _FIND = """
-if (arguments[0]) for (const each of document.querySelectorAll('details')) each.open = true;
+if (arguments[0]) for (const fold of document.querySelectorAll('details')) fold.open = true;
 window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>
   key.checkVisibility({ visibilityProperty: true }) && !key.matches(':disabled, [name=code], [download], [data-wait], [data-wait] *, [href$=".pdf"], [href*=".csv"], [href*=".json"]'));
 return keys.map(({ tagName, id, name, value, className, dataset, attributes, textContent }) => [
   tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.sure && 'sure', attributes.href?.value,
   id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
-].map(each => String(each ?? '')).join('|'));
+].map(value => String(value ?? '')).join('|'));
 """
 # Returns the seat whose order is ready to be handed in.
 _READY = """
@@ -59,8 +59,8 @@ return key.contains(document.elementFromPoint(x, y)) ? [x, y, key.textContent.tr
 # Returns whether the page has all answers and shows what came of them. Then some time goes by.
 _STANDS = """
 const [hasNews, pauseMs] = arguments, { before, asked, leaves, shows } = window, { live } = document.body.dataset;
-const seen = hasNews && /table|seat|watch|host$|pass/.test(live) ? before ?? 0 : before === undefined ? 0 : -1;
-if (asked || leaves || document.readyState !== 'complete' || live && shows <= seen) return false;
+const shownBefore = hasNews && /table|seat|watch|host$|pass/.test(live) ? before ?? 0 : before === undefined ? 0 : -1;
+if (asked || leaves || document.readyState !== 'complete' || live && shows <= shownBefore) return false;
 if (pauseMs !== null) window.pass(pauseMs);
 if (pauseMs !== null) window.before = shows;
 return true;
@@ -90,7 +90,7 @@ class Finger:
         """To which its taps have posted something."""
         self._posts: list[str] = []
         self._grave: set[str] = set()
-        self._known: set[tuple[str, str]] = set()
+        self._past_keys: set[tuple[str, str]] = set()
         self._size = (0, 0)
         app_of(tour.companion.server).before_request(self._note)
 
@@ -113,9 +113,9 @@ class Finger:
             self._grave.update(self.window.execute_script(asks_first))
             for number, key in enumerate(keys):
                 name = (alike(stop.path), alike(key))
-                if name in self._known:
+                if name in self._past_keys:
                     continue
-                self._known.add(name)
+                self._past_keys.add(name)
                 if not is_fresh:
                     self.open(stop, is_open)
                 if at := tuple(self.window.execute_script(_WHERE, number) or ()):
@@ -134,7 +134,7 @@ class Finger:
         live = live_of(table)
         with closing(sqlite3.connect(":memory:")) as saved:
             journal.backup(saved)
-            kept, orders = self._facts(), self._orders()
+            facts, orders = self._facts(), self._orders()
             self.tap(at, PAUSES_MS[0])
             once = self._facts()
             orders &= self._orders()  # a key may take back one of them
@@ -142,8 +142,8 @@ class Finger:
             for pause_ms in (0,) if is_same else PAUSES_MS[1:]:
                 self.tap(at, pause_ms)
             if stop.path == "/here":  # one tap on its keys ends a game that is only tried
-                kept &= once
-            if lost := {*kept, *once, *orders} - {*self._facts(), *self._orders()}:
+                facts &= once
+            if lost := {*facts, *once, *orders} - {*self._facts(), *self._orders()}:
                 self.lost.append(f"{stop.name}, {at[2]}: {lost} by {self._posts}")
             if table.version != live.version:
                 version = table.version

@@ -66,7 +66,7 @@ def asleep(window: WebDriver) -> Iterator[None]:
         cdp(window, "Target.activateTarget", targetId=page)
 
 
-def sealed(companion: Companion) -> bool:
+def is_sealed(companion: Companion) -> bool:
     return companion.table.view().seats[Seat.SOUTH].sealed_at is not None
 
 
@@ -96,14 +96,14 @@ def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> N
         cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
         hand_in(window, "UUS")
         until("a word about it", lambda: window.find_element(By.ID, "said").text)
-        assert not sealed(companion)
+        assert not is_sealed(companion)
         cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
         until(
             "the orders are still there",
             lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
         )
         tap(window, "#hand-in")
-        until("the seal", lambda: sealed(companion))
+        until("the seal", lambda: is_sealed(companion))
         wait_for_sign(window, "Waiting for lime")
         window.execute_script(SILENT)
         until("a word about silence", window.find_element(By.ID, "lost").is_displayed)
@@ -158,15 +158,15 @@ def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver
     """
     with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_unheard(window, companion, url, is_shown=True)
-        until("the seal", lambda: sealed(companion))
+        until("the seal", lambda: is_sealed(companion))
         tap(window, "[data-post$='/take-back']")
-        until("it is back", lambda: not sealed(companion))
+        until("it is back", lambda: not is_sealed(companion))
         until(
             "the orders in their slots",
             lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
         )
         tap(window, "#hand-in")
-        until("the seal", lambda: sealed(companion))
+        until("the seal", lambda: is_sealed(companion))
         first, second = window.execute_script("return window.salts")
         assert first != second
 
@@ -218,7 +218,7 @@ def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
             wait_for_sign(window, "Hand in, or change your mind")
             window.switch_to.window(second)
             wait_for_sign(window, "Hand in, or change your mind")
-            assert not sealed(companion)
+            assert not is_sealed(companion)
         finally:
             window.switch_to.window(second)
             window.close()

@@ -41,7 +41,7 @@ def test_the_page_follows_the_table(tmp_path: Path) -> None:
         script = "return document.getElementById('frame').naturalWidth"
         until("the live picture", lambda: window.execute_script(script) == 960)
         pieces = client.get("/workbench/state")["pieces"]
-        robot = next(each["id"] for each in pieces if each["face"] == "purple robot")
+        robot = next(piece["id"] for piece in pieces if piece["face"] == "purple robot")
         client.post("/workbench/piece", id=robot, square="b2")
         until(
             "the piece on its new square", lambda: "purple robot b2" in label_of(window, "svg.seen")

@@ -46,8 +46,8 @@ def pick(window: WebDriver, *taps: str) -> None:
     """Tap `key:draw`, `lane:3` or `card:5&` in turn, once it is the phone's turn."""
     script = "return document.getElementById('picks')?.dataset.choices.length > 2"
     until("the own turn", lambda: window.execute_script(script))
-    for each in taps:
-        kind, _, name = each.partition(":")
+    for step in taps:
+        kind, _, name = step.partition(":")
         tap(
             window,
             {"key": f".pick[data-key='{name}']", "lane": f".ln[data-lane='{name}']"}.get(kind)
@@ -74,10 +74,13 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         wait_for_turns_left(client, 107)
         assert "3%" not in wall.page_source
         until("the card in the lane", lambda: text_of(south, ".ln[data-lane='2'] .own") == "3%")
-        seen = "return getComputedStyle(document.querySelector('.ln .own')).visibility"
+        visibility = "return getComputedStyle(document.querySelector('.ln .own')).visibility"
         for state in ("hidden", "visible"):
             tap(south, "#cover")
-            until(f"{state} with the hand", lambda state=state: south.execute_script(seen) == state)
+            until(
+                f"{state} with the hand",
+                lambda state=state: south.execute_script(visibility) == state,
+            )
         tap(south, ".side-keys [data-post$='/take-back']")
         wait_for_turns_left(client, 108)
         until(
@@ -166,8 +169,8 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         wait_for_phase(client, "stages")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
         totals = [
-            each.get_attribute("textContent")
-            for each in wall.find_elements(By.CSS_SELECTOR, ".fight .figure")
+            figure.get_attribute("textContent")
+            for figure in wall.find_elements(By.CSS_SELECTOR, ".fight .figure")
         ]
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".fight.greater .powers .in")) == 3
@@ -203,7 +206,7 @@ document.dispatchEvent(new Event('shown'));
 # Stops the page from hearing anything more of the table, which would bring its own reading.
 DEAF = """
 const done = arguments[0];
-import([...document.scripts].find(each => /\\/live\\b/.test(each.src)).src).then(({ onStream }) => {
+import([...document.scripts].find(script => /\\/live\\b/.test(script.src)).src).then(({ onStream }) => {
   onStream(stream => stream.close());
   done();
 });
@@ -251,8 +254,8 @@ def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Window
         tap(south, "#lay-open")
         tap(south, "#work-out.go")
         wait_for_phase(client, "stages")
-        told = client.get("/api/view")["events"]
-        assert [event["text"] for event in told[:2]] == [
+        events = client.get("/api/view")["events"]
+        assert [event["text"] for event in events[:2]] == [
             "Attacker opens 5& 10%.",
             "Defender’s 4^ lay face up before.",
         ]

@@ -38,8 +38,8 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
         client = begin(service, windows, "referee")
         wait_for_sign(wall, "Start the clock")
         wall.execute_script(
-            "window.shrunk = []; addEventListener('animationstart', at => "
-            "shrunk.push(`${at.animationName} ${at.target.id}`))"
+            "window.shrinks = []; addEventListener('animationstart', at => "
+            "shrinks.push(`${at.animationName} ${at.target.id}`))"
         )
         press_space(wall)
         wait_for_sign(south, "Your turn")
@@ -58,8 +58,8 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
         wait_for_turns_on_page(south, 106)
         tap(south, ".row-keys [data-post$='/pause']")
         wait_for_sign(wall, "Resume")
-        each_once = [f"spent tick-{number}" for number in range(110, 105, -1)]
-        until("each tick to shrink", lambda: wall.execute_script("return shrunk") == each_once)
+        ticks = [f"spent tick-{number}" for number in range(110, 105, -1)]
+        until("each tick to shrink", lambda: wall.execute_script("return shrinks") == ticks)
         assert text_of(wall, "button.sign") == "Resume"
         before = client.get("/api/view")["clock"]["left_s"]
         south.refresh()

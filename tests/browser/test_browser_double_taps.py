@@ -52,7 +52,7 @@ def test_no_key_tapped_twice_takes_anything_away(own_clock: WebDriver) -> None:
 
 
 @contextmanager
-def at_table(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
+def finger_at_game(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
     """Seat both people and begin a game."""
     with open_tour() as tour:
         finger = Finger(window, tour)
@@ -64,7 +64,7 @@ def at_table(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
 
 def test_a_quick_answer_leaves_the_turn_ended_once(own_clock: WebDriver) -> None:
     """The key that ends it is back, with the same words, before the finger is."""
-    with at_table(own_clock, "kahmate", starter="south") as finger:
+    with finger_at_game(own_clock, "kahmate", starter="south") as finger:
         tour, table = finger.tour, finger.tour.table
         while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
             tour.go_on()
@@ -93,7 +93,7 @@ def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
 
 def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
     slots = "return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"
-    with at_table(own_clock, "outbuffered") as finger:
+    with finger_at_game(own_clock, "outbuffered") as finger:
         tour, table = finger.tour, finger.tour.table
         tour.go_on()
         for pause_ms in (100, 650):
@@ -120,7 +120,7 @@ window.setTimeout = (act, ms) => (ms < 5000 ? setTimeout(act, ms) : void window.
 def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> None:
     is_asked = "return !!document.querySelector('dialog[open]')"
     focus = "return document.activeElement.textContent"
-    with at_table(own_clock, "outbuffered") as finger:
+    with finger_at_game(own_clock, "outbuffered") as finger:
         tour, table = finger.tour, finger.tour.table
         tour.go_on()
         finger.open(Stop("south", "/seat/south"), True)
@@ -144,7 +144,7 @@ def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> No
 
 
 def test_a_finger_that_bounces_ends_one_turn(own_clock: WebDriver) -> None:
-    with at_table(own_clock, "binmat", way="referee") as finger:
+    with finger_at_game(own_clock, "binmat", way="referee") as finger:
         table = finger.tour.table
         table.resume("host")
         finger.open(Stop("screen", "/"), False)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 def follow(service: Client, wrong: str | None = None) -> list[str]:
     """Let hands carry out one stage as they are told. Return the signs of wrong placements."""
-    told = []
+    signs = []
     view = service.get("/api/view")
     place = (view["moment"], view["stage"])
     for item in view["instructions"]:
@@ -31,11 +31,11 @@ def follow(service: Client, wrong: str | None = None) -> list[str]:
             piece = piece_on(service, face, item["origin"])
             if wrong:
                 service.post("/workbench/piece", id=piece, square=wrong)
-                told.append(until("a word about it", partial(problem_on, service, wrong))["text"])
+                signs.append(until("a word about it", partial(problem_on, service, wrong))["text"])
                 wrong = None
             service.post("/workbench/piece", id=piece, square=item["target"])
-    until("the stage to be ticked off", lambda: moved_on(service, place))
-    return told
+    until("the stage to be ticked off", lambda: has_moved_on(service, place))
+    return signs
 
 
 def piece_on(service: Client, face: str, square: str | None) -> int:
@@ -49,7 +49,7 @@ def problem_on(service: Client, square: str | None) -> dict[str, Any] | None:
     return next((p for p in service.get("/api/view")["problems"] if p["square"] == square), None)
 
 
-def moved_on(service: Client, place: tuple[str, int]) -> bool:
+def has_moved_on(service: Client, place: tuple[str, int]) -> bool:
     view = service.get("/api/view")
     return (view["moment"], view["stage"]) != place or view["phase"] == "over"
 
@@ -85,8 +85,8 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
             wait_for_phase(client, "stages")
             wait_for_sign(wall, "Mara: robot")
             if number == 0:
-                told = follow(client, "c2")
-                assert told == ["Purple robot expected on a2, seen on c2: move it to a2."]
+                signs = follow(client, "c2")
+                assert signs == ["Purple robot expected on a2, seen on c2: move it to a2."]
             play_out(client)
         for window in windows:
             wait_for_sign(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
@@ -145,7 +145,7 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
     """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
     _, _, wall = windows
     moving = (
-        "document.getAnimations().map(each => each.effect.target).filter(target => target?.dataset)"
+        "document.getAnimations().map(animation => animation.effect.target).filter(target => target?.dataset)"
         ".flatMap(target => Object.keys(target.dataset))"
     )
     with in_process_service(tmp_path, "outbuffered") as service:
@@ -160,8 +160,8 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
         wait_for_sign(wall, "Purple: robot, a1 to a2")
-        seen = until("something to move", lambda: wall.execute_script("return window.moved"))
-        assert {"slide", "bump"} <= set(seen)
+        moves = until("something to move", lambda: wall.execute_script("return window.moved"))
+        assert {"slide", "bump"} <= set(moves)
         wall.execute_script(
             "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => "
             f"{{ const before = {moving}.length;"

@@ -38,11 +38,11 @@ LANGUAGE = {"outbuffered": "de", "kahmate": "fr", "binmat": "es"}
 MOST_SHIFT = 0.05
 _SHIFTS = """
 const done = arguments[0];
-let shifted = 0;
+let shift = 0;
 new PerformanceObserver(list => {
-  for (const each of list.getEntries()) if (!each.hadRecentInput) shifted += each.value;
+  for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) shift += value;
 }).observe({ type: 'layout-shift', buffered: true });
-setTimeout(() => done(shifted), 400);
+setTimeout(() => done(shift), 400);
 """
 _AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
 
@@ -54,25 +54,25 @@ requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingE
 # Lists the pieces that the small sign hides.
 _HIDDEN = """
 const sign = document.getElementById('press')?.getBoundingClientRect();
-return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(each => {
-  const box = each.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(part => {
+  const box = part.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
   return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
-}).map(each => each.dataset.at);
+}).map(part => part.dataset.at);
 """
 # Lists the words and letters of keys and orders under the small sign.
 _COVERED = """
 const sign = document.getElementById('press'), box = sign?.getBoundingClientRect();
 if (!box?.width) return [];
 const [top, bottom] = sign.classList.contains('under') ? [box.top + 8, box.bottom] : [box.top, box.bottom - 8];
-return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(each => {
-  const { left, right, top: upper, bottom: lower, width } = each.getBoundingClientRect();
+return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(part => {
+  const { left, right, top: upper, bottom: lower, width } = part.getBoundingClientRect();
   return width && right > box.left && left < box.right && lower > top + 2 && upper < bottom - 2;
-}).map(each => each.innerText);
+}).map(part => part.innerText);
 """
 # Returns the space between the lesson's words and a small sign that points at the board's last
 # rank.
 _ROOM = """
-const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(each => document.querySelector(each));
+const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(selector => document.querySelector(selector));
 if (!frame) return 0;
 const { top, height } = frame.getBoundingClientRect(), ranks = Number(frame.closest('svg').dataset.grid.split(' ')[1]);
 return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRect().bottom;
@@ -131,7 +131,7 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
     assert window.execute_script(_HIDDEN) == []
     assert window.execute_script(_ROOM) >= 0
     resize(window, SMALL)
-    touched: list[str] = []
+    touches: list[str] = []
     scrolls: list[tuple[str, str]] = []
     hides: dict[str, int] = {}
     covers: list[str] = []
@@ -141,21 +141,21 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
         if target is None:
             break
         # while the other side acts there may be the most to read
-        if (target, told := sign(window)) != before:
-            before = (target, told)
-            scrolls += [(target or told, tall) for tall in too_tall(window)]
+        if (target, words := sign(window)) != before:
+            before = (target, words)
+            scrolls += [(target or words, tall) for tall in too_tall(window)]
             if target:
-                touched += [target] if touched[-1:] != [target] else []
+                touches += [target] if touches[-1:] != [target] else []
                 hides[target] = len(window.execute_script(_HIDDEN))
                 covers += window.execute_script(_COVERED)
-                assert len(touched) < MOST_TOUCHES, touched
+                assert len(touches) < MOST_TOUCHES, touches
         if target:
             touch(window, target)
         wait(0.1)
     view = client.get("/api/view")
     lesson = GAMES[name].lesson
     assert lesson is not None
-    assert len(touched) >= len(lesson.steps)
+    assert len(touches) >= len(lesson.steps)
     assert view["phase"] == "orders", "the game goes on"
     scrolls += [("without a guide", tall) for tall in too_tall(window)]
     tap(window, "[data-help]")

@@ -21,11 +21,11 @@ _SCRUB = """const scrub = document.getElementById('scrub'); scrub.value = argume
 scrub.dispatchEvent(new Event('input', { bubbles: true }));"""
 
 
-def shown(window: WebDriver) -> str:
+def scene_title(window: WebDriver) -> str:
     return str(window.execute_script("return document.querySelector('#scene .at')?.innerText"))
 
 
-def now(window: WebDriver) -> str:
+def current_turn(window: WebDriver) -> str:
     return str(
         window.execute_script("return document.querySelector('#turns [aria-current]').innerText")
     )
@@ -33,7 +33,7 @@ def now(window: WebDriver) -> str:
 
 def press(window: WebDriver, key: str, words: str) -> None:
     window.find_element(By.CSS_SELECTOR, "#turns a").send_keys(key)
-    until(f"“{words}” after a key", lambda: words in shown(window))
+    until(f"“{words}” after a key", lambda: words in scene_title(window))
 
 
 def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
 
 
 def _steps(window: WebDriver) -> None:
-    assert shown(window) == "The start"
+    assert scene_title(window) == "The start"
     press(window, Keys.ARROW_RIGHT, "Step 1 of 3")
     press(window, Keys.ARROW_RIGHT, "Step 2 of 3")
     told = str(window.execute_script("return document.getElementById('told').textContent"))
@@ -66,24 +66,24 @@ def _steps(window: WebDriver) -> None:
     press(window, Keys.ARROW_DOWN, "Turn 2")
     press(window, Keys.HOME, "The start")
     window.execute_script(_SCRUB, 10)
-    until("turn 4 by the slider", lambda: "Turn 4" in shown(window))
-    assert now(window).split()[0] == "4"
+    until("turn 4 by the slider", lambda: "Turn 4" in scene_title(window))
+    assert current_turn(window).split()[0] == "4"
     assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
     tap(window, '#turns a[href="?at=6"]')
-    until("turn 2 by the notation", lambda: "Turn 2" in shown(window))
+    until("turn 2 by the notation", lambda: "Turn 2" in scene_title(window))
     press(window, Keys.HOME, "The start")
     marks = window.find_elements(By.CSS_SELECTOR, ".mark")
     first = str(marks[0].get_dom_attribute("href"))
     window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_DOWN)
     until("the first marked moment", lambda: window.current_url.endswith(first))
     assert marks[0].get_dom_attribute("aria-current") == "step"
-    assert marks[0].get_dom_attribute("aria-label").split(":")[0] in shown(window)
+    assert marks[0].get_dom_attribute("aria-label").split(":")[0] in scene_title(window)
     window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_UP)
     assert window.current_url.endswith(first), "there is none before it"
     tap(window, '#turns a[href="?at=6"]')
-    until("turn 2 once more", lambda: "Turn 2" in shown(window))
+    until("turn 2 once more", lambda: "Turn 2" in scene_title(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "true"
-    until("the game to play by itself", lambda: "Turn 3" in shown(window))
+    until("the game to play by itself", lambda: "Turn 3" in scene_title(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "false"

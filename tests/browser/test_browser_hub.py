@@ -34,7 +34,7 @@ return [...document.querySelectorAll('.ranks li')].filter(row => {
 }).map(row => row.querySelector('b').textContent);"""
 _TURN = """
 const done = arguments[0];
-const script = performance.getEntriesByType('resource').find(each => each.name.endsWith('/wall.js'));
+const script = performance.getEntriesByType('resource').find(entry => entry.name.endsWith('/wall.js'));
 import(script.name).then(({ turnRanks }) => turnRanks()).then(() => done(), done);"""
 
 
@@ -67,12 +67,12 @@ def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Pa
         until("more rows are shown", lambda: len(window.execute_script(_ROWS)) >= 9)
         resize(window, WALL)
         until("fewer rows are shown", lambda: 6 <= len(window.execute_script(_ROWS)) < 9)
-        seen, turns = set[str](), 0
-        while len(seen) < 30 and turns < 10:  # the page may have turned by itself meanwhile
+        names, turns = set[str](), 0
+        while len(names) < 30 and turns < 10:  # the page may have turned by itself meanwhile
             assert window.execute_async_script(_TURN) is None
-            seen.update(window.execute_script(_ROWS))
+            names.update(window.execute_script(_ROWS))
             turns += 1
-        assert seen == {f"Name{number + 1:02}" for number in range(30)}
+        assert names == {f"Name{number + 1:02}" for number in range(30)}
         window.get("about:blank")
 
 
@@ -85,10 +85,10 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
     them who calls.
     """
     script = """const box = document.querySelector('.tables').getBoundingClientRect();
-    const shown = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
-    const ends = Math.max(...shown.map(tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom));
+    const tiles = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
+    const ends = Math.max(...tiles.map(tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom));
     const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
-    return [(ends - box.top) / (sign - box.top), shown.map(tile => tile.querySelector('b').textContent)]"""
+    return [(ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)]"""
     clock, records = RealClock(), played_records("outbuffered", 2, 1)
     room = Room("Club", clock)
     for number in range(1, count + 1):

@@ -74,7 +74,7 @@ class Reader:
 
     def nodes(self) -> list[Node]:
         """Return everything on the page, in the order in which it is read."""
-        told = {
+        raw_nodes = {
             node["nodeId"]: node
             for node in cdp(self._window, "Accessibility.getFullAXTree")["nodes"]
         }
@@ -83,7 +83,9 @@ class Reader:
         def read(raw: dict[str, Any]) -> str:
             here = len(found)
             found.append(Node("", "", "", {}, 0))
-            inside = [read(told[child]) for child in raw.get("childIds", []) if child in told]
+            inside = [
+                read(raw_nodes[child]) for child in raw.get("childIds", []) if child in raw_nodes
+            ]
             role, name = (str(raw.get(key, {}).get("value", "")) for key in ("role", "name"))
             text = (
                 name
@@ -92,12 +94,12 @@ class Reader:
                 if role != "InlineTextBox"
                 else ""
             )
-            states = {each["name"]: _state(each["value"]) for each in raw.get("properties", [])}
+            states = {item["name"]: _state(item["value"]) for item in raw.get("properties", [])}
             if not raw.get("ignored"):
                 found[here] = Node(role, name, text, states, raw.get("backendDOMNodeId", 0))
             return text
 
-        read(next(node for node in told.values() if "parentId" not in node))
+        read(next(node for node in raw_nodes.values() if "parentId" not in node))
         return [node for node in found if node.role]
 
     def names(self) -> list[str]:
@@ -112,12 +114,12 @@ class Reader:
         self.is_well()
 
     def _says(self, words: tuple[str, ...]) -> bool:
-        told = [
+        nodes = [
             node
             for node in self.nodes()
             if node.role == "status" and node.states.get("live") == "polite"
         ]
-        return any(all(word in node.text for word in words) for node in told)
+        return any(all(word in node.text for word in words) for node in nodes)
 
     def refused(self, words: str) -> None:
         """Wait for a refusal, said at once."""
@@ -256,7 +258,7 @@ class Reader:
 # ---- what the others do --------------------------------------------------------------------------
 
 
-def plays(reader: Reader, seat: Seat, action: str) -> None:
+def play(reader: Reader, seat: Seat, action: str) -> None:
     """Hand in a seat's action, and let hands follow."""
     reader.table.hand_in(seat, reader.table.view().moment, action)
     follow_instructions(reader.table)
@@ -330,7 +332,7 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
         reader.focus()
         assert reader.twin() == "white scout c1"
         for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
-            plays(reader, SEATS[(number + 1) % 2], f"@{place}")
+            play(reader, SEATS[(number + 1) % 2], f"@{place}")
         reader.hears("One scout to move")
         assert "white scout c1, black scout c10, white scout d1" in reader.twin()
         reader.square("c1")
@@ -357,7 +359,7 @@ def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> No
         reader.does("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
         reader.hears("Attacker: draw")
         assert "10^" in reader.names()
-        plays(reader, Seat.NORTH, "--")
+        play(reader, Seat.NORTH, "--")
         reader.hears("Draw or play")
         reader.does("10^")
         reader.does("Lane 0")
@@ -372,7 +374,7 @@ def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> No
 # ---- the peek guard ------------------------------------------------------------------------------
 
 
-def covers(reader: Reader) -> None:
+def cover(reader: Reader) -> None:
     """Switch the peek guard on, in the menu."""
     reader.go("Menu", "DisclosureTriangle")
     reader.press(Keys.ENTER)
@@ -388,7 +390,7 @@ def test_orders_under_the_shutter_are_nameless(tmp_path: Path, window: WebDriver
     """
     with playing(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go")
-        covers(reader)
+        cover(reader)
         before = reader.names()
         reader.press("ul")
         reader.waits_for("Hand in: 1 missing")
@@ -415,10 +417,10 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
         reader.hears("Place your six pieces")
         reader.square("d2")
         reader.waits_for("", "application")
-        covers(reader)
+        cover(reader)
         reader.waits_for("Covered")
-        told = " ".join(reader.names())
-        assert not [word for word in ("blue big", "blue smart", "d2") if word in told], told
+        names = " ".join(reader.names())
+        assert not [word for word in ("blue big", "blue smart", "d2") if word in names], names
         reader.does("Covered")
         assert "blue big d2" in reader.focus().name
         reader.table.abandon()

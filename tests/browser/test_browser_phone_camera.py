@@ -89,7 +89,7 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
         until("orders", lambda: table.view().phase is Phase.ORDERS)
         right = dict(table.view().board.layout)
         square = min(right)
-        free = next(each for each in GAME.kit(OPTIONS).board.squares if each not in right)
+        free = next(place for place in GAME.kit(OPTIONS).board.squares if place not in right)
         place.film.world.hold_hand(free)
         place.film.show()
         until(
@@ -97,7 +97,7 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
             lambda: place.companion.phone_server.phone_camera.connection.is_moving,
         )
         place.film.world.hold_hand(None)
-        wrong = {each: faces for each, faces in right.items() if each != square}
+        wrong = {place: faces for place, faces in right.items() if place != square}
         place.show(wrong | {free: right[square]})
         until("the wrong piece", lambda: table.view().board.problems)
         place.show(right)

@@ -29,7 +29,7 @@ def page_of_a_stranger(tour: Tour) -> str:
     return Client(tour.client.url).send("/watch")[1].decode()
 
 
-def are(window: WebDriver, *units: str) -> None:
+def wait_for_orders(window: WebDriver, *units: str) -> None:
     """Wait until the units of the sheet have these orders."""
     until(f"{units}", lambda: texts_of(window, ".unit b") == list(units))
 
@@ -40,23 +40,23 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
     visit(window, tour, SEAT)
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it
     wait_for_sign(window, "Orders for your robots")
-    are(window, "1:", "2:", "3:")
+    wait_for_orders(window, "1:", "2:", "3:")
     assert text_of(window, "#commit") == "No orders yet: 1, 2, 3"
     tap(window, "[data-way=N]")
-    are(window, "1:N", "2:", "3:")
+    wait_for_orders(window, "1:N", "2:", "3:")
     tap(window, "[data-kind='1']")
     until("neighbours", lambda: window.find_elements(By.CSS_SELECTOR, "#under .dots"))
     tap_square(window, "f1")
-    are(window, "1:N", "2:aE", "3:")
+    wait_for_orders(window, "1:N", "2:aE", "3:")
     ActionChains(window).send_keys("d").perform()
-    are(window, "1:N", "2:aE", "3:D")
+    wait_for_orders(window, "1:N", "2:aE", "3:D")
     script = "return [...document.querySelectorAll('#plan use, #under use')].map(each => each.getAttribute('href'))"
     assert set(window.execute_script(script)) == {"#order-up", "#blade", "#shield"}
     tap_square(window, "h1")
     tap(window, "[data-kind='2']")  # once more: away with it
-    are(window, "1:N", "2:aE", "3:")
+    wait_for_orders(window, "1:N", "2:aE", "3:")
     window.refresh()
-    are(window, "1:N", "2:aE", "3:")
+    wait_for_orders(window, "1:N", "2:aE", "3:")
     tap(window, "#commit")
     until("a question", lambda: "No orders yet: 3" in text_of(window, "dialog[open]"))
     assert tour.table.view(Seat.SOUTH).seats[Seat.SOUTH].sealed_at is None
@@ -71,9 +71,9 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
     ActionChains(window).release().perform()
     until("closed again", lambda: not window.find_elements(By.CSS_SELECTOR, ".peek"))
     visit(window, tour, Stop("north", "/seat/north"))
-    are(window, "1:", "2:", "3:")
+    wait_for_orders(window, "1:", "2:", "3:")
     tap_square(window, "e9", "e8")  # towards the other side: South on the board
-    are(window, "1:", "2:S", "3:")
+    wait_for_orders(window, "1:", "2:S", "3:")
     tap(window, "#commit")
     tap(window, ".sure [data-yes]")
     until("the reveal", lambda: tour.table.view().phase is Phase.STAGES)

@@ -44,38 +44,38 @@ def slots(window: WebDriver) -> list[WebElement]:
     return window.find_elements(By.CSS_SELECTOR, ".slot")
 
 
-def entered(window: WebDriver) -> str:
+def letters_in_slots(window: WebDriver) -> str:
     """Return the letters in the slots, with `.` for a free one."""
     script = "return [...document.querySelectorAll('.slot')].map(slot => slot.querySelector('b')?.textContent ?? '.')"
     return "".join(window.execute_script(script))
 
 
-def has(window: WebDriver, letters: str) -> None:
-    until(f"{letters} in the slots", lambda: entered(window) == letters)
+def wait_for_letters(window: WebDriver, letters: str) -> None:
+    until(f"{letters} in the slots", lambda: letters_in_slots(window) == letters)
 
 
 def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     seat.find_element(By.TAG_NAME, "body").send_keys("d", Keys.BACKSPACE, Keys.ARROW_UP, "ds")
-    has(seat, "UDS")
+    wait_for_letters(seat, "UDS")
     slots(seat)[1].click()
     tap(seat, ".order[data-letter='R']")
-    has(seat, "URS")
+    wait_for_letters(seat, "URS")
     slots(seat)[0].click()
     tap(seat, "#slot-right")
     tap(seat, "#slot-right")
-    has(seat, "RSU")
+    wait_for_letters(seat, "RSU")
     assert slots(seat)[2].get_attribute("aria-pressed") == "true", "the choice goes with its order"
     tap(seat, "#slot-away")
-    has(seat, "RS.")
+    wait_for_letters(seat, "RS.")
     assert seat.find_element(By.ID, "hand-in").text == "Hand in: 1 missing"
     across = slots(seat)[1].location["x"] - slots(seat)[0].location["x"]
     ActionChains(seat).click_and_hold(slots(seat)[0]).move_by_offset(across, 3).release().perform()
-    has(seat, "SR.")
+    wait_for_letters(seat, "SR.")
     assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses nothing"
     tap(seat, "#back")
-    has(seat, "S..")
+    wait_for_letters(seat, "S..")
     tap(seat, "#clear")
-    has(seat, "...")
+    wait_for_letters(seat, "...")
 
 
 def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
@@ -86,21 +86,21 @@ def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
     until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
     tap(seat, ".order[data-letter='R']")
     # a tap is kept until the scripts run, a letter is not
-    until("an order", lambda: entered(seat) != "...")
+    until("an order", lambda: letters_in_slots(seat) != "...")
     tap(seat, "#clear")
-    has(seat, "...")
+    wait_for_letters(seat, "...")
     seat.find_element(By.TAG_NAME, "body").send_keys("hbs")
-    has(seat, "HBT")
+    wait_for_letters(seat, "HBT")
     letters = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter)"
     assert seat.execute_script(letters) == ["U", "D", "S"], "what is handed in"
     tap(seat, "#clear")
-    has(seat, "...")
+    wait_for_letters(seat, "...")
     cdp(seat, "Network.setCookie", name="language", value="en", url=url)
     seat.refresh()
     wait_for_sign(seat, "orders to go")
 
 
-def finger(window: WebDriver, letter: str, up: int = 0) -> None:
+def press_by_finger(window: WebDriver, letter: str, up: int = 0) -> None:
     """Put a finger on an order's key, and lift it so many pixels above."""
     script = """const box = document.querySelector(arguments[0]).getBoundingClientRect();
         return {x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2)}"""
@@ -118,24 +118,24 @@ def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
         "window.clicks = []; addEventListener('click', event => "
         "window.clicks.push(event.isTrusted), true)"
     )
-    finger(seat, "R")
-    has(seat, "R..")
-    finger(seat, "R", up=160)
-    finger(seat, "R", up=4)
-    has(seat, "RR.")
-    finger(seat, "S")
-    has(seat, "RRS")
+    press_by_finger(seat, "R")
+    wait_for_letters(seat, "R..")
+    press_by_finger(seat, "R", up=160)
+    press_by_finger(seat, "R", up=4)
+    wait_for_letters(seat, "RR.")
+    press_by_finger(seat, "S")
+    wait_for_letters(seat, "RRS")
     assert seat.execute_script("return window.clicks") == [False] * 3, (
         "no click of the browser's own follows"
     )
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=False)
     tap(seat, "#clear")
-    has(seat, "...")
+    wait_for_letters(seat, "...")
 
 
 def test_the_shutter_covers_orders_until_touched(seat: WebDriver) -> None:
     seat.find_element(By.TAG_NAME, "body").send_keys("dlr")
-    has(seat, "DLR")
+    wait_for_letters(seat, "DLR")
     until("the way on the board", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan > *"))
     seat.execute_script("document.getElementById('menu').open = true")
     tap(seat, "[data-switch=cover]")
@@ -145,7 +145,7 @@ def test_the_shutter_covers_orders_until_touched(seat: WebDriver) -> None:
     )
     seat.refresh()
     wait_for_sign(seat, "Hand in, or change your mind")
-    has(seat, "DLR")
+    wait_for_letters(seat, "DLR")
     shown = [
         seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")
     ]
@@ -176,7 +176,7 @@ def test_only_the_turn_sounds(seat: WebDriver) -> None:
     tap(seat, "[data-post$='take-back']")
     wait_for_sign(seat, "Hand in, or change your mind")
     until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
-    until("the orders, given back", lambda: entered(seat) == "DLR")
+    until("the orders, given back", lambda: letters_in_slots(seat) == "DLR")
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")
-    until("an order", lambda: entered(seat) == "DLU")
+    until("an order", lambda: letters_in_slots(seat) == "DLU")
     assert seat.execute_script("return window.tones") == [1046.5]

@@ -71,7 +71,7 @@ def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
         window.get("about:blank")
 
 
-def at(window: WebDriver, path: str) -> None:
+def wait_for_path(window: WebDriver, path: str) -> None:
     until(path, lambda: window.current_url.endswith(path))
 
 
@@ -84,7 +84,7 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     served.place.to_orders()
     wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
-    at(window, "/seat/south")
+    wait_for_path(window, "/seat/south")
     enter(window, "UU")
     until("the draft", lambda: len(window.find_elements(By.CSS_SELECTOR, ".slot.full")) == 2)
     window.back()
@@ -93,27 +93,27 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served)
     wait_for_sign(window, "Hand the phone to Mara")
     assert not window.find_elements(By.CSS_SELECTOR, ".order, .slot")
     tap(window, "[name=seat][value=north]")
-    at(window, "/seat/north")
+    wait_for_path(window, "/seat/north")
     until("north's keys", lambda: window.find_elements(By.CSS_SELECTOR, ".order"))
     kept = "return Object.keys(sessionStorage).filter(name => name.includes('south'))"
     until("south's draft to be gone", lambda: window.execute_script(kept) == [])
     window.execute_script(HIDE)  # the phone is locked, or another page is looked at
     wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=north]")
-    at(window, "/seat/north")
+    wait_for_path(window, "/seat/north")
     tap(window, "#cover-now")
     wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
-    at(window, "/seat/south")
+    wait_for_path(window, "/seat/south")
     hand_in(window, "UII")
     wait_for_sign(window, "Hand the phone to lime")  # the cover comes by itself
-    at(window, "/pass")
+    wait_for_path(window, "/pass")
     assert "UII" not in window.page_source
     tap(window, "[name=seat][value=north]")
-    at(window, "/seat/north")
+    wait_for_path(window, "/seat/north")
     hand_in(window, "III")
     wait_for_sign(window, "Mara: robot, a1 to a2")  # what both may see, with the key for both
-    at(window, "/pass")
+    wait_for_path(window, "/pass")
     tap(window, "[data-refused]")
     until("the next step", lambda: table.view().turn.stage == 1)
     window.back()

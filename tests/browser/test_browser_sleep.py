@@ -35,14 +35,14 @@ def is_dark(window: WebDriver) -> bool:
     return bool(window.execute_script("return Boolean(document.getElementById('dark'))"))
 
 
-def held(window: WebDriver) -> int:
-    return int(window.execute_script("return window.locks.filter(each => !each.released).length"))
+def lock_count(window: WebDriver) -> int:
+    return int(window.execute_script("return window.locks.filter(lock => !lock.released).length"))
 
 
 def nap(window: WebDriver) -> bool:
     """Let nobody play for long. Return whether the screen is dark, without a lock."""
     window.execute_script("window.nap()")
-    return is_dark(window) and held(window) == 0
+    return is_dark(window) and lock_count(window) == 0
 
 
 def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
         client = Client(service.url)
         wait_for_phase(client, "orders")  # nothing happens by itself any more
         window.get(service.url)
-        until("a lock", lambda: held(window) == 1)
+        until("a lock", lambda: lock_count(window) == 1)
         until("a dark screen", lambda: nap(window))
         tap(window, "#dark")
         assert not is_dark(window)
-        until("a lock", lambda: held(window) == 1)
+        until("a lock", lambda: lock_count(window) == 1)
         until("dark again", lambda: nap(window))
         client.post("/api/seat/south/take", name="Mara")
         until("awake by an event", lambda: not is_dark(window))

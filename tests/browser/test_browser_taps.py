@@ -21,12 +21,12 @@ from web.server.server import open_server
 pytestmark = pytest.mark.browser
 
 # Counts what a stream has brought, and taps what an address names before any module has run.
-_FROM_THE_START = """
-window.heard = 0;
+_COUNT_MESSAGES = """
+window.messageCount = 0;
 window.EventSource = class extends EventSource {
   constructor(...of) {
     super(...of);
-    this.addEventListener('message', () => { window.heard += 1; });
+    this.addEventListener('message', () => { window.messageCount += 1; });
   }
 };
 document.addEventListener('readystatechange', () => {
@@ -43,7 +43,7 @@ return [left + width / 2, top + height / 2];
 def window() -> Iterator[WebDriver]:
     with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
-        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_FROM_THE_START)
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_COUNT_MESSAGES)
         yield opened
 
 
@@ -100,12 +100,15 @@ def test_news_waits_for_a_finger_to_lift(
         place.to_orders()
         window.get(url)
         wait_for_sign(window, "orders to go")
-        until("the stream", lambda: window.execute_script("return window.heard"))
-        before = window.execute_script("return window.heard")
+        until("the stream", lambda: window.execute_script("return window.messageCount"))
+        before = window.execute_script("return window.messageCount")
         at = window.execute_script(_CENTRE, key)
         pointer(window, kind, at, True)
         place.table.set_notice("power", "Low power.")
-        until("the notice has come", lambda: window.execute_script("return window.heard") > before)
+        until(
+            "the notice has come",
+            lambda: window.execute_script("return window.messageCount") > before,
+        )
         pointer(window, kind, at, False)
         until("what the tap does", lambda: window.execute_script(has_worked))
         until(
@@ -124,13 +127,13 @@ def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
 # ---- a page that is not whole, a browser that keeps nothing --------------------------------------
 
 
-def losing(name: str, pages: int) -> Callable[[], Response | None]:
+def lose_file(name: str, pages: int) -> Callable[[], Response | None]:
     """Lose a file so many times, as poor Wi-Fi does. A browser may ask twice for one page."""
-    seen = [0]
+    loads = [0]
 
     def lose() -> Response | None:
-        seen[0] += request.path == "/seat/south"
-        is_lost = request.path.endswith(f"/{name}") and seen[0] <= pages
+        loads[0] += request.path == "/seat/south"
+        is_lost = request.path.endswith(f"/{name}") and loads[0] <= pages
         return Response(status=503) if is_lost else None
 
     return lose
@@ -141,7 +144,7 @@ def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, 
     with south(tmp_path, window) as (place, url):
         place.sit("north", "Jonas")
         place.to_orders()
-        place.app.before_request_funcs.setdefault(None, []).append(losing(name, 1))
+        place.app.before_request_funcs.setdefault(None, []).append(lose_file(name, 1))
         window.get(url)
         # how long it says so depends on the machine: the next test sees the words
         is_anew = "return performance.getEntriesByType('navigation')[0]?.type === 'reload'"
@@ -161,7 +164,7 @@ def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, 
 
 def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None:
     with south(tmp_path, window) as (place, url):
-        place.app.before_request_funcs.setdefault(None, []).append(losing("seat.js", 99))
+        place.app.before_request_funcs.setdefault(None, []).append(lose_file("seat.js", 99))
         window.get(url)
         until("it has loaded again", lambda: window.execute_script("return history.state?.again"))
         script = (
