@@ -65,7 +65,7 @@ from web.templating.phrases import (
 #
 # Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three
 # languages. With fewer, a board that several people look at may be drawn more than once, which
-# takes 0.1 ms.
+# takes 0.1 ms. Any thread may append to a deque.
 _BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
 
 

@@ -72,6 +72,7 @@ class FirstEvening(PageGroup):
             return render_template(
                 "_first_camera.html",
                 report=self.camera_reports.current(),
+                # the camera's page is the second one of `PAGES`
                 number=2,
                 pages=len(PAGES),
             )
