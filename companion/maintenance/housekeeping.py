@@ -63,9 +63,12 @@ class Housekeeping(Closeable):
         self._journal = journal
         self._history = history
         self._clock = clock
-        self.settings = settings
         self._is_dated = is_dated
+        # The service replaces them when an owner changes them.
+        self.settings = settings
+        # Measured in each round.
         self.space = space
+        # The last sentence about the disk that was reported to the table. Empty: all is well.
         self._reported_sentence = ""
         # Game, moment and phase of the last round, by which activity is noticed.
         self._last_progress: object = None

@@ -197,7 +197,8 @@ def fan_order(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[
 
     `UNREAD` stands for every card whose position in the fan is a guess. If all were read, it also
     stands between overlapping cards that are so far apart that a hidden card may lie there.
-    `direction` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y.
+    `direction` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y: away from the
+    seat.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:

@@ -201,7 +201,7 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | 
         face, _ = tag[0]
         has_carried |= face.carried
         if face.size != (1, 1) or not ids_in_view.isdisjoint(dict(tag).values()):
-            # It cannot be hidden: it is too large, or it is seen.
+            # It is too large to be hidden, or it is seen.
             continue
         if face.carried:
             carried.append(face)
