@@ -114,7 +114,7 @@ def test_its_scripts_end_at_the_first_error(script: Path) -> None:
 # ---- once its files lie there --------------------------------------------------------------------
 
 
-def configured(root: Path) -> None:
+def configure(root: Path) -> None:
     """Run what the package runs then, in another root."""
     values = {
         "PATH": "/usr/bin:/bin",
@@ -137,7 +137,7 @@ def test_first_settings_follow_no_link(config: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("root's own")
     (config / ".settings.new").symlink_to(victim)
-    configured(tmp_path / "root")
+    configure(tmp_path / "root")
     assert victim.read_text() == "root's own"
     assert (config / "settings.toml").read_text() == settings_text("/var/lib/tabletop-companion")
     assert (config / "settings.toml").stat().st_mode & 0o777 == 0o640
@@ -147,7 +147,7 @@ def test_first_settings_follow_no_link(config: Path, tmp_path: Path) -> None:
 def test_avahi_and_table_screen_know_the_port(config: Path, tmp_path: Path) -> None:
     text = "[web]\nport = 9000\n"
     (config / "settings.toml").write_text(text)
-    configured(tmp_path / "root")
+    configure(tmp_path / "root")
     assert (config / "settings.toml").read_text() == text, "settings that are there stay"
     etc = tmp_path / "root/etc"
     assert "<port>9000</port>" in (etc / "avahi/services/tabletop-companion.service").read_text()

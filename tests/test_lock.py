@@ -34,7 +34,7 @@ MACHINES = {
 HOLD = "make lock"
 
 
-def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
+def entries(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
     """Return every entry of a list with its hashes."""
     text = (ROOT / name).read_text().replace("\\\n", " ")
     lines = [
@@ -48,7 +48,7 @@ def locked(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
     ]
 
 
-def wanted() -> list[str]:
+def requirements() -> list[str]:
     """Return what an installation needs: the program, and what it needs for MQTT and at a hub."""
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
@@ -58,7 +58,7 @@ def wanted() -> list[str]:
 def versions(name: str, here: dict[str, str] | None = None) -> dict[str, str]:
     """Return the version of each package in a list, where wanted on such a machine."""
     versions_by_name: dict[str, str] = {}
-    for entry, _ in locked(name):
+    for entry, _ in entries(name):
         if here is None or entry.marker is None or entry.marker.evaluate(here):
             package = canonicalize_name(entry.name)
             assert here is None or package not in versions_by_name, f"{package} is there twice"
@@ -71,7 +71,7 @@ def versions(name: str, here: dict[str, str] | None = None) -> dict[str, str]:
 def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> None:
     here = default_environment() | MACHINES[system] | {"platform_machine": machine}
     found = versions(LOCK, here)
-    for need in map(Requirement, wanted()):
+    for need in map(Requirement, requirements()):
         if need.marker is None or need.marker.evaluate(here):
             version = found[canonicalize_name(need.name)]
             assert need.specifier.contains(version), f"{need} and not {version} is needed: {HOLD}"
@@ -82,7 +82,7 @@ def test_everything_that_is_needed_is_there_once(system: str, machine: str) -> N
 
 @pytest.mark.parametrize("name", [LOCK, HUB_LOCK, BUILD_LOCK])
 def test_every_entry_is_pinned_and_hashed(name: str) -> None:
-    for entry, hashes in locked(name):
+    for entry, hashes in entries(name):
         assert re.fullmatch(r"==[^*]+", str(entry.specifier)), entry
         assert hashes, f"{entry.name} has no hash"
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), entry.name

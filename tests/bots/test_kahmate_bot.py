@@ -80,7 +80,7 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
 PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
-def played(*actions: str) -> State:
+def state_after(*actions: str) -> State:
     """Play these actions, with `SOUTH | NORTH` for both."""
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "south"}), Random(0))
     for text in actions:
@@ -95,7 +95,7 @@ def played(*actions: str) -> State:
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_never_misses_a_win_in_one(level: int) -> None:
     """The fast one stands on h9 with the ball, nobody is in its way."""
-    state = played(
+    state = state_after(
         PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
     )
     assert GAME.view(state, None)["ball"] == {"square": "h8", "seat": "south"}
@@ -108,7 +108,7 @@ def test_it_never_misses_a_win_in_one(level: int) -> None:
 
 def test_two_alike_do_not_tie_cards_for_ever() -> None:
     """Both would play their highest card again and again, and so never end a face-off."""
-    state = played(PLACED, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
+    state = state_after(PLACED, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
     bots = {seat: KahmateBot(seat, {}, 3, 9) for seat in SEATS}
     for _ in range(60):
         cards = {

@@ -165,7 +165,7 @@ def test_nonsense_is_refused_and_chance_decides(against: Set) -> None:
     assert against.played.table.view().seats[Seat.NORTH].receipt
 
 
-def explained(played: Played) -> tuple[str, ...]:
+def reasons_of_machine(played: Played) -> tuple[str, ...]:
     """Return the reasons of North's machine for its last action. Empty: nobody can ask it."""
     view, coaching = played.table.view(), played.table.coaching
     if "theirs" not in coaching.subjects(Seat.SOUTH):
@@ -183,23 +183,23 @@ def test_reasons_are_told_with_the_last_step(tmp_path: Path, against: Set) -> No
     against.round(3.1)
     view = against.played.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert explained(against.played) == (), "sealed"
+    assert reasons_of_machine(against.played) == (), "sealed"
     against.played.table.hand_in(Seat.SOUTH, view.moment, "III")
     for stage in range(3):
         view = against.played.table.view()
         assert (view.phase, view.turn.stage) == (Phase.STAGES, stage)
-        told = explained(against.played)
+        told = reasons_of_machine(against.played)
         assert bool(told) == (stage == 2), f"step {stage + 1} of 3 is shown"
         against.played.table.confirm("host", view.moment, stage)
     assert (
         told
-        == explained(against.played)
+        == reasons_of_machine(against.played)
         == ("Bo, turn 1", "up", "up", "shoot", "This gathers intel.")
     )
     assert translate(told[-1], "es") == "Esto recoge información."
     against.round()
     against.round(3.1)
-    assert explained(against.played) == told, "its next one is sealed"
+    assert reasons_of_machine(against.played) == told, "its next one is sealed"
 
 
 def test_all_its_actions_in_a_turn_are_explained(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_all_its_actions_in_a_turn_are_explained(tmp_path: Path) -> None:
                     )
                 played.table.hand_in(seat, moment, action)
             follow_instructions(played.table)
-        told = explained(played)
+        told = reasons_of_machine(played)
         assert told[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
         assert len(told) == 6
 
@@ -237,9 +237,9 @@ def test_hidden_cards_are_explained_after_the_game(tmp_path: Path) -> None:
             moment = played.table.view().moment
             played.table.machines.store_reasons(seat, moment, ("This draws where it costs least.",))
             played.table.hand_in(seat, moment, "d0")
-            assert explained(played) == ()
+            assert reasons_of_machine(played) == ()
         played.table.resign(Seat.SOUTH)
-        assert explained(played)[-1] == "This draws where it costs least."
+        assert reasons_of_machine(played)[-1] == "This draws where it costs least."
 
 
 def test_a_restart_tells_a_new_process_the_past(tmp_path: Path) -> None:

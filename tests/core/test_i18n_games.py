@@ -152,7 +152,7 @@ class Told:
         kept = unpack(json.loads(json.dumps(pack(text))))
         if translate(kept, "es") != words:
             self.strays[text] = f"{where} (kept)"
-        for each in typed(text):
+        for each in typed_parts(text):
             words = words.replace(each, " ")
         if untranslated_words(NOTATION.sub(" ", words)):
             self.strays[text] = where
@@ -185,13 +185,13 @@ class Told:
             self.hear(where, each)
 
 
-def typed(text: object) -> Iterator[str]:
+def typed_parts(text: object) -> Iterator[str]:
     """Yield the parts of a sentence that somebody typed, which are the same in every language."""
     if isinstance(text, Verbatim) and text:
         yield text
     if isinstance(text, Sentence):
         for part in text.parts.values():
-            yield from typed(part)
+            yield from typed_parts(part)
 
 
 def nothing_left(told: Told) -> None:
@@ -249,10 +249,10 @@ def hear_refusals(
     due = game.to_act(state)
     for seat in SEATS:
         written = [game.format(action) for action in rng.sample(actions, min(len(actions), BENT))]
-        written += [bent(text, rng) for text in written]
+        written += [bend(text, rng) for text in written]
         if seat in due:
             written += [
-                bent(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)
+                bend(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)
             ]
         for text in written:
             try:
@@ -265,7 +265,7 @@ def hear_refusals(
             told.hear("require", refusal.message)
 
 
-def bent(notation: str, rng: Random) -> str:
+def bend(notation: str, rng: Random) -> str:
     """Return an action with one of its squares elsewhere, or with another sign."""
     square = f"{rng.choice('abcdefgh')}{rng.randint(1, 11)}"
     places = list(SQUARE.finditer(notation))

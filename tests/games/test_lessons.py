@@ -37,7 +37,7 @@ def lesson_of(game: Game[Any, Any]) -> Lesson:
     return game.lesson
 
 
-def played(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tuple[Event, ...]]]:
+def steps_of_lesson(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tuple[Event, ...]]]:
     """Yield every step with the state before it and what happened."""
     lesson = lesson_of(game)
     state = game.setup(game.options(lesson.options), Random(1))
@@ -55,7 +55,7 @@ def test_a_lesson_shows_what_it_promises(game: Game[Any, Any]) -> None:
     lesson = lesson_of(game)
     assert len(lesson.titles) == 3
     assert {drawing for tile in lesson.picture for drawing, _ in tile} <= set(DRAWINGS)
-    for state, step, events in played(game):
+    for state, step, events in steps_of_lesson(game):
         assert step.shows
         assert not Counter(step.shows) - Counter(event.kind for event in events), step.title
         assert len(step.head) <= SIGN_LETTERS, step.head
@@ -64,7 +64,7 @@ def test_a_lesson_shows_what_it_promises(game: Game[Any, Any]) -> None:
 
 def test_only_seats_due_have_their_action_spelled() -> None:
     game = GAMES["scouts"]
-    state, step, _ = next(played(game))
+    state, step, _ = next(steps_of_lesson(game))
     ((seat, text),) = step.orders.items()
     assert spell_legal_action(game, state, seat, text)
     with pytest.raises(Illegal) as refused:
@@ -83,7 +83,7 @@ def test_lessons_of_version_1_0_still_work() -> None:
 def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
     """As a seat taps them they spell the very text that the table asks for."""
     pressed = 0
-    for state, step, _ in played(game):
+    for state, step, _ in steps_of_lesson(game):
         assert public_possibilities(game, state)
         for seat, text in step.orders.items():
             rows = possibilities(game, state, seat)
@@ -108,7 +108,7 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
 
 def test_ways_lead_over_the_board() -> None:
     game = GAMES["scouts"]
-    state, step, _ = next(played(game))
+    state, step, _ = next(steps_of_lesson(game))
     (seat,) = step.orders
     assert [tuple(map(str, way)) for way in arrows_of(game, state, seat, step.orders[seat])] == [
         ("c6", "c8"),

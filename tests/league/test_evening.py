@@ -80,7 +80,7 @@ class Evening:
         return found
 
 
-def played(evening: Evening) -> None:
+def play_round(evening: Evening) -> None:
     """Play all boards of a round, wherever there is a table."""
     while not (current := evening.now.round) or not current.is_decided:
         seated = tournament_rules.open_places_by_table(evening.now)
@@ -124,7 +124,7 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
         evening.league.tournaments.pair_round(made.id)
         assert len(tournament_rules.open_places_by_table(evening.now)) == 20
         evening.kill()
-        played(evening)
+        play_round(evening)
     tournament = evening.now
     assert_sound(tournament)
     assert len(tournament.rounds) == 8

@@ -23,7 +23,7 @@ WORDS: Mapping[str, BoardVerdict] = {
 }
 
 
-def played(people: int, *rounds: str, system: System = System.SWISS) -> Tournament:
+def tournament_after(people: int, *rounds: str, system: System = System.SWISS) -> Tournament:
     """Make a tournament of rounds such as `1-2:1 3-4:= 5`. A number alone has the bye."""
     entrants = tuple(Entrant(number, (number,)) for number in range(1, people + 1))
     found = []
@@ -41,7 +41,7 @@ def played(people: int, *rounds: str, system: System = System.SWISS) -> Tourname
 
 
 def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
-    tournament = played(4, "1-3:1 2-4:1", "2-1:= 4-3:1", "1-4:1 3-2:0")
+    tournament = tournament_after(4, "1-3:1 2-4:1", "2-1:= 4-3:1", "1-4:1 3-2:0")
     table = [(s.entrant, s.points, s.buchholz / 2, s.sonneborn / 4) for s in standings(tournament)]
     assert table == [
         (1, "2½", 3.5, 2.25),
@@ -54,12 +54,12 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
 
 
 def test_missed_rounds_count_as_equal_opponents() -> None:
-    tournament = played(3, "1-2:1 3", "3-1:= 2")
+    tournament = tournament_after(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}
     assert (found[3].halves, found[3].buchholz) == (
         3,
         3 + 3,
     )  # the bye, and player 1 with three halves
     assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
-    absent = played(2, "1-2:+")
+    absent = tournament_after(2, "1-2:+")
     assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}

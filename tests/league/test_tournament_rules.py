@@ -30,7 +30,7 @@ def paired() -> Tournament:
     )
 
 
-def told(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
+def stored_result(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
     given = {
         "table": "a", "key": "game", "game": GAME, "options": {}, "began_s": 1001.0, "ended_s": 1002.0,
         "south": Player(), "north": Player(), "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
@@ -40,10 +40,12 @@ def told(south: int | None = None, north: int | None = None, **more: Any) -> Sto
 
 def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
     board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
-    after = tournament_rules.enter_result(paired, told(south=board.south, north=board.north))
+    after = tournament_rules.enter_result(
+        paired, stored_result(south=board.south, north=board.north)
+    )
     assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is BoardVerdict.SOUTH
     with pytest.raises(Illegal, match="No open board"):
-        tournament_rules.enter_result(after, told(key="second", winner=Seat.NORTH))
+        tournament_rules.enter_result(after, stored_result(key="second", winner=Seat.NORTH))
     again = tournament_rules.reopen_board(after, "game", "a")
     assert tournament_rules.board_at(again, BoardPlace(0, 0, 0)).verdict is None
     assert (
@@ -55,7 +57,7 @@ def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
 def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
     board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
-        after = tournament_rules.enter_result(paired, told(south=south, north=north))
+        after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
         assert (
             tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south,
             tournament_rules.board_at(after, BoardPlace(0, 0, 0)).north,
@@ -68,7 +70,7 @@ def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
         (board.north, None),
         (None, board.south),
     ):  # sides were changed
-        after = tournament_rules.enter_result(paired, told(south=south, north=north))
+        after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
         assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
@@ -88,7 +90,7 @@ def test_a_report_that_does_not_fit_is_refused(
     paired: Tournament, more: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Illegal, match=reason):
-        tournament_rules.enter_result(paired, told(**more))
+        tournament_rules.enter_result(paired, stored_result(**more))
 
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
@@ -96,7 +98,7 @@ def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
         tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 2), 0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
-        tournament_rules.enter_result(tournament, told(winner=None))
+        tournament_rules.enter_result(tournament, stored_result(winner=None))
 
 
 def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
@@ -146,7 +148,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
     over = msgspec.structs.replace(paired, is_over=True)
     with pytest.raises(Illegal, match="is over"):
         tournament_rules.enter(over, 99, 0.0)
-    played = tournament_rules.enter_result(paired, told())
+    played = tournament_rules.enter_result(paired, stored_result())
     with pytest.raises(Illegal, match="its pairings stay"):
         tournament_rules.unpair_round(played)
     assert tournament_rules.unpair_round(paired).rounds == ()

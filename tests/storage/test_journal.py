@@ -268,14 +268,17 @@ def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
 
 @settings(max_examples=15)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
-def test_it_starts_and_tells_of_any_damage(kept: Path, kind: str, seed: int) -> None:
-    content, log = (kept / "content").read_bytes(), (kept / "log").read_bytes()
+def test_it_starts_and_tells_of_any_damage(large_journal: Path, kind: str, seed: int) -> None:
+    content, log = (large_journal / "content").read_bytes(), (large_journal / "log").read_bytes()
     damaged, damaged_log = damage(kind, content, log, Random(seed))
-    assert problems_after(kept, damaged, damaged_log, kind not in SILENT_KINDS) == [], (kind, seed)
+    assert problems_after(large_journal, damaged, damaged_log, kind not in SILENT_KINDS) == [], (
+        kind,
+        seed,
+    )
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a journal of many pages, as a file and the write-ahead log with its last
     inputs.
     """

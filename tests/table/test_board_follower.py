@@ -139,11 +139,11 @@ def test_a_hand_does_not_replace_a_missing_piece(played: Played) -> None:
 def test_markers_tell_stacked_scouts_of_one_look_apart(played: Played) -> None:
     begin(played)
     board = now(played)
-    marked(played, board, {"c1": 30, "d1": 31})
+    see_markers(played, board, {"c1": 30, "d1": 31})
     moment = played.view.moment
-    marked(played, lay(board, c1=None), {"d1": 31})
+    see_markers(played, lay(board, c1=None), {"d1": 31})
     assert played.view.moment == moment, "the scout may be in the hand"
-    marked(played, lay(board, c1=None), {"d1": 30})
+    see_markers(played, lay(board, c1=None), {"d1": 30})
     assert played.view.match.log[-1] == "1. White dashes c1 to d1."
     assert now(played)[sq("d1")] == ("white scout", "white scout")
     press(played, SOUTH)
@@ -152,14 +152,14 @@ def test_markers_tell_stacked_scouts_of_one_look_apart(played: Played) -> None:
 
 def test_markers_stay_known_while_the_camera_is_away(played: Played) -> None:
     begin(played)
-    marked(played, now(played), {"c1": 30, "d1": 31})
+    see_markers(played, now(played), {"c1": 30, "d1": 31})
     played.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
     tap(played, "g1-g2", ".", "g10-g9", "f10-f9", ".")
-    marked(played, lay(now(played), c1=None), {"d1": 30})
+    see_markers(played, lay(now(played), c1=None), {"d1": 30})
     assert played.view.match.log[-1].endswith("White dashes c1 to d1.")
 
 
-def marked(played: Played, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
+def see_markers(played: Played, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
     """Let the camera see this and these markers, except what is hidden."""
     played.clock.advance(0.1)
     ids = {sq(square): marker for square, marker in markers.items()}
@@ -178,9 +178,9 @@ def test_what_no_picture_can_tell_is_asked_for(played: Played) -> None:
     """
     begin(played)
     board = now(played)
-    marked(played, board, {"d1": 22})
+    see_markers(played, board, {"d1": 22})
     played.hand_in(SOUTH, "c1-d1")
-    marked(played, lay(board, c1=None), {"d1": 22})
+    see_markers(played, lay(board, c1=None), {"d1": 22})
     view = played.view
     assert (view.phase, view.board.problems) == (Phase.STAGES, ())
     assert view.sign.text == "Camera cannot tell: confirm by hand"

@@ -26,7 +26,7 @@ def begin(played: Played, way: str = "referee", **options: object) -> None:
     played.signals.clear()
 
 
-def left(played: Played) -> int:
+def turns_left(played: Played) -> int:
     tableau = played.view.board.card_ui
     assert tableau is not None
     assert tableau.count is not None
@@ -66,7 +66,7 @@ def test_time_runs_out_without_any_drift(played: Played) -> None:
         played.wait(5.017)  # the table gets round to it late, each time
         clock = played.view.time.clock
         assert clock is not None
-        assert left(played) == 110 - turn
+        assert turns_left(played) == 110 - turn
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
 
 
@@ -82,11 +82,11 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(played: Played) -> None:
     begin(played, timeout="alarm")
     played.wait(60)
     view = played.view
-    assert (left(played), view.sign.text) == (110, "Defender: time is up")
+    assert (turns_left(played), view.sign.text) == (110, "Defender: time is up")
     assert view.time.clock is not None
     assert view.time.clock.has_run_out
     act(played)
-    assert (left(played), left_s(played)) == (109, 5)
+    assert (turns_left(played), left_s(played)) == (109, 5)
 
 
 # ---- whose press counts, and when ----------------------------------------------------------------
@@ -100,9 +100,11 @@ def test_every_device_of_a_side_ends_its_turn(
     played.press(None, "table")
     played.hand_in(SOUTH, ".")
     act(played)
-    assert left(played) == 106
+    assert turns_left(played) == 106
     played.press(NORTH, "ready")
-    assert (left(played), played.cues[-1]) == (106, "key_refused"), "the pad of the other side"
+    assert (turns_left(played), played.cues[-1]) == (106, "key_refused"), (
+        "the pad of the other side"
+    )
 
 
 @pytest.mark.parametrize("in_time_s", [4.99, 5.0])
@@ -110,13 +112,13 @@ def test_a_press_heard_after_the_timeout_counts(played: Played, in_time_s: float
     begin(played)
     pressed_s = played.clock.monotonic_s() + in_time_s
     played.wait(5.2)
-    assert left(played) == 109
+    assert turns_left(played) == 109
     assert "time_out" not in played.cues, "the alarm itself comes from the panel"
     moment = played.view.moment
     played.table.press(Press(SOUTH, PadKey.READY, pressed_s))
     played.table.step()
     assert left_s(played) == pytest.approx(in_time_s - 0.2)
-    assert (left(played), played.view.moment == moment) == (109, False)
+    assert (turns_left(played), played.view.moment == moment) == (109, False)
 
 
 def test_a_press_after_its_turn_does_not_count(played: Played) -> None:
@@ -126,12 +128,12 @@ def test_a_press_after_its_turn_does_not_count(played: Played) -> None:
     played.clock.advance(5.3)
     with pytest.raises(Stale, match="turn that is over"):
         played.table.hand_in(SOUTH, moment, ".", at_s=due_s + 0.01)
-    assert left(played) == 109
+    assert turns_left(played) == 109
     played.table.press(Press(SOUTH, PadKey.READY, due_s + 0.02))
     played.table.step()
-    assert left(played) == 109, "it is the attacker's turn"
+    assert turns_left(played) == 109, "it is the attacker's turn"
     played.hand_in(NORTH, ".", at_s=10_000_000.0)
-    assert (left(played), round(left_s(played), 6)) == (108, 5), (
+    assert (turns_left(played), round(left_s(played), 6)) == (108, 5), (
         "a stamp from the future counts as now"
     )
 
@@ -145,9 +147,9 @@ def test_one_press_calls_combat_and_one_ends_it(played: Played) -> None:
     played.press(SOUTH, "a")
     assert played.cues == ["combat"]
     played.wait(600)
-    assert (left(played), played.view.time.clock) == (110, None)
+    assert (turns_left(played), played.view.time.clock) == (110, None)
     played.press(SOUTH, "ready")
-    assert (left(played), left_s(played)) == (109, 5)
+    assert (turns_left(played), left_s(played)) == (109, 5)
 
 
 def test_holding_ready_makes_its_press_a_combat(played: Played) -> None:
@@ -156,10 +158,10 @@ def test_holding_ready_makes_its_press_a_combat(played: Played) -> None:
     played.press(SOUTH, "ready")
     played.wait(1)
     played.press(SOUTH, "ready", held=True)
-    assert left(played) == 109, "that is the hold of another press"
+    assert turns_left(played) == 109, "that is the hold of another press"
     played.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held=True))
     played.table.step()
-    assert (left(played), played.view.time.clock) == (110, None)
+    assert (turns_left(played), played.view.time.clock) == (110, None)
     assert played.view.sign.text == "Both: fan your cards face up"
 
 
@@ -169,12 +171,12 @@ def test_back_undoes_a_press_with_its_time(played: Played) -> None:
     played.press(SOUTH, "ready")
     played.wait(1.5)
     played.press(SOUTH, "back")
-    assert (left(played), left_s(played)) == (110, 3)
+    assert (turns_left(played), left_s(played)) == (110, 3)
     played.wait(1)
     assert left_s(played) == 2, "the clock runs on"
     played.wait(2.1)
     played.press(SOUTH, "back")
-    assert left(played) == 109, "nobody takes back what the clock did"
+    assert turns_left(played) == 109, "nobody takes back what the clock did"
 
 
 def test_the_table_takes_back_turn_after_turn(played: Played) -> None:
@@ -184,12 +186,12 @@ def test_the_table_takes_back_turn_after_turn(played: Played) -> None:
         act(played)
     for _ in range(2):
         played.table.undo()
-    assert (left(played), left_s(played)) == (109, 4)
+    assert (turns_left(played), left_s(played)) == (109, 4)
     assert played.view.sign.text == "Resume"
     played.wait(100)
     played.press(SOUTH, "ready")
     played.wait(1)
-    assert (left(played), left_s(played)) == (109, 3)
+    assert (turns_left(played), left_s(played)) == (109, 3)
 
 
 def test_holding_the_table_button_undoes_its_press(played: Played) -> None:
@@ -200,7 +202,7 @@ def test_holding_the_table_button_undoes_its_press(played: Played) -> None:
     played.clock.advance(1)
     played.table.press(Press(None, PadKey.TABLE, pressed_s, is_held=True))
     played.table.step()
-    assert (left(played), left_s(played)) == (110, 3)
+    assert (turns_left(played), left_s(played)) == (110, 3)
     assert played.view.sign.text == "Resume"
 
 
@@ -214,9 +216,9 @@ def test_pause_and_resume_keep_turn_and_time(played: Played) -> None:
     assert {lamp.turn for lamp in lamps} == {TurnLamp.PULSE}
     played.table.resume("south")
     played.wait(3.7)
-    assert left(played) == 110
+    assert turns_left(played) == 110
     played.wait(0.1)
-    assert left(played) == 109
+    assert turns_left(played) == 109
     assert played.cues == ["paused", "resumed"]
 
 
@@ -237,7 +239,7 @@ def test_a_pass_is_reversible_until_the_other_acts(played: Played) -> None:
     assert played.table.view(SOUTH).own.take_back_moment == moment
     assert played.table.view(NORTH).own.take_back_moment is None
     played.table.take_back(SOUTH, moment)
-    assert (left(played), left_s(played)) == (110, 3)
+    assert (turns_left(played), left_s(played)) == (110, 3)
     played.hand_in(SOUTH, "d0")
     assert played.table.view(SOUTH).own.take_back_moment is None, "a card was seen"
 
@@ -277,10 +279,10 @@ def test_a_turn_comes_back_paused_after_power_cuts(tmp_path: Path) -> None:
         moment, before_s = played.view.moment, left_s(played)
     with playing(tmp_path) as again:
         view = again.view
-        assert (view.moment, left(again)) == (moment, 109)
+        assert (view.moment, turns_left(again)) == (moment, 109)
         assert 0 <= left_s(again) - before_s <= 0.51
         assert view.sign.small == "The companion was off. Turn and time are as they were."
         again.wait(100)
-        assert left(again) == 109
+        assert turns_left(again) == 109
         again.press(SOUTH, "ready")
         assert again.view.sign.text == "Attacker: your turn"

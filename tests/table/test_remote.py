@@ -129,7 +129,7 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         sealed = {"is": "sealed", "tick": tick, "receipt": receipt_of(moment, SOUTH, "UUU", "aa")}
         shown = {"is": "shown", "tick": tick, "stage": 0}
 
-        def refused(*messages: dict[str, object]) -> None:
+        def expect_refusal(*messages: dict[str, object]) -> None:
             before = north.session, len(list(north.journal.entries()))
             for message in messages:
                 with pytest.raises(Malformed, match=r"does not fit|read|buffer"):
@@ -140,20 +140,28 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
             north.table.remote.receive(GAME, number, _bytes(number, **{"is": "eval"}))
         with pytest.raises(Malformed, match="another game"):
             north.table.remote.receive(GAME, number, _bytes(number + 1, **{"is": "left"}))
-        refused(opened)  # nothing is bound
-        refused(sealed | {"tick": tick + 1}, sealed | {"receipt": "zz"}, sealed | {"at": -1.0})
-        refused({"is": "time_over", "tick": tick}, {"is": "answered", "is_agreed": True}, shown)
+        expect_refusal(opened)  # nothing is bound
+        expect_refusal(
+            sealed | {"tick": tick + 1}, sealed | {"receipt": "zz"}, sealed | {"at": -1.0}
+        )
+        expect_refusal(
+            {"is": "time_over", "tick": tick}, {"is": "answered", "is_agreed": True}, shown
+        )
         north.table.remote.receive(GAME, number, _bytes(number, **sealed))
         number += 1
-        refused(sealed, opened)  # North has sealed nothing
+        expect_refusal(sealed, opened)  # North has sealed nothing
         north.table.hand_in(NORTH, moment, "DDD", "bb")
-        refused(opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"})
+        expect_refusal(
+            opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"}
+        )
         north.table.remote.receive(GAME, number, _bytes(number, **opened))
         assert north.session.phase is Phase.STAGES
         number += 1
         north.table.remote.receive(GAME, number, _bytes(number, **shown))
         number += 1
-        refused(shown, shown | {"stage": 1})  # each stage is shown once, and then the next one
+        expect_refusal(
+            shown, shown | {"stage": 1}
+        )  # each stage is shown once, and then the next one
 
 
 # ---- what people do ------------------------------------------------------------------------------

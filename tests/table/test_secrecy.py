@@ -195,7 +195,7 @@ SECRETS: dict[str, tuple[Callable[[Scene, str], Acts], str, str]] = {
 }
 
 
-def seen_by_others(
+def messages_to_others(
     folder: Path,
     port: int,
     begin: Callable[[Scene, str], Acts],
@@ -222,15 +222,15 @@ def seen_by_others(
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_others_are_sent_the_same_whatever_is_secret(
-    tmp_path: Path, port: int, logged: pytest.LogCaptureFixture, secret: str
+    tmp_path: Path, port: int, log: pytest.LogCaptureFixture, secret: str
 ) -> None:
     begin, *texts = SECRETS[secret]
     told = []
     for number, text in enumerate(texts):
-        logged.clear()
-        sent = seen_by_others(tmp_path / str(number), port, begin, text)
+        log.clear()
+        sent = messages_to_others(tmp_path / str(number), port, begin, text)
         # Several threads write the log: the order of its lines is their affair.
-        told.append((sent, sorted(logged.text.splitlines())))
+        told.append((sent, sorted(log.text.splitlines())))
     for (path, first), (_, second) in zip(told[0][0], told[1][0], strict=True):
         assert first == second, f"{path} tells South's {secret}"
     assert told[0][1] == told[1][1], f"the log tells South's {secret}"
@@ -245,7 +245,7 @@ def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
 
 
 def test_nobody_learns_why_a_machine_sealed_something(
-    tmp_path: Path, port: int, logged: pytest.LogCaptureFixture
+    tmp_path: Path, port: int, log: pytest.LogCaptureFixture
 ) -> None:
     """Whatever it thought, everything sent is the same; once the turn is open it is told."""
     told = []
@@ -261,7 +261,7 @@ def test_nobody_learns_why_a_machine_sealed_something(
             wall = _asks_why(scene, "/api/table/help", is_wanted=True, reasons=True)
             told.append([("coach", coach), ("wall", wall), *scene.viewer.everything()])
             assert coach[0] == 409
-            assert reason not in logged.text
+            assert reason not in log.text
             table.hand_in(Seat.NORTH, scene.moment, "III")
             follow_instructions(scene.companion.table)
             status, answer = _asks_why(scene, "/api/seat/north/coach", about="theirs")
@@ -271,7 +271,7 @@ def test_nobody_learns_why_a_machine_sealed_something(
 
 
 @pytest.fixture
-def logged(
+def log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> pytest.LogCaptureFixture:
     """The log, where nothing differs by its nature: receipts (salted hashes), the host's key, the

@@ -44,7 +44,7 @@ from companion.table.turns import CAMERA_ANSWER_TIMEOUT_S
 SOUTH, NORTH = SEATS
 
 
-def watched(played: Played) -> Layout:
+def begin_and_show(played: Played) -> Layout:
     """Begin a game, and let the camera see its board as it should lie. Return the layout."""
     played.begin()
     board = played.view.board.layout
@@ -52,7 +52,7 @@ def watched(played: Played) -> Layout:
     return board
 
 
-def moved(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, ...]]:
+def with_move(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, ...]]:
     """Return a layout after a stack went somewhere else."""
     after = dict(layout)
     after[Square.parse(target)] = after.pop(Square.parse(origin))
@@ -91,22 +91,22 @@ def test_a_turn_by_taps_alone(played: Played) -> None:
 def test_the_camera_ticks_off_set_up_and_stages(played: Played) -> None:
     played.table.new_game("outbuffered", seed=1)
     board = played.view.board.layout
-    played.show(moved(board, "a1", "a2"))
+    played.show(with_move(board, "a1", "a2"))
     assert played.view.sign.text == "Move the purple robot a2 to a1"
     played.show(board, quiet=False)
     assert played.view.phase is Phase.SETUP
     played.show(board)
     assert played.view.phase is Phase.ORDERS
     played.turn("UII", "III")
-    played.show(moved(board, "a1", "a2"), quiet=False)
+    played.show(with_move(board, "a1", "a2"), quiet=False)
     assert played.view.turn.stage == 0
-    played.show(moved(board, "a1", "a2"))
+    played.show(with_move(board, "a1", "a2"))
     assert played.view.turn.stage == 1
     assert "board_agrees" in played.cues
 
 
 def test_an_unseen_moving_piece_is_asked_for(played: Played) -> None:
-    board = dict(watched(played))
+    board = dict(begin_and_show(played))
     played.turn("UII", "III")
     del board[Square.parse("a1")]
     played.show(board, unknown="c2")
@@ -122,9 +122,9 @@ def test_an_unseen_moving_piece_is_asked_for(played: Played) -> None:
 
 
 def test_a_wrong_placement_tells_its_way(played: Played) -> None:
-    board = watched(played)
+    board = begin_and_show(played)
     played.turn("UII", "III")
-    played.show(moved(board, "a1", "b2"))
+    played.show(with_move(board, "a1", "b2"))
     (problem,) = played.view.board.problems
     assert problem.text == "Purple robot expected on a2, seen on b2: move it to a2."
     sign = played.table.view(SOUTH).sign
@@ -139,9 +139,9 @@ def test_a_wrong_placement_tells_its_way(played: Played) -> None:
 
 
 def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> None:
-    board = watched(played)
+    board = begin_and_show(played)
     played.turn("UII", "III")
-    misread = moved(board, "a1", "b2")
+    misread = with_move(board, "a1", "b2")
     played.show(misread)
     view = played.view
     played.clock.advance(4.5)
@@ -157,8 +157,8 @@ def test_force_overrules_the_camera_until_the_board_changes(played: Played) -> N
 
 
 def test_a_bump_during_orders_stops_nobody(played: Played) -> None:
-    board = watched(played)
-    played.show(moved(board, "c4", "c3"))
+    board = begin_and_show(played)
+    played.show(with_move(board, "c4", "c3"))
     assert played.view.sign.text == "Move the lime robot c3 to c4"
     played.turn("III", "III")
     assert played.view.phase is Phase.STAGES
@@ -297,7 +297,7 @@ def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
 
 
 def test_holding_ready_overrules_only_what_was_refused(played: Played) -> None:
-    watched(played)
+    begin_and_show(played)
     played.turn("UUI", "III")
     played.press(SOUTH, "ready")
     assert played.cues[-1] == "key_refused"
@@ -318,7 +318,7 @@ def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> No
         follow_instructions(played.table)
     after = played.view.board.layout
     played.table.undo()
-    played.show(moved(after, "f10", "f5"), game="scouts")
+    played.show(with_move(after, "f10", "f5"), game="scouts")
     played.wait(6)
     pressed_s = played.clock.monotonic_s()
     for is_held in (False, True):
@@ -458,7 +458,7 @@ def test_an_ambiguous_board_is_asked_about(played: Played, monkeypatch: pytest.M
     monkeypatch.setattr(board_check, "match_actions", Mock(return_value=([1, 2], [])))
     played.table.new_game("toy", seed=1)
     board = played.view.board.layout
-    for seen in (board, moved(board, "a1", "a3")):
+    for seen in (board, with_move(board, "a1", "a3")):
         played.show(seen, game="toy")
     assert [played.table.view(seat).own.possible_actions for seat in SEATS] == [("1", "2"), ()]
     assert played.cues[-1] == "asked"

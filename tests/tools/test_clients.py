@@ -18,7 +18,7 @@ from simulated_room import simulated
 PATIENCE_S = 60.0
 
 
-def opened(port: int) -> socket.socket:
+def open_socket(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
@@ -90,7 +90,7 @@ def test_twenty_rude_clients_leave_nothing_behind(tmp_path) -> None:
         assert polite.get("/health")["ok"] is True
         held, threads = files(), {each.name for each in threading.enumerate()}
         for _ in range(2):
-            lines = [opened(port) for _ in MANNERS]
+            lines = [open_socket(port) for _ in MANNERS]
             for manner, line in zip(MANNERS, lines, strict=True):
                 manner(line)
             assert polite.get("/health")["ok"] is True, "others are served meanwhile"

@@ -38,7 +38,7 @@ def step(state: RealCardsState, text: str) -> Step[RealCardsState]:
     return GAME.apply(state, {seat: action}, Random(0))
 
 
-def ended(state: RealCardsState) -> tuple[frozenset[Seat], str]:
+def result_of(state: RealCardsState) -> tuple[frozenset[Seat], str]:
     outcome = GAME.outcome(state)
     assert outcome is not None
     return outcome.winners, str(outcome.reason)
@@ -54,7 +54,7 @@ def test_the_defender_wins_after_all_turns() -> None:
     state = press(begun(), *["."] * 109)
     assert GAME.outcome(state) is None
     over = press(state, "--")
-    assert ended(over) == ({SOUTH}, "All 110 turns are over.")
+    assert result_of(over) == ({SOUTH}, "All 110 turns are over.")
     assert GAME.to_act(over) == set()
 
 
@@ -85,7 +85,7 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
     with pytest.raises(Illegal, match="declare it first"):
         step(state, "!")
     won = press(state, "c", "!")
-    assert ended(won)[0] == {NORTH}
+    assert result_of(won)[0] == {NORTH}
     assert won.turns_left == 109, "the turn that ends the game counts"
 
 
@@ -124,7 +124,7 @@ def test_the_worked_example_is_worked_out() -> None:
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
     assert won.turns_left == 108
-    assert ended(won) == ({NORTH}, "The lane deck owes a card and has none.")
+    assert result_of(won) == ({NORTH}, "The lane deck owes a card and has none.")
 
 
 def test_a_remaining_stack_is_expected() -> None:

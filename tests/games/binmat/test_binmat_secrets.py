@@ -146,14 +146,14 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
         pairs += [(f"p{mine}4", f"p{theirs}4") for mine, theirs in hands]
         for one, same in pairs:
             if refusal(state, state.seat, one) is None and refusal(other, state.seat, same) is None:
-                assert told(state, one) == told(other, same)
+                assert bytes_of_step(state, one) == bytes_of_step(other, same)
     other = rehidden(state, None, Random(seed), keep_stacks=True)
     for action in legal:
         if action[0] == "c":
-            assert told(state, action) == told(other, action)
+            assert bytes_of_step(state, action) == bytes_of_step(other, action)
 
 
-def told(state: State, action: str) -> bytes:
+def bytes_of_step(state: State, action: str) -> bytes:
     """Return everything that a step says, and the parts of its sentences."""
     step = GAME.apply(state, {state.seat: action}, Random(1))
     return msgspec.json.encode([step.events, step.stages], enc_hook=pack)

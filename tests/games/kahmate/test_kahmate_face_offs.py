@@ -68,12 +68,12 @@ def test_only_plays_that_reveal_nothing_are_reversible() -> None:
 # ---- limits --------------------------------------------------------------------------------------
 
 
-def limited(**limits: int) -> State:
+def state_with_limits(**limits: int) -> State:
     return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
 
 
 def test_no_try_until_the_last_round_ties() -> None:
-    before = do(limited(round_limit=3), ".", ".").state
+    before = do(state_with_limits(round_limit=3), ".", ".").state
     assert before.outcome is None
     step = do(before, ".")
     assert step.state.outcome is not None
@@ -87,7 +87,7 @@ def test_no_try_until_the_last_round_ties() -> None:
 
 
 def test_rounds_without_face_off_are_a_tie() -> None:
-    state = do(limited(quiet_limit=3), ".", ".").state
+    state = do(state_with_limits(quiet_limit=3), ".", ".").state
     assert (state.quiet_turns, state.outcome) == (2, None)
     fought = do(replace(state, seat=0), "d5xd6", "1/6").state
     assert (fought.outcome, fought.quiet_turns) == (None, 0)

@@ -58,7 +58,7 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
                 if not isinstance(action, Run) or rng.random() > 0.1:
                     continue
                 results: list[bool] = []
-                after = decided(
+                after = decide_face_offs(
                     GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results
                 )
                 met += len(results)
@@ -80,7 +80,7 @@ def lying_on(state: State) -> set[str]:
     return {piece["square"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
 
 
-def decided(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
+def decide_face_offs(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
     """Decide every face-off by random cards, and append to `results` whether the seat on turn won."""
     while len(GAME.to_act(state)) == 2:
         cards = {each: GAME.random_action(state, each, rng) for each in SEATS}

@@ -239,7 +239,7 @@ def refusals(reason: Reason) -> list[Illegal]:
     return found_all
 
 
-def laid(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
+def top_faces_after(state: State, changed: Mapping[str, str | None]) -> dict[Square, str]:
     """Return the faces on top of a board that hands have changed."""
     layout = GAME.expected(state)
     assert layout is not None
@@ -346,7 +346,7 @@ def test_tacklers_after_a_run_learn_their_needs() -> None:
 def test_wrong_hands_are_told_the_broken_rule(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:
-    seen = laid(state, changed) if state.piece_squares else {}
+    seen = top_faces_after(state, changed) if state.piece_squares else {}
     found = GAME.why_not(state, SOUTH, seen)
     if message is None:
         assert found is None

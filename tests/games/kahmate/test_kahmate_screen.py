@@ -29,7 +29,7 @@ def plays(state: State) -> dict[str, Play]:
     return {play.text: play for play in GAME.plays(state, seat)}
 
 
-def laid(state: State, text: str) -> dict[str, list[str]] | None:
+def layout_after(state: State, text: str) -> dict[str, list[str]] | None:
     """Return the board as hands leave it."""
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
@@ -247,7 +247,7 @@ PASSING = at("R@d6 T@d4", "S@d5 B@e8", "d6")
 def test_a_play_is_laid_as_hands_leave_it(
     state: State, text: str, stacks: dict[str, list[str] | None]
 ) -> None:
-    layout = laid(state, text) or {}
+    layout = layout_after(state, text) or {}
     assert {square: layout.get(square) for square in stacks} == stacks
 
 
@@ -259,12 +259,12 @@ PLACED = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
 ROLES = {"R": "regular", "B": "big", "T": "tough", "F": "fast", "S": "smart"}
 
 
-def shown(side: str, places: dict[str, str]) -> dict[Square, str]:
+def faces_at(side: str, places: dict[str, str]) -> dict[Square, str]:
     return {Square.parse(name): f"{side} {ROLES[letter]}" for name, letter in places.items()}
 
 
 def test_six_pieces_on_own_ranks_are_a_placing() -> None:
-    seen = shown("blue", PLACED)
+    seen = faces_at("blue", PLACED)
     action = GAME.laid_out(NEW, SOUTH, seen)
     assert action is not None
     assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"

@@ -15,7 +15,7 @@ from companion.games.scouts.state import State
 from companion.games.screen import ChessClock, ChoiceKey
 
 
-def laid(state: State, text: str) -> Layout | None:
+def layout_after(state: State, text: str) -> Layout | None:
     action = GAME.parse(text)
     step: Step[State] = GAME.apply(state, {state.seat: action}, RNG)
     return GAME.layouts_by_hand(state, state.seat, action, step)[0]
@@ -43,8 +43,8 @@ STATES = [state for seed in range(4) for state in some_states(seed)]
 def test_a_scout_moves_before_it_turns_over() -> None:
     state = at("c9 h1", "c10")
     step = do(state, "c9-c10")
-    assert faces(laid(state, "c9-c10"))["c10"] == ("black scout", "white scout")
-    assert faces(step.stages[0].expected) == faces(laid(state, "c9-c10"))
+    assert faces(layout_after(state, "c9-c10"))["c10"] == ("black scout", "white scout")
+    assert faces(step.stages[0].expected) == faces(layout_after(state, "c9-c10"))
     assert faces(step.stages[1].expected)["c10"] == ("black scout", "white scout with intel")
     assert [event.kind for event in step.stages[1].events] == ["intel"]
     again = do(at("c9 h1", intel="c9"), "c9-c10")
@@ -172,7 +172,7 @@ def test_plays_lead_to_every_position_once() -> None:
             assert len(play.label) <= 40
             then = after(state, play.text)
             positions.append(then.position)
-            layout = laid(state, play.text)
+            layout = layout_after(state, play.text)
             if layout is None or not play.is_by_hand:
                 continue
             for board in (layout, GAME.expected(then)):
