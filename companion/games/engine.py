@@ -57,7 +57,9 @@ Reply = dict[str, Any]
 
 
 class Engine:
-    """One game driven by requests, for a single thread. `answer` never raises.
+    """One game driven by requests, for a single thread.
+
+    `answer` raises nothing whatever the request is. Only a fault in a game's own code gets through.
 
     >>> from companion.games import game_named
     >>> engine = Engine(game_named("outbuffered"))

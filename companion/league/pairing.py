@@ -189,6 +189,7 @@ class _Player:
         """
         balance = self.sides.count("S") - self.sides.count("N")
         last_side = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
+        # the last side counts half as much as a surplus of one game
         lean = 2 * balance + last_side
         # a surplus of two, or the same side twice in a row
         is_repeated = self.sides[-2:] in ("SS", "NN")

@@ -68,7 +68,8 @@ class TournamentKeeper:
     def enter(self, number: int, person: int) -> None:
         """Enter a person with the current rating, or with the initial one if there is none.
 
-        Raises a `CompanionError`.
+        Raises `Illegal` if that is not possible, and `SystemTrouble` without the library of
+        `rate_players` or if the change cannot be stored.
         """
         with self._file.lock:
             self._cards.require(person)
@@ -78,7 +79,10 @@ class TournamentKeeper:
             self._store(tournament_rules.enter(tournament, person, rating))
 
     def enter_newcomer(self, number: int, name: str) -> None:
-        """Make a card for a person, and enter that person. Raises a `CompanionError`."""
+        """Make a card for a person, and enter that person.
+
+        Raises what `enter` does, and `Malformed` for a bad name.
+        """
         with self._file.lock:
             # a refused person gets no card
             tournament_rules.require_open_to_newcomers(self._require(number))
@@ -87,13 +91,17 @@ class TournamentKeeper:
     def apply_action(self, number: int, action: Callable[[Tournament], Tournament]) -> None:
         """Apply an action of the director: a function of `tournament_rules` with its arguments.
 
-        Raises a `CompanionError`.
+        Raises what the action does, `Illegal` if there is no such tournament, and `SystemTrouble`
+        if the change cannot be stored.
         """
         with self._file.lock:
             self._store(action(self._require(number)))
 
     def pair_round(self, number: int) -> None:
-        """Pair the next round and assign tables to its boards. Raises a `CompanionError`."""
+        """Pair the next round and assign tables to its boards.
+
+        Raises what `tournament_rules.pair_round` and `apply_action` do.
+        """
         now_s = self._clock.wall_s()
         self.apply_action(number, lambda tournament: tournament_rules.pair_round(tournament, now_s))
 

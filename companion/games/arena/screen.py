@@ -21,7 +21,7 @@ from companion.games.arena.orders import (
 )
 from companion.games.arena.state import State, is_spawning
 from companion.games.arena.turn import ARM_STAGE, ATTACK_STAGE, DEFEND_STAGE, MOVE_STAGE
-from companion.games.arena.words import counted_points, counted_robots
+from companion.games.arena.words import points_text, robots_text
 from companion.games.base import Stage
 from companion.games.pads import Draft, Key, PadGrammar
 from companion.games.screen import Badge, BoardUi, Direction, OrderKind, OrderSheet, Unit, UnitOrder
@@ -53,14 +53,14 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     badges: dict[Square, Badge] = {}
     for owner, robots in zip(SEATS, state.robots, strict=True):
         points = sum(robot.points for robot in robots)
-        facts[owner] = joined(", ", (counted_robots(len(robots)), counted_points(points)))
+        facts[owner] = joined(", ", (robots_text(len(robots)), points_text(points)))
         for robot in robots:
             badge = Badge(str(robot.points), robot.points / full_points)
             badges[squares[robot.place]] = badge
     sheet = None
     if seat and state.outcome is None:
         units = tuple(
-            Unit(str(robot.number), squares[robot.place], counted_points(robot.points))
+            Unit(str(robot.number), squares[robot.place], points_text(robot.points))
             for robot in state.robots[seat.number]
         )
         sheet = OrderSheet(units, KINDS, _DIRECTIONS, NOTHING)
@@ -118,7 +118,9 @@ def opened(
     return opened_orders
 
 
-def _directed_order(kind: OrderKind, code: str, direction: int, degrees_north: int) -> UnitOrder:
+def _order_with_direction(
+    kind: OrderKind, code: str, direction: int, degrees_north: int
+) -> UnitOrder:
     """Return a revealed move or attack, whose drawing is turned by `degrees_north` for north."""
     words = joined(" ", (kind.label, DIRECTION_WORDS[direction]))
     return UnitOrder("", code, words, kind.drawing, degrees_north + 90 * direction)
@@ -132,10 +134,13 @@ _REVEALED_ORDERS = {
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
     NOTHING: ("", UnitOrder("", NOTHING, say("no order"))),
     # The arrow is drawn pointing up, so north needs no rotation.
-    **{code: (MOVE_STAGE, _directed_order(_MOVE, code, index, 0)) for code, index in MOVES.items()},
+    **{
+        code: (MOVE_STAGE, _order_with_direction(_MOVE, code, index, 0))
+        for code, index in MOVES.items()
+    },
     # The blade is drawn pointing right, so north is rotated back by a quarter turn.
     **{
-        code: (ATTACK_STAGE, _directed_order(_ATTACK, code, index, -90))
+        code: (ATTACK_STAGE, _order_with_direction(_ATTACK, code, index, -90))
         for code, index in ATTACKS.items()
     },
 }

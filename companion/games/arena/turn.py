@@ -26,7 +26,7 @@ from companion.games.arena.board import (
 )
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
 from companion.games.arena.state import Robot, State, is_spawning
-from companion.games.arena.words import counted_points, counted_robots
+from companion.games.arena.words import points_text, robots_text
 from companion.games.base import Step
 from companion.games.events import CommonEvent, EventKind
 from companion.games.screen import Badge, Headline
@@ -480,11 +480,11 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     side = winner or 0
     parts = {
         "turn": turn.turn_number,
-        "robots": counted_robots(counts[side]),
+        "robots": robots_text(counts[side]),
         "side": SIDE_NAMES[side],
         "other": SIDE_NAMES[1 - side],
     }
-    more_points = counted_points(points[side])
+    more_points = points_text(points[side])
     if winner is None:
         text = say(
             "Turn {turn} was the last one: {robots} and {points} each, a draw.",

@@ -11,16 +11,16 @@ from companion.games.arena.state import ArenaOptions
 from companion.games.base import Example, OptionRow, Rule, figures
 
 
-def counted_robots(number: int) -> str:
+def robots_text(number: int) -> str:
     """Return a number of robots in words.
 
-    >>> counted_robots(1), counted_robots(3)
+    >>> robots_text(1), robots_text(3)
     ('1 robot', '3 robots')
     """
     return say_n("{n} robot", "{n} robots", number)
 
 
-def counted_points(number: int) -> str:
+def points_text(number: int) -> str:
     """Return a number of hit points in words."""
     return say_n("{n} point", "{n} points", number)
 

@@ -192,15 +192,13 @@ def check(state: RealCardsState, action: str) -> None:
     """
     if action in legal_actions(state):
         return
-    rule = "clock"
-    why = _refusal_text(state, action)
     if is_open_cards(action) and state.is_declared:
         # In the hackmud edition the attacker stack may be empty (ruling).
         if parse_open_cards(action).attacker_stack or state.options.is_hackmud:
             return
-        rule = "combat"
         why = say("Combat needs at least one card in the attacker stack")
-    raise Illegal(Refusal.WRONG_PHASE, why, rule)
+        raise Illegal(Refusal.WRONG_PHASE, why, "combat")
+    raise Illegal(Refusal.WRONG_PHASE, _refusal_text(state, action), "clock")
 
 
 def _refusal_text(state: RealCardsState, action: str) -> str:

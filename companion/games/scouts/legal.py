@@ -135,7 +135,7 @@ def home_rank(seat: int) -> int:
 # ---- plays ---------------------------------------------------------------------------------------
 
 
-def _refused_play(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
+def _play_refusal(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
     """Return the refusal of a play. `square` is the obstacle."""
     return Illegal(reason, why, rule, None if square is None else NAMES[square])
 
@@ -152,30 +152,30 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     if not position.own & bit:
         foe = SIDE_NAMES[1 - position.seat]
         if position.own_low & bit:
-            raise _refused_play(
+            raise _play_refusal(
                 Reason.BURIED,
                 say("The scout on {square} waits under a {colour} one.", square=name, colour=foe),
                 "stacks",
                 start,
             )
         if position.foe & bit:
-            raise _refused_play(
+            raise _play_refusal(
                 Reason.NOT_YOUR_SCOUT,
                 say("The scout on {square} is {side}’s.", square=name, side=foe),
                 "turns",
                 start,
             )
-        raise _refused_play(
+        raise _play_refusal(
             Reason.NO_SCOUT, say("There is no scout on {square}.", square=name), "turns", start
         )
     if not position.plays_due:
         why = say("Two scouts have moved: end the turn.")
         if state.turn == 1:
             why = say("The first turn has one move: end it.")
-        raise _refused_play(Reason.PLAYS_MADE, why, "turns")
+        raise _play_refusal(Reason.PLAYS_MADE, why, "turns")
     # The plays of a turn are made by different scouts.
     if position.last_mover & bit:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.ALREADY_PLAYED, say("That scout has already moved."), "turns", start
         )
 
@@ -186,22 +186,22 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     bit = 1 << target
     name = NAMES[target]
     if not AROUND[start] & bit:
-        raise _refused_play(Reason.TOO_FAR, say("A dash goes one square."), "dash")
+        raise _play_refusal(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.rock_squares & bit:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.ROCK_IN_THE_WAY, _covered_text(position, target), "rocks", target
         )
     if not position.scouts & bit:
         return
     if not position.may_stack:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.STACKING_OFF,
             say("A scout is on {square}, and this game has no stacks.", square=name),
             "stacks",
             target,
         )
     if position.stacks & bit:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.STACK_FULL,
             say("Two scouts are on {square}, and a stack has two at most.", square=name),
             "stacks",
@@ -213,7 +213,7 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     """Check each jump of a chain, and that the chain may go on after it (rulebook, "Jump")."""
     start = 1 << squares[0]
     if position.stacks & start:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
     has_intel = bool(position.intel & start)
@@ -227,9 +227,9 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
                 why = say(
                     "It ends on {square}, where the scout brings intel home.", square=NAMES[here]
                 )
-            raise _refused_play(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
+            raise _play_refusal(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
         if there in squares[: index + 1]:
-            raise _refused_play(
+            raise _play_refusal(
                 Reason.VISITED_TWICE,
                 say(
                     "A move visits no square twice, and this one returns to {square}.",
@@ -246,13 +246,13 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     files = abs(SQUARES[here].file - SQUARES[there].file)
     ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
     if (files, ranks) == (2, 2):
-        raise _refused_play(
+        raise _play_refusal(
             Reason.DIAGONAL_JUMP,
             say("A jump goes along a file or a rank, never diagonally."),
             "jump",
         )
     if {files, ranks} != {0, 2}:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.NOT_A_JUMP,
             say(
                 "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
@@ -269,18 +269,18 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     scouts = position.scouts & ~(1 << squares[0])
     for square in (between, there):
         if position.rock_squares & 1 << square:
-            raise _refused_play(
+            raise _play_refusal(
                 Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square
             )
     if not scouts & over:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.NOTHING_TO_JUMP,
             say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between]),
             "jump",
             between,
         )
     if position.stacks & over:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.JUMP_OVER_STACK,
             say(
                 "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
@@ -289,7 +289,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             between,
         )
     if scouts & landing:
-        raise _refused_play(
+        raise _play_refusal(
             Reason.LANDING_TAKEN,
             say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]),
             "jump",

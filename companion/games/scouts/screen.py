@@ -24,6 +24,7 @@ from companion.games.scouts.moves import decisions, has_play, has_rock, shortest
 from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, Position, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
+# Action that ends the turn, which anybody at the table may take.
 _END = "."
 # A pad on which ready ends the turn. Plays are made on the board or tapped.
 PAD = PadGrammar((), length=0, ready_alone=_END)
@@ -31,17 +32,18 @@ PAD = PadGrammar((), length=0, ready_alone=_END)
 
 def board_ui(state: State, seat: Seat | None) -> BoardUi:
     """Return what is due, what each side has left, and the keys for the viewer on turn."""
+    if state.outcome:
+        return BoardUi("")
     position = state.position
     side = SIDE_NAMES[position.seat]
     kept = {owner: _faces_beside(state, owner.number) for owner in SEATS}
-    if state.outcome:
-        return BoardUi("")
     if position.to_place:
         return BoardUi(say("{side!c}: place a scout", side=side), kept=kept)
     keys = _keys(state) if seat is state.seat else ()
     # White's first turn has one play.
     turn_plays = 1 if state.turn == 1 else PLAYS_PER_TURN
     plays_made = turn_plays - position.plays_due
+    # True for each play that is made.
     marks = {state.seat: tuple(number < plays_made for number in range(turn_plays))}
     hint = ""
     if position.plays_due and has_play(position):
@@ -51,7 +53,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign = say("{side!c}: end the turn", side=side)
         if state.options.seconds:
             sign = say("{side!c}: press your clock", side=side)
-    return BoardUi(sign, hint, _END, kept=kept, plays=marks, keys=keys)
+    return BoardUi(sign, hint, open_action=_END, kept=kept, plays=marks, keys=keys)
 
 
 def _due_sign(state: State, side: str) -> str:
