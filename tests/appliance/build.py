@@ -138,7 +138,7 @@ def base() -> Path:
         except (
             subprocess.CalledProcessError
         ) as error:  # Debian's part: an archive out of reach, no right to mount
-            raise CannotBuild(told(error)) from None
+            raise CannotBuild(command_output(error)) from None
     return folder
 
 
@@ -391,7 +391,7 @@ def do(*command: str, env: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
-def told(error: subprocess.CalledProcessError) -> str:
+def command_output(error: subprocess.CalledProcessError) -> str:
     """Return the output of a command that failed."""
     return f"{' '.join(error.cmd)}: {error.output}"
 
@@ -401,7 +401,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     try:
         found = disk()
     except subprocess.CalledProcessError as error:
-        sys.exit(told(error))
+        sys.exit(command_output(error))
     print(found.image, f"{found.build_s:.0f} s")
 
 

@@ -67,7 +67,7 @@ def disk(figures: list[str]) -> build.Disk:
     except build.CannotBuild as reason:
         pytest.skip(f"the machine cannot be built: {reason}")
     except subprocess.CalledProcessError as error:
-        pytest.fail(build.told(error), pytrace=False)
+        pytest.fail(build.command_output(error), pytrace=False)
     how = f"built in {found.build_s:.0f} s" if found.build_s else "taken from the cache"
     figures.append(f"disk {how}, {found.image.stat().st_blocks * 512 / 1e6:.0f} MB")
     return found
@@ -90,7 +90,7 @@ def deb(figures: list[str], short: bool) -> Packages:
         pytest.skip("packages are built on Debian")
     folder = build.cache() / f"deb-{build.mark(*(build.ROOT / name for name in PACKAGED))}"
 
-    def packaged(architecture: str) -> Path:
+    def build_package(architecture: str) -> Path:
         name = f"tabletop-companion_{__version__}_{architecture}.deb"
         if not (folder / name).exists():
             build.drop("deb-", keep=1)
@@ -101,4 +101,4 @@ def deb(figures: list[str], short: bool) -> Packages:
         figures.append(f"{name}: {(folder / name).stat().st_size / 1e6:.0f} MB")
         return folder / name
 
-    return packaged
+    return build_package

@@ -30,7 +30,7 @@ from web.rendering.json_view import plain_view
 STATE = "/var/lib/tabletop-companion"
 
 
-class Told(NamedTuple):
+class SentInput(NamedTuple):
     """An input that somebody has sent to the service."""
 
     seat: str
@@ -45,19 +45,19 @@ class Told(NamedTuple):
 class Promises:
     """The inputs that people have sent, and those that the service must therefore keep."""
 
-    asked: list[Told] = field(default_factory=list)
+    asked: list[SentInput] = field(default_factory=list)
     """All inputs. Those that were not acknowledged may have arrived or not."""
-    told: list[Told] = field(default_factory=list)
+    accepted: list[SentInput] = field(default_factory=list)
     """The inputs that were acknowledged by status 200."""
 
 
 @dataclass
-class Found:
+class Findings:
     """What was found: every list empty, and the disk whole, is how it must be."""
 
     file_system: str = ""
     journal: str = ""
-    lost: list[Told] = field(default_factory=list)
+    lost: list[SentInput] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
     revealed: list[str] = field(default_factory=list)
     inputs: int = 0
@@ -67,11 +67,11 @@ class Found:
         return not (self.file_system or self.journal or self.lost or self.twice or self.revealed)
 
 
-def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Found:
+def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Findings:
     """Return the file system, journal, inputs and secrets of a disk after a cut. Mends the image on
     the way.
     """
-    found = Found(file_system=_check_file_system(image))
+    found = Findings(file_system=_check_file_system(image))
     state = _take_out(image, folder, kept_in)
     path = state / "journal.sqlite"
     if not path.exists():
@@ -81,7 +81,7 @@ def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE)
         try:
             said = db.execute("PRAGMA integrity_check").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            found.journal, found.lost = str(error), list(promises.told)
+            found.journal, found.lost = str(error), list(promises.accepted)
             return found
     with Journal(path) as journal:
         found.journal = "" if said == "ok" and not journal.notice else f"{said} {journal.notice}"
@@ -89,31 +89,31 @@ def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE)
         found.inputs = len(entries)
         kept = [record for record in entries if isinstance(record, HandIn)]
         found.lost = [
-            told for told in promises.told if not any(_is(record, told) for record in kept)
+            sent for sent in promises.accepted if not any(_is(record, sent) for record in kept)
         ]
-        found.twice = _doubled(kept, promises)
-        found.revealed = _shown(journal)
+        found.twice = _find_doubled(kept, promises)
+        found.revealed = _find_revealed(journal)
         found.journal += journal.notice
     return found
 
 
-def _is(record: HandIn, told: Told) -> bool:
-    by = told.seat in ("table", str(record.seat))
-    return by and (record.moment, record.action) == told[1:3] and told.salt in ("", record.salt)
+def _is(record: HandIn, sent: SentInput) -> bool:
+    by = sent.seat in ("table", str(record.seat))
+    return by and (record.moment, record.action) == sent[1:3] and sent.salt in ("", record.salt)
 
 
-def _doubled(kept: list[HandIn], promises: Promises) -> list[str]:
+def _find_doubled(kept: list[HandIn], promises: Promises) -> list[str]:
     """Return inputs that count more often than somebody has made them, or that nobody has made."""
     counted: list[str] = []
-    for told in promises.asked:
-        times = sum(_is(record, told) for record in kept)
-        if times > promises.asked.count(told):
-            counted.append(f"{told} {times} times")
-    strange = [record for record in kept if not any(_is(record, told) for told in promises.asked)]
+    for sent in promises.asked:
+        times = sum(_is(record, sent) for record in kept)
+        if times > promises.asked.count(sent):
+            counted.append(f"{sent} {times} times")
+    strange = [record for record in kept if not any(_is(record, sent) for sent in promises.asked)]
     return counted + [str(record) for record in strange]
 
 
-def _shown(journal: Journal) -> list[str]:
+def _find_revealed(journal: Journal) -> list[str]:
     """Return the salts of sealed orders that anybody but their seat is shown after the cut."""
     session = journal.restore()
     with Table(journal, FakeClock(), TableSettings()) as table:

@@ -14,7 +14,7 @@ import urllib.request
 from random import Random
 from typing import Any
 
-from appliance.cuts import Promises, Told
+from appliance.cuts import Promises, SentInput
 from appliance.machine import until
 
 SEATS = ("south", "north")
@@ -22,7 +22,7 @@ SEATS = ("south", "north")
 PROMISE_S = 60.0
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """The service said no, in its own words."""
 
 
@@ -40,7 +40,7 @@ class Browser:
         self._url = url
 
     def ask(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
-        """Send a GET, or a POST of a body. Raises `Refused`, and `OSError` if nobody answers."""
+        """Send a GET, or a POST of a body. Raises `Refusal`, and `OSError` if nobody answers."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Origin": self._url} | headers
         try:
@@ -50,7 +50,7 @@ class Browser:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             with error:
-                raise Refused(f"{path}: {error.code} {error.read().decode()[:300]}") from None
+                raise Refusal(f"{path}: {error.code} {error.read().decode()[:300]}") from None
 
 
 class Evening:
@@ -95,17 +95,17 @@ class Evening:
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
-        """Play for so long after the next promise, as fast as the machine answers; raises `Refused`
+        """Play for so long after the next promise, as fast as the machine answers; raises `Refusal`
         when none comes.
         """
-        count, refused = len(self.promises.told), Refused("nobody has handed anything in")
+        count, refused = len(self.promises.accepted), Refusal("nobody has handed anything in")
         end_s, is_promised = time.monotonic() + PROMISE_S, False
         while time.monotonic() < end_s:
             try:
                 self.step()
-            except Refused as error:  # the clock was quicker, or the camera disagrees
+            except Refusal as error:  # the clock was quicker, or the camera disagrees
                 refused = error
-            if not is_promised and len(self.promises.told) > count:
+            if not is_promised and len(self.promises.accepted) > count:
                 end_s, is_promised = time.monotonic() + seconds, True
         if not is_promised:
             raise refused
@@ -118,7 +118,7 @@ class Evening:
         elif now["phase"] == "orders" and now["clock"]:
             if now["clock"]["paused"]:
                 self._post("south", "/api/table/resume", {})
-            self._tell(Told("table", now["moment"], ".", ""), "/api/table/act", {})
+            self._tell(SentInput("table", now["moment"], ".", ""), "/api/table/act", {})
         elif now["phase"] == "orders":
             self._seal(now)
         else:
@@ -134,16 +134,18 @@ class Evening:
         seat, moment = self.rng.choice(waiting or SEATS), now["moment"]
         salt = f"{self.rng.getrandbits(128):032x}"
         action = "".join(self.rng.choices("UDLRIS", k=3))
-        self._tell(Told(seat, moment, action, salt), f"/api/seat/{seat}/hand-in", {"salt": salt})
+        self._tell(
+            SentInput(seat, moment, action, salt), f"/api/seat/{seat}/hand-in", {"salt": salt}
+        )
         if len(waiting) == 2 and self.rng.random() < 0.2:
             self._post(seat, f"/api/seat/{seat}/take-back", {"moment": moment})
 
-    def _tell(self, told: Told, path: str, more: dict[str, str]) -> None:
+    def _tell(self, sent: SentInput, path: str, more: dict[str, str]) -> None:
         """Hand an action in and note what was promised."""
-        phone = self.phones.get(told.seat, self.phones["south"])
-        self.promises.asked.append(told)
-        phone.ask(path, {"moment": told.moment, "action": told.action} | more)
-        self.promises.told.append(told)
+        phone = self.phones.get(sent.seat, self.phones["south"])
+        self.promises.asked.append(sent)
+        phone.ask(path, {"moment": sent.moment, "action": sent.action} | more)
+        self.promises.accepted.append(sent)
 
     def _post(self, seat: str, path: str, body: dict[str, Any]) -> None:
         self.phones[seat].ask(path, body, **(self._host if "/host/" in path else {}))

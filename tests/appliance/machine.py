@@ -194,8 +194,8 @@ class Machine:
         a blink.
         """
         pins = [pin for side in LAMPS.values() for pin in side]
-        seen = self.ask("lamps", pins, times=times, pause_s=0.007)
-        shares = [sum(levels) / times for levels in zip(*seen, strict=True)]
+        samples = self.ask("lamps", pins, times=times, pause_s=0.007)
+        shares = [sum(levels) / times for levels in zip(*samples, strict=True)]
         return {
             pin: 1 - share if pin in INVERTED else share
             for pin, share in zip(pins, shares, strict=True)

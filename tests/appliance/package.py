@@ -38,7 +38,7 @@ def distribution(suite: str, architecture: str = "amd64") -> Path:
             with build.work(folder) as made:
                 _make(made, suite, architecture)
         except subprocess.CalledProcessError as error:
-            raise build.CannotBuild(build.told(error)) from None
+            raise build.CannotBuild(build.command_output(error)) from None
     return folder
 
 

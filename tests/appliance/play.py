@@ -120,10 +120,10 @@ class PadMatch:
             )
             if now["phase"] == "stages" and now["moment"] == moment and stage.expected is not None:
                 expected = {str(square): list(faces) for square, faces in stage.expected.items()}
-                told = {
+                reported = {
                     str(square): list(faces) for square, faces in (now["expected"] or {}).items()
                 }
-                self.misread += now["stage"] == number and expected != told
+                self.misread += now["stage"] == number and expected != reported
                 self._board.lay(stage.expected)
         self._state = step.state
         self.turns += 1
@@ -142,18 +142,18 @@ class PadMatch:
         self.presses += len(keys)
 
     def until(self, what: str, done: Any) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
+        last_view: dict[str, Any] = {}
 
         def look() -> bool:
-            seen.clear()
-            seen.update(view(self._machine))
-            return bool(seen) and bool(done(seen))
+            last_view.clear()
+            last_view.update(view(self._machine))
+            return bool(last_view) and bool(done(last_view))
 
         try:
             until(what, look, PATIENCE_S)
         except MachineError as error:
-            problems = [problem["text"] for problem in seen.get("problems", ())]
+            problems = [problem["text"] for problem in last_view.get("problems", ())]
             raise MachineError(
-                f"{error}; the sign says {seen.get('sign')}, {problems}, {seen.get('camera')}"
+                f"{error}; the sign says {last_view.get('sign')}, {problems}, {last_view.get('camera')}"
             ) from None
-        return seen
+        return last_view

@@ -14,7 +14,9 @@ pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory, short: bool, figures: list[str]) -> str:
+def machine_output(
+    tmp_path_factory: pytest.TempPathFactory, short: bool, figures: list[str]
+) -> str:
     """All that the machine with two virtual cameras has said."""
     if short:
         pytest.skip("the machine with cameras is not in the short form")
@@ -23,15 +25,15 @@ def said(tmp_path_factory: pytest.TempPathFactory, short: bool, figures: list[st
     except build.CannotBuild as reason:
         pytest.skip(f"the machine cannot be built: {reason}")
     except subprocess.CalledProcessError as error:
-        pytest.fail(build.told(error), pytrace=False)
+        pytest.fail(build.command_output(error), pytrace=False)
     began_s = time.monotonic()
-    said = cameras.run_contract(disk, tmp_path_factory.mktemp("cameras"), 900)
+    machine_output = cameras.run_contract(disk, tmp_path_factory.mktemp("cameras"), 900)
     figures.append(f"machine with cameras: {time.monotonic() - began_s:.0f} s")
-    return said
+    return machine_output
 
 
-def test_real_picamera2_keeps_the_camera_contract(said: str, figures: list[str]) -> None:
-    passed = re.findall(r"::(\S+)\[real[^\]]*\] PASSED", said)
+def test_real_picamera2_keeps_the_camera_contract(machine_output: str, figures: list[str]) -> None:
+    passed = re.findall(r"::(\S+)\[real[^\]]*\] PASSED", machine_output)
     figures.append(f"camera contract on real Picamera2: {len(passed)} tests")
-    assert "contract: status 0" in said, said[-6000:]
-    assert len(passed) >= 12, said[-6000:]
+    assert "contract: status 0" in machine_output, machine_output[-6000:]
+    assert len(passed) >= 12, machine_output[-6000:]

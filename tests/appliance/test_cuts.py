@@ -52,7 +52,7 @@ def test_nothing_promised_is_lost_by_pulled_plugs(
             machine.pull_the_plug()
         cut = copy_image(image, tmp_path / "cut.img")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
-        promised = len(evening.promises.told)
+        promised = len(evening.promises.accepted)
         figures.append(f"cut {number + 1}: {promised} inputs promised, {found.inputs} on disk")
         assert found.is_whole, found
 
@@ -66,7 +66,7 @@ def is_found(evening: Evening, is_clock: bool) -> None:
         assert now["clock"]["paused"] == "restart"
         assert 0 <= now["clock"]["left_s"] <= now["clock"]["limit_s"]
     elif now["phase"] == "orders":
-        salts = [each.salt for each in evening.promises.told if each.moment == now["moment"]]
+        salts = [each.salt for each in evening.promises.accepted if each.moment == now["moment"]]
         assert not any(salt in str(now) for salt in salts)
     evening.play(2.0)
 
@@ -87,6 +87,6 @@ def test_without_sync_it_would_lose_inputs(
         evening.play(LONGEST_S)
         machine.pull_the_plug()
         found = cuts.examine(machine.image, tmp_path / "state", evening.promises)
-    lost, promised = len(found.lost), len(evening.promises.told)
+    lost, promised = len(found.lost), len(evening.promises.accepted)
     figures.append(f"control without sync: {lost} of {promised} promised inputs lost")
     assert found.lost, "the check could not tell: it finds nothing even where nothing is synced"

@@ -31,7 +31,7 @@ def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> No
     began_s = time.monotonic()
     machine.run("systemctl", "stop", "appliance-camera")
     until("trouble", lambda: camera(machine)["state"] == CameraState.TROUBLE, CAMERA_S, 1)
-    until("the device to be let go", lambda: is_pulled(machine), CAMERA_S, 1)
+    until("the device to be let go", lambda: unload_camera(machine), CAMERA_S, 1)
     until("its name", lambda: "/dev/video0" in camera(machine)["sentence"], CAMERA_S, 1)
     pulled_s = time.monotonic() - began_s
     machine.run(
@@ -56,7 +56,7 @@ def camera(machine: Machine) -> dict[str, Any]:
     return dict(view(machine).get("camera") or {"state": "", "sentence": ""})
 
 
-def is_pulled(machine: Machine) -> bool:
+def unload_camera(machine: Machine) -> bool:
     """Take the camera's device away; nobody may hold it open then."""
     machine.run("modprobe", "-r", "v4l2loopback", check=False)
     return "v4l2loopback" not in machine.run("lsmod")

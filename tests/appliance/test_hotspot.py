@@ -67,16 +67,16 @@ def test_a_phone_finds_restarted_pages_again(machine: Machine, figures: list[str
     password = re.search(r"^psk=(\S+)$", machine.run("cat", PROFILE), re.MULTILINE)
     assert password
     phone(machine, "join", NAME, password[1])
-    told = [f"hotspot: page over the air {pages_come(machine):.0f} s after joining"]
+    lines = [f"hotspot: page over the air {pages_come(machine):.0f} s after joining"]
     assert "10.42.0." in machine.run("ip", "netns", "exec", "phone", "ip", "-4", "address")
     main = machine.property("MainPID")
     for unit in ("NetworkManager", "wpa_supplicant"):
         machine.run("systemctl", "restart", unit, timeout_s=120)
-        told.append(f"{pages_come(machine):.0f} s after {unit} began anew")
+        lines.append(f"{pages_come(machine):.0f} s after {unit} began anew")
     assert machine.property("MainPID") == main, "the service has noticed nothing"
     machine.run("kill", "-KILL", main)
-    told.append(f"{pages_come(machine):.0f} s after the service was killed")
-    figures.append(", ".join(told))
+    lines.append(f"{pages_come(machine):.0f} s after the service was killed")
+    figures.append(", ".join(lines))
     assert (
         machine.run(COMPANION, "hotspot", "off", timeout_s=120)
         == "The hotspot is off; its password is forgotten.\n"
@@ -97,7 +97,7 @@ def test_a_phone_gives_a_machine_its_network(machine: Machine, figures: list[str
             NO_ADDRESS_TIMEOUT_S + AIR_S,
             2,
         )
-        told = [f"own Wi-Fi open after {time.monotonic() - began_s:.0f} s without a network"]
+        lines = [f"own Wi-Fi open after {time.monotonic() - began_s:.0f} s without a network"]
         phone(machine, "join", "Tabletop table", "tabletop")
         page_says(machine, OWN_PAGE, "Give the table your Wi-Fi")
         assert "This is the owner’s key." in phone(machine, "fetch", OWN_PAGE)
@@ -105,17 +105,17 @@ def test_a_phone_gives_a_machine_its_network(machine: Machine, figures: list[str
         assert "is joining the Wi-Fi" in phone(machine, "fetch", OWN_PAGE, urlencode(form))
         began_s = time.monotonic()
         page_says(machine, OWN_PAGE, f"The password of the Wi-Fi {HOME} is wrong.")
-        told.append(f"back {time.monotonic() - began_s:.0f} s after a wrong password")
+        lines.append(f"back {time.monotonic() - began_s:.0f} s after a wrong password")
         phone(machine, "fetch", OWN_PAGE, urlencode(form | {"password": PASSWORD}))
         began_s = time.monotonic()
         until("the home's Wi-Fi", lambda: "192.168.77." in addresses(machine), AIR_S, 2)
-        told.append(f"in the home's Wi-Fi {time.monotonic() - began_s:.0f} s after the right one")
+        lines.append(f"in the home's Wi-Fi {time.monotonic() - began_s:.0f} s after the right one")
         found = re.search(r"192\.168\.77\.\d+", addresses(machine))
         assert found
         phone(machine, "leave")
         phone(machine, "join", HOME, PASSWORD)
         page_says(machine, f"http://{found[0]}:8080/", "Outbuffered")
-        figures.append(", ".join(told))
+        figures.append(", ".join(lines))
         log = machine.run("journalctl", "--no-pager", "-u", "companion", "-u", "companion-wifi")
         assert "horse" not in log
     finally:

@@ -108,7 +108,7 @@ def test_holding_the_table_button_switches_it_off(
 ) -> None:
     if short:
         pytest.skip("part of the long form")
-    machine, seen = house.machine, list[int]()
+    machine, levels = house.machine, list[int]()
     until(
         "the lamp", lambda: says_ready(machine), BOOT_S
     )  # what it did before it does not tell of the button
@@ -119,16 +119,16 @@ def test_holding_the_table_button_switches_it_off(
             for (level,) in machine.ask(
                 "lamps", [SYSTEM_LAMP], times=10, pause_s=0.05, timeout_s=20
             ):
-                seen += [level] if seen[-1:] != [level] else []
-            if len(seen) > 1:  # the lamp tells of it: the button may be let go
+                levels += [level] if levels[-1:] != [level] else []
+            if len(levels) > 1:  # the lamp tells of it: the button may be let go
                 machine.ask("hold", TABLE_BUTTON, down=False)
     until("off", machine.is_off, 120)
     figures.append(
         f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went "
-        f"{seen}"
+        f"{levels}"
     )
-    assert seen[-1] != LIT, "dark is what says that the cord may be pulled"
-    assert seen.count(LIT) > 1, "it blinks while the machine goes down"
+    assert levels[-1] != LIT, "dark is what says that the cord may be pulled"
+    assert levels.count(LIT) > 1, "it blinks while the machine goes down"
 
 
 def test_no_page_waits_for_a_network(

@@ -41,7 +41,7 @@ def card(deb: Callable[[str], Path], figures: list[str]) -> build.Disk:
     return found
 
 
-def fetched(machine: pi.Pi, path: str) -> str:
+def fetch_page(machine: pi.Pi, path: str) -> str:
     """Wait for a page over the machine's network, and return it."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -65,7 +65,7 @@ def test_a_card_boots_and_survives_pulled_plugs(
     build.do("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *written)
     evening: Evening | None = None
     for number, cut_s in enumerate((*CUTS_S, 0.0)):
-        with pi.switched_on(card, image, tmp_path / f"boot-{number}") as machine:
+        with pi.switch_on(card, image, tmp_path / f"boot-{number}") as machine:
             if cut_s is None:
                 machine.pull_the_plug()
             else:
@@ -79,7 +79,7 @@ def test_a_card_boots_and_survives_pulled_plugs(
         build.do("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
-            f"  cut {number + 1}: {len(evening.promises.told)} inputs promised, {found.inputs} on "
+            f"  cut {number + 1}: {len(evening.promises.accepted)} inputs promised, {found.inputs} on "
             "the card"
         )
         assert found.is_whole, found
@@ -87,7 +87,7 @@ def test_a_card_boots_and_survives_pulled_plugs(
 
 def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
     """Wait for the pages and find the seats again. At the first start, sit down and begin a game."""
-    page = fetched(machine, "/")
+    page = fetch_page(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page
     is_first = evening is None
@@ -118,12 +118,12 @@ def finds_its_board(machine: pi.Pi, figures: list[str]) -> None:
     """Check model, pins and driver as the kernel has them, and that the service has opened the
     pins.
     """
-    told = json.loads(machine.run("companion", "doctor", "--json", check=False, timeout_s=600))
-    texts = {each["topic"]: each["text"] for each in told["findings"]}
+    report = json.loads(machine.run("companion", "doctor", "--json", check=False, timeout_s=600))
+    texts = {each["topic"]: each["text"] for each in report["findings"]}
     figures.append(f"  {texts['machine']}")
     assert "Raspberry Pi 3 Model B" in texts["machine"]
     lines = machine.run("cat", "/sys/bus/gpio/devices/gpiochip0/of_node/compatible").strip("\0\n")
     assert "bcm2835-gpio" in lines
-    assert json.loads(fetched(machine, "/health"))["pins"] == "ok"
+    assert json.loads(fetch_page(machine, "/health"))["pins"] == "ok"
     log = machine.run("journalctl", "-u", "companion", "-o", "cat", "--no-pager")
     assert "Pads: 17 buttons, 8 lamps." in log, log[-3000:]

@@ -22,7 +22,7 @@ WRITTEN = "/root/written"
 
 
 @pytest.fixture
-def prepared(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
+def disk_with_overlay(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
     """The machine with the one package that the page has it fetch, for it has no network to fetch
     it by.
     """
@@ -41,19 +41,21 @@ def prepared(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
 
 
 def test_a_pulled_plug_leaves_root_unchanged(
-    prepared: build.Disk, tmp_path: Path, figures: list[str]
+    disk_with_overlay: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     stick, starts = tmp_path / "stick.img", iter(range(9))
     build.do("truncate", "-s", "256M", str(stick))
 
-    def switched_on() -> Machine:
-        return boot(prepared, tmp_path / str(next(starts)), prepared.image, stick=stick)[0]
+    def start_machine() -> Machine:
+        return boot(
+            disk_with_overlay, tmp_path / str(next(starts)), disk_with_overlay.image, stick=stick
+        )[0]
 
-    with switched_on() as machine:
+    with start_machine() as machine:
         follow(machine, PAGE.read_text())
         until("switching off", machine.is_off, 120)
-    before = copy_image(prepared.image, tmp_path / "before.img")
-    with switched_on() as machine:
+    before = copy_image(disk_with_overlay.image, tmp_path / "before.img")
+    with start_machine() as machine:
         assert machine.run("findmnt", "-no", "FSTYPE", "/") == "overlay\n"
         machine.run("touch", WRITTEN)
         evening = Evening(machine.url, host_key(machine), Random(5))
@@ -61,13 +63,13 @@ def test_a_pulled_plug_leaves_root_unchanged(
         evening.begin(clock=False)
         evening.play(8.0)
         machine.pull_the_plug()
-    assert filecmp.cmp(before, prepared.image, shallow=False)
+    assert filecmp.cmp(before, disk_with_overlay.image, shallow=False)
     cut = copy_image(stick, tmp_path / "cut.img")
     found = cuts.examine(cut, tmp_path / "state", evening.promises, kept_in="/")
-    figures.append(f"read-only root: {len(evening.promises.told)} inputs promised, {found.inputs} "
+    figures.append(f"read-only root: {len(evening.promises.accepted)} inputs promised, {found.inputs} "
                    "kept")  # fmt: skip
     assert found.is_whole, found
-    with switched_on() as machine:
+    with start_machine() as machine:
         evening.move(machine.url)
         assert evening.view()["seats"]["south"]["name"] == "South", "the phones find their seats"
         assert machine.run("ls", WRITTEN, check=False) == "", "what is not kept is forgotten"

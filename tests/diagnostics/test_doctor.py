@@ -19,7 +19,7 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
     return UsbBus(monkeypatch, tmp_path)
 
 
-def told(folder: Path, source: str = "auto") -> list[Finding]:
+def camera_findings(folder: Path, source: str = "auto") -> list[Finding]:
     settings = Settings(
         state_dir=str(folder / "state"),
         camera=CameraSettings(source=source),
@@ -30,7 +30,7 @@ def told(folder: Path, source: str = "auto") -> list[Finding]:
 
 def test_a_working_camera_is_named_with_its_size(bus: UsbBus, tmp_path: Path) -> None:
     webcam = bus.plug(0, Webcam(size=(1280, 720)))
-    assert told(tmp_path) == [
+    assert camera_findings(tmp_path) == [
         Finding("camera", Grade.OK, "usb:0, 1280 x 720."),
     ]
     assert webcam.opened[0].released == 1
@@ -38,7 +38,7 @@ def test_a_working_camera_is_named_with_its_size(bus: UsbBus, tmp_path: Path) ->
 
 def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
     bus.plug(0, Webcam()).light = 0.01
-    assert told(tmp_path)[0] == Finding(
+    assert camera_findings(tmp_path)[0] == Finding(
         "camera",
         Grade.NOTE,
         "usb:0, 1920 x 1080: It is dark: switch on a lamp, or take off the lens cap.",
@@ -46,11 +46,14 @@ def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
 
 
 def test_only_a_missing_camera_is_no_failure(bus: UsbBus, tmp_path: Path) -> None:
-    (nothing,) = told(tmp_path)
+    (nothing,) = camera_findings(tmp_path)
     assert nothing.grade is Grade.NOTE
     assert nothing.text.endswith("or try another number. Without a camera you play by tapping.")
-    assert told(tmp_path, "usb:0")[0].grade is Grade.FAIL
+    assert camera_findings(tmp_path, "usb:0")[0].grade is Grade.FAIL
     bus.plug(0, Webcam()).busy = True
-    assert told(tmp_path)[0].grade is Grade.FAIL
-    assert "close other programs" in told(tmp_path)[0].text
-    assert told(tmp_path, "none")[0].text == "Switched off in the settings: you play by tapping."
+    assert camera_findings(tmp_path)[0].grade is Grade.FAIL
+    assert "close other programs" in camera_findings(tmp_path)[0].text
+    assert (
+        camera_findings(tmp_path, "none")[0].text
+        == "Switched off in the settings: you play by tapping."
+    )

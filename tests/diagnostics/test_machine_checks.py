@@ -57,7 +57,7 @@ def pi(tmp_path: Path) -> Pi:
     return made
 
 
-def graded(*findings: Finding) -> list[tuple[str, Grade]]:
+def grades_of(*findings: Finding) -> list[tuple[str, Grade]]:
     return [(each.topic, each.grade) for each in findings]
 
 
@@ -189,19 +189,19 @@ def test_games_kept_only_in_memory_are_faults(
 # ---- the clock and versions ----------------------------------------------------------------------
 
 
-def synced(pi: Pi) -> None:
+def note_set_clock(pi: Pi) -> None:
     pi.write("run/systemd/timesync/synchronized", "")
 
 
-def unsynced(pi: Pi) -> None:
+def note_unset_clock(pi: Pi) -> None:
     pi.write("run/systemd/timesync/clock", "")
 
 
 @pytest.mark.parametrize(
     ("made", "grade", "words"),
     [
-        (synced, Grade.OK, "It was set by the network."),
-        (unsynced, Grade.NOTE, "No network has set the clock"),
+        (note_set_clock, Grade.OK, "It was set by the network."),
+        (note_unset_clock, Grade.NOTE, "No network has set the clock"),
         (lambda _: None, Grade.OK, "It is "),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_blocked_radio(pi: Pi) -> None:
     for kind, soft, blocked in (("wlan", 1, True), ("wlan", 0, False), ("bluetooth", 1, False)):
         pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
         pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
-        assert [("wifi", Grade.NOTE)] * blocked == graded(*network_checks.check_wifi(pi.machine))
+        assert [("wifi", Grade.NOTE)] * blocked == grades_of(*network_checks.check_wifi(pi.machine))
 
 
 def test_where_phones_reach_the_table() -> None:

@@ -14,7 +14,7 @@ from companion.table.session import Phase, Session
 from companion.table.table import Table
 
 
-def folded(session: Session) -> tuple[Any, ...]:
+def restorable_parts(session: Session) -> tuple[Any, ...]:
     """Return the parts of a table that its journal must restore."""
     return (
         session.seats, session.number, session.seed, session.state, session.phase, session.tick, session.sealed,
@@ -28,7 +28,7 @@ def replays(table: Table, journal: Journal) -> None:
     assert not journal.notice, journal.notice
     if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
         session = session.lobby
-    restored, now = folded(session), folded(live)
+    restored, now = restorable_parts(session), restorable_parts(live)
     assert restored == now, (
         "the journal leads elsewhere: "
         f"{[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"

@@ -25,8 +25,8 @@ from companion.storage.journal import Journal
 from companion.table.session import Phase
 from companion.table.table import Table
 from fuzz.endings import play_turns
-from fuzz.running import Probe, Target, refused
-from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, changed, mended
+from fuzz.running import Probe, Target, refusal_result
+from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, apply_edits, change_values
 
 # ---- journals ------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_siz
 CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 
-def damaged(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
+def overwrite_bytes(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
     """Overwrite some bytes of a file, and cut off its end."""
     found = bytearray(content)
     for at, come in places:
@@ -97,16 +97,16 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
         which, way, values, edits, places, cut = case
         content = files[which % len(files)]
         if way == "value":
-            game = changed(json.loads(content), Random(which), values, 0.02)
+            game = change_values(json.loads(content), Random(which), values, 0.02)
             content = json.dumps(game).encode(errors="replace")
         elif way == "bytes":
-            content = damaged(content, places, cut)
+            content = overwrite_bytes(content, places, cut)
         else:
-            content = mended(content.decode(), edits).encode(errors="replace")
+            content = apply_edits(content.decode(), edits).encode(errors="replace")
         try:
             kept = past.import_game(content)
         except CompanionError as error:
-            return refused(error)
+            return refusal_result(error)
         past.file(kept), past.as_json(kept), past.as_text(kept), past.line(kept), past.replay(kept)
         past.statistics()
         past.remove(kept)

@@ -25,7 +25,7 @@ from companion.league.tournament import System
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from fuzz.running import Probe, Target
-from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, changed
+from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, change_values
 from web.hub.room import Room
 
 # The host's key of `hub_room.hub_pages`.
@@ -174,14 +174,16 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 def tables(folder: Path, number: int) -> Iterator[Probe]:
     """Send changed records and states of real games: every page can show what the hub accepts."""
     rng = Random(number)
-    told: list[Any] = [
+    messages: list[Any] = [
         json.loads(encode_public(each))
         for game in sorted(GAMES)
         for each in played_records(game, 4, number)
     ]
     state = PublicState("1.0.0", health="", wrong=("Turn it",))
-    told += [json.loads(encode_public(state))] * 8
-    places = sorted({place for each in told for place in each.get("view", {}).get("layout", ())})
+    messages += [json.loads(encode_public(state))] * 8
+    places = sorted(
+        {place for each in messages for place in each.get("view", {}).get("layout", ())}
+    )
     odd = st.lists(
         JSON
         | ODD_TEXTS
@@ -195,7 +197,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
 
         def check(case: Any) -> tuple[str, int]:
             message, seed, values, often = case
-            payload = json.dumps(changed(message, Random(seed), values, often)).encode(
+            payload = json.dumps(change_values(message, Random(seed), values, often)).encode(
                 "utf-8", "replace"
             )
             try:
@@ -215,7 +217,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
 
         yield Probe(
             st.tuples(
-                st.sampled_from(told),
+                st.sampled_from(messages),
                 st.integers(0, 2**32),
                 odd,
                 st.sampled_from([0.01, 0.03, 0.1]),

@@ -108,7 +108,7 @@ def watch_log() -> Iterator[Errors]:
         root.handlers, root.level = handlers, level
 
 
-def refused(error: CompanionError) -> tuple[str, int]:
+def refusal_result(error: CompanionError) -> tuple[str, int]:
     """Return a refusal as the result of a case. It must say something."""
     assert error.message, "a refusal without a word"
     return error.kind, 1
@@ -156,7 +156,7 @@ def _generate(probe: Probe, result: Result, number: int, count: int, errors: Err
         verbosity=Verbosity.quiet,
     )
     @given(probe.cases)
-    def each(case: Any) -> None:
+    def check_case(case: Any) -> None:
         try:
             word, size = probe.check(case)
             errors.raise_them()
@@ -173,4 +173,4 @@ def _generate(probe: Probe, result: Result, number: int, count: int, errors: Err
         result.cases += size
         result.tally[word] += 1
 
-    each()
+    check_case()

@@ -53,7 +53,7 @@ NOTATION = "UDLRSI.-+*@#%&^>x:,; |abcdefghijklmnop0123456789NESWTRBFpuvdcXo/=@?!
 GAME = st.sampled_from(sorted(GAMES))
 
 
-def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
+def apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
     """Replace pieces of a text. Each edit is a place, a length, and a new piece."""
     for place, gone, come in edits:
         at = place % (len(text) + 1)
@@ -61,17 +61,17 @@ def mended(text: str, edits: list[tuple[int, int, str]]) -> str:
     return text
 
 
-def changed(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+def change_values(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
     """Replace some values of a message by others, most of them of the same kind."""
     if isinstance(value, dict):
         return {
-            key: changed(each, rng, odd, often)
+            key: change_values(each, rng, odd, often)
             for key, each in value.items()
             if rng.random() >= often / 4
         }
     if isinstance(value, list):
         times = rng.choice([0, 2, 40]) if rng.random() < often else 1
-        return [changed(each, rng, odd, often) for each in value] * times
+        return [change_values(each, rng, odd, often) for each in value] * times
     if rng.random() >= often:
         return value
     alike = [each for each in odd if type(each) is type(value)]
@@ -119,7 +119,7 @@ def notation(_: Path, number: int) -> Iterator[Probe]:
     def check(case: tuple[str, int, list[tuple[int, int, str]], str | None]) -> tuple[str, int]:
         name, which, edits, free = case
         game, state = GAMES[name], states[name]
-        text = free if free is not None else mended(samples[name][which % 30], edits)
+        text = free if free is not None else apply_edits(samples[name][which % 30], edits)
         try:
             action = game.parse(text)
         except Malformed:

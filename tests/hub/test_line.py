@@ -60,7 +60,7 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
     hub.members.remove(table.member.table)
 
 
-def whole(hub: Hub, table: TableAtHub) -> None:
+def require_all_records(hub: Hub, table: TableAtHub) -> None:
     """Check that everything is there, once and in order."""
     until("the hub has everything", lambda: has_all(hub, table))
     assert [record.entry for record in records_at_hub(hub, table.member.table)] == table.entries()
@@ -74,7 +74,7 @@ def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None
                 table.play()
                 kill_nats(hub)
                 table.play()
-                whole(hub, table)
+                require_all_records(hub, table)
         finally:
             table.close()
 
@@ -94,11 +94,11 @@ def test_what_was_played_without_hub_comes_later(
     until("the table knows", lambda: "does not answer" in table.line.sentence)
     table.play()
     with OpenHub(settings) as hub:
-        whole(hub, table)
+        require_all_records(hub, table)
         table.close()
         table = TableAtHub(table.folder, table.member)
         table.play()
-        whole(hub, table)
+        require_all_records(hub, table)
     table.close()
 
 
@@ -107,10 +107,10 @@ def test_a_lost_store_is_filled_again(tmp_path: Path) -> None:
     with OpenHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         table.play(2)
-        whole(hub, table)
+        require_all_records(hub, table)
     subprocess.run(["rm", "-r", str(tmp_path / "hub/nats/store")], check=True)
     with OpenHub(settings) as hub:
-        whole(hub, table)
+        require_all_records(hub, table)
     table.close()
 
 
@@ -120,7 +120,7 @@ def test_a_restored_journal_continues_in_another_epoch(
     monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
     table = join_table(hub, tmp_path / "table")
     table.play(2)
-    whole(hub, table)
+    require_all_records(hub, table)
     table.close()
     (tmp_path / "other").mkdir()
     other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
@@ -147,12 +147,12 @@ def test_the_room_shows_all_after_a_refused_result(
         shown.append(record.entry)
         show(table, record, *given)
 
-    whole(hub, table)
+    require_all_records(hub, table)
     before = table.entries()
     monkeypatch.setattr(hub.league.results, "process_record", refuse_twice)
     monkeypatch.setattr(hub.room, "receive_record", note)
     table.play(2)
-    whole(hub, table)
+    require_all_records(hub, table)
     assert not refusals
     assert before + shown == table.entries()
 
@@ -161,7 +161,7 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
     with running_hub(tmp_path / "hub") as hub:
         table = join_table(hub, tmp_path / "table")
         table.play()
-        whole(hub, table)
+        require_all_records(hub, table)
         assert hub.nats is not None
         pid = hub.nats.pid
         assert pid is not None
@@ -175,7 +175,7 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
                 ProcessLookupError
             ):  # the hub has started another one meanwhile
                 os.kill(pid, signal.SIGCONT)
-        whole(hub, table)
+        require_all_records(hub, table)
         table.close()
 
 
@@ -186,7 +186,7 @@ def test_a_copied_card_is_said_on_both_machines(
     monkeypatch.setattr("companion.hub.pair_line.PRESENCE_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_PAUSE_S", 1.0)
     first = join_table(hub, tmp_path / "card")
-    whole(hub, first)
+    require_all_records(hub, first)
     first.close()
     shutil.copytree(tmp_path / "card", tmp_path / "copy")
     first = TableAtHub(tmp_path / "card", first.member)
@@ -231,7 +231,7 @@ def test_stolen_credentials_open_only_the_tables_subjects(
 ) -> None:
     victim = join_table(hub, tmp_path / "victim")
     victim.play()
-    whole(hub, victim)
+    require_all_records(hub, victim)
     before = records_at_hub(hub, victim.member.table)
 
     other = victim.member.table
@@ -258,7 +258,7 @@ def test_stolen_credentials_open_only_the_tables_subjects(
 def test_a_removed_table_is_put_out(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     table.play()
-    whole(hub, table)
+    require_all_records(hub, table)
     hub.members.remove(table.member.table)
     until("the table knows", lambda: "join again" in table.line.sentence)
     until("nothing is kept of it", lambda: records_at_hub(hub, table.member.table) == [])
@@ -268,7 +268,7 @@ def test_a_removed_table_is_put_out(hub: Hub, tmp_path: Path) -> None:
 
 def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) -> None:
     table.play()
-    whole(hub, table)
+    require_all_records(hub, table)
 
     async def act(client: Client) -> None:
         await client.publish(record_subject(table.member.table), b'{"entry": "one"}')

@@ -96,7 +96,7 @@ SECRETS: dict[str, tuple[tuple[str, str], str]] = {
 
 
 @dataclass(frozen=True)
-class Told:
+class RunRecord:
     """What a run has at North before North's own order is bound, and whether the order came there
     afterwards.
     """
@@ -123,19 +123,19 @@ def _at_hub(hub: Hub) -> list[tuple[str, str]]:
 
 def _files(folder: Path) -> dict[str, list[str]]:
     """Return every file of an installation: rows of a database, or else the content."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.suffix == ".sqlite":
             with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
-                found[name] = [mask_random_parts(line) for line in opened.iterdump()]
+                contents[name] = [mask_random_parts(line) for line in opened.iterdump()]
         elif (
             path.is_file()
             and not name.endswith(("-wal", "-shm", "-head"))
             and "templates" not in path.parts
         ):
-            found[name] = [mask_random_parts(path.read_bytes().decode(errors="replace"))]
-    return found
+            contents[name] = [mask_random_parts(path.read_bytes().decode(errors="replace"))]
+    return contents
 
 
 def _wire(tap: WireTap) -> set[tuple[str, str]]:
@@ -154,7 +154,7 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     }
 
 
-def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
+def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRecord:
     """Run with this secret of South's. Return all that there is before North's own order is bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
@@ -205,7 +205,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> Told:
         there = companions[Seat.NORTH].table
         there.hand_in(Seat.NORTH, there.view().moment, answer, "00" * 8)
         until("the order comes", lambda: not session_of(there).sealed, 60)
-        return Told(
+        return RunRecord(
             pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action
         )
 
@@ -238,12 +238,12 @@ def test_the_other_table_gets_nothing_hidden(
     monkeypatch.setattr("companion.hub_server.nats_connection.ANSWER_TIMEOUT_S", 15)
     caplog.set_level(logging.DEBUG)
     texts, answer = SECRETS[game]
-    told, logs, port = [], [], free_port()  # which is in a code on the hub's wall
+    runs, logs, port = [], [], free_port()  # which is in a code on the hub's wall
     for number, text in enumerate(texts):
         caplog.clear()
-        told.append(_run(tmp_path / str(number), port, game, text, answer))
+        runs.append(_run(tmp_path / str(number), port, game, text, answer))
         logs.append(caplog.text)
-    one, other = told
+    one, other = runs
     for pages, others in ((one.pages, other.pages), (one.hub, other.hub)):
         for (path, first), (_, second) in zip(pages, others, strict=True):
             assert first == second, f"{path} tells South's order in {game}"

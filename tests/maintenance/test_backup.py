@@ -65,7 +65,7 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
     return settings
 
 
-def saved(settings: Settings, photographs: bool = True) -> bytes:
+def backup_of(settings: Settings, photographs: bool = True) -> bytes:
     target = io.BytesIO()
     make_backup(
         settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target
@@ -93,7 +93,7 @@ def games_of(settings: Settings) -> list[int]:
 
 def test_a_backup_lacks_keys_and_running_games(tmp_path: Path) -> None:
     settings = fill(tmp_path, unfinished=True)
-    content = saved(settings)
+    content = backup_of(settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert sorted(archive.namelist()) == [
             "backup.json", "choices.json", "games.jsonl", "lenses.json", "photographs/1/1.0.jpg",
@@ -108,7 +108,7 @@ def test_a_backup_lacks_keys_and_running_games(tmp_path: Path) -> None:
         assert base64.b64encode(here.key("signing")) not in games
         assert here.restore().seats[Seat.SOUTH].nonce.encode() not in games
     assert "photographs/1/1.0.jpg" not in str(
-        zipfile.ZipFile(io.BytesIO(saved(settings, photographs=False))).namelist()
+        zipfile.ZipFile(io.BytesIO(backup_of(settings, photographs=False))).namelist()
     )
 
 
@@ -118,7 +118,7 @@ def test_only_a_full_disk_asks_for_space() -> None:
 
 
 def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
-    content = saved(fill(tmp_path / "old"))
+    content = backup_of(fill(tmp_path / "old"))
     new = Settings(state_dir=str(tmp_path / "new"))
     with Journal(new.journal_path) as journal:
         key = journal.key("host")
@@ -151,7 +151,7 @@ def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None
         here = fill(tmp_path / "here")
         file = tmp_path / "here" / "settings.toml"
         file.chmod(0o640)
-        stage(here, saved(here))
+        stage(here, backup_of(here))
         assert (tmp_path / "here" / STAGED_FOLDER).stat().st_mode & 0o777 == 0o700
         apply(here)
     finally:
@@ -164,7 +164,7 @@ def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None
 def test_a_start_finishes_an_interrupted_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = saved(fill(tmp_path / "old", games=1))
+    content = backup_of(fill(tmp_path / "old", games=1))
     real, moves = Path.replace, 0
     for cut in range(1, 30):
         folder = tmp_path / f"here-{cut}"
@@ -203,7 +203,7 @@ def test_a_power_cut_after_the_settings_keeps_the_former_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = fill(tmp_path, games=1)
-    stage(here, saved(here))
+    stage(here, backup_of(here))
     file = tmp_path / "settings.toml"
     former = file.read_text() + "# changed since\n"
     file.write_text(former)
@@ -287,7 +287,7 @@ def test_a_bad_backup_changes_nothing(
     tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
 ) -> None:
     old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=2)
-    with zipfile.ZipFile(io.BytesIO(saved(old))) as archive:
+    with zipfile.ZipFile(io.BytesIO(backup_of(old))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
     target = io.BytesIO()
@@ -303,7 +303,7 @@ def test_a_bad_backup_changes_nothing(
 
 def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     here = fill(tmp_path)
-    content = saved(here)
+    content = backup_of(here)
     for broken in (
         content[: len(content) // 2],
         b"",
@@ -317,7 +317,7 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
 
 def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
     here = fill(tmp_path)
-    stage(here, saved(here))
+    stage(here, backup_of(here))
     unstage(here)
     assert apply(here) == ""
     with Journal(here.journal_path) as journal:
@@ -337,7 +337,7 @@ def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
 
 def test_a_running_service_keeps_its_files(tmp_path: Path) -> None:
     here = fill(tmp_path)
-    stage(here, saved(here))
+    stage(here, backup_of(here))
     with Journal(here.journal_path), pytest.raises(JournalError, match="Another companion"):
         apply(here)
     assert (tmp_path / STAGED_FOLDER).exists()
@@ -369,7 +369,7 @@ def test_the_number_of_games_and_inputs_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = fill(tmp_path)
-    content = saved(here)
+    content = backup_of(here)
     refusals = {
         "MAX_LINES": "too long: at most 2 lines",
         "MAX_RECORD_BYTES": "An input .* too long: at most 2 bytes",

@@ -48,7 +48,7 @@ theme = "light"
 ROWS = {row.key: row for section in sections() for row in section.rows}
 
 
-def edited(path: Path, text: str, **changes: object) -> str:
+def change_file(path: Path, text: str, **changes: object) -> str:
     path.write_text(text)
     file = SettingsFile(path)
     file.change(
@@ -123,18 +123,18 @@ def test_what_people_type_is_understood() -> None:
 
 def test_only_the_changed_value_changes(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    assert edited(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
-    assert edited(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
-    assert edited(path, OURS, panel__south__lamp_turn=17) == OURS.replace(
+    assert change_file(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
+    assert change_file(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
+    assert change_file(path, OURS, panel__south__lamp_turn=17) == OURS.replace(
         "lamp_turn = 4", "lamp_turn = 17"
     )
     crlf = OURS.replace("\n", "\r\n")
-    assert edited(path, crlf, table__theme="dark").count("dark") == 1
+    assert change_file(path, crlf, table__theme="dark").count("dark") == 1
 
 
 def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    text = edited(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
+    text = change_file(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
     new = read_settings(text)
     assert (new.camera.mains_hz, new.panel.debounce_ms, new.web.port) == (60, 30, 8081)
     assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
@@ -143,7 +143,7 @@ def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
 def test_a_pad_missing_in_the_file_is_added(tmp_path: Path) -> None:
     """A table of its own replaces all of the pad's pins: one pin alone would unwire the others."""
     path = tmp_path / "settings.toml"
-    text = edited(path, OURS, panel__north__up=0)
+    text = change_file(path, OURS, panel__north__up=0)
     north = read_settings(text).panel.north
     assert (north.up, north.down, north.lamp_turn) == (0, 16, 2)
     assert north.lamps_active_low == ("lamp_2", "lamp_3", "lamp_turn")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from test_backup import fill, saved
+from test_backup import backup_of, fill
 
 from companion.core.config import Settings
 from companion.core.errors import CameraError, Malformed, SystemTrouble
@@ -21,7 +21,9 @@ from vision.cameras.files import load_luma
 ZEROS = 30_000_000
 
 
-def changed(content: bytes, name: str, put: bytes, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+def replace_member(
+    content: bytes, name: str, put: bytes, kind: int = zipfile.ZIP_DEFLATED
+) -> bytes:
     """Return a backup with one member replaced."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(target, "w", kind) as new:
@@ -51,7 +53,7 @@ def test_a_member_has_a_limit_of_its_own(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = fill(tmp_path, games=1)
-    content = changed(saved(here), name, bytes(ZEROS))
+    content = replace_member(backup_of(here), name, bytes(ZEROS))
     monkeypatch.setitem(backup.MAX_MEMBER_BYTES, "games.jsonl", ZEROS - 1)
     tracemalloc.start()
     try:
@@ -67,7 +69,7 @@ def test_a_member_has_a_limit_of_its_own(
 
 def test_a_member_longer_than_stated_is_damaged(tmp_path: Path) -> None:
     here = fill(tmp_path, games=1)
-    content = bytearray(changed(saved(here), "lenses.json", bytes(ZEROS)))
+    content = bytearray(replace_member(backup_of(here), "lenses.json", bytes(ZEROS)))
     entry = content.rindex(b"PK\x01\x02")
     assert content[entry + 46 :].startswith(b"lenses.json")
     content[entry + 24 : entry + 28] = struct.pack("<L", 100)
@@ -80,7 +82,7 @@ def test_free_space_and_number_are_looked_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = fill(tmp_path, games=1)
-    content = saved(here)
+    content = backup_of(here)
     monkeypatch.setattr(backup, "free_bytes", lambda _: 24_000_100)
     with pytest.raises(SystemTrouble, match="more than there is: free some space"):
         stage(here, content)
@@ -89,14 +91,14 @@ def test_free_space_and_number_are_looked_at_first(
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, content)
     monkeypatch.setattr(backup, "MAX_MEMBERS", len(backup.MAX_MEMBER_BYTES))
-    assert b"photographs/" not in saved(here), "the newest that a restore accepts"
+    assert b"photographs/" not in backup_of(here), "the newest that a restore accepts"
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_other_ways_of_packing_are_refused(tmp_path: Path, kind: int) -> None:
     here = fill(tmp_path, games=1)
     with pytest.raises(Malformed, match="damaged or not a backup"):
-        stage(here, changed(saved(here), "lenses.json", b"{}", kind))
+        stage(here, replace_member(backup_of(here), "lenses.json", b"{}", kind))
 
 
 # ---- pictures ------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost broker is tried again at once."""
     monkeypatch.setattr(lines, "MIN_PAUSE_S", 0.02)
     monkeypatch.setattr(lines, "MAX_PAUSE_S", 0.1)
@@ -70,7 +70,7 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
         )
 
 
-def told_of(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
+def published_value(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
     payload = subscriber.last(f"{base}/{name}")
     assert payload, f"nothing is said of {name}"
     return json.loads(payload)
@@ -96,14 +96,14 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
                 table.confirm("host", view.moment, view.turn.stage, force=True)
             publish_now(companion)
             subscriber.sync()
-            now, told_now = table.view(), told_of(subscriber, "state")
-            assert (told_now["phase"], told_now["turn"]) == (now.phase, now.turn.number)
-            assert told_now["sign"] == now.sign.text
-            assert told_now["waiting_for"] == sorted(now.sign.seats)
+            now, state = table.view(), published_value(subscriber, "state")
+            assert (state["phase"], state["turn"]) == (now.phase, now.turn.number)
+            assert state["sign"] == now.sign.text
+            assert state["waiting_for"] == sorted(now.sign.seats)
         outcome = table.view().match.outcome
         assert outcome
-        assert told_of(subscriber, "state")["result"] == outcome.reason
-        assert told_of(subscriber, "turn")["seat"] == (
+        assert published_value(subscriber, "state")["result"] == outcome.reason
+        assert published_value(subscriber, "turn")["seat"] == (
             next(iter(outcome.winners)) if outcome.winners else "none"
         )
         own = [
@@ -172,10 +172,10 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
         companion.table.resume("host")
         publish_now(companion)
         subscriber.sync()
-        first = told_of(subscriber, "clock")
+        first = published_value(subscriber, "clock")
         assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
         assert first["ends_at"] == "2027-01-15T08:01:00+00:00"
-        heard = len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
+        count = len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
         for _ in range(5):
             clock.advance(1)
             companion.table.redraw()
@@ -183,7 +183,7 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
         subscriber.sync()
         assert (
             len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
-            == heard
+            == count
         )
         subscriber.publish("tabletop/paused/set", b"ON")
         until(
@@ -192,7 +192,7 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
         )  # type: ignore[union-attr]  # a clock is there
         publish_now(companion)
         subscriber.sync()
-        stopped = told_of(subscriber, "clock")
+        stopped = published_value(subscriber, "clock")
         assert (stopped["runs"], stopped["left_s"], stopped["ends_at"]) == (False, 55.0, None)
 
 
@@ -264,12 +264,12 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         bell.ring("south")
         publish_now(companion)
         subscriber.sync()
-        assert told_of(subscriber, "staff") == {
+        assert published_value(subscriber, "staff") == {
             "call": "called",
             "by": "south",
             "words": "The staff has been called.",
         }
-        event = told_of(subscriber, "event")
+        event = published_value(subscriber, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
         for rubbish in (b"COMING", b"x" * 5000, b"\xff\xfe"):
             subscriber.publish("tabletop/staff/set", rubbish)
@@ -304,7 +304,7 @@ def test_a_broker_that_returns_gets_everything_again(tmp_path: Path) -> None:
         broker.start()
         publish_now(companion)
         with Subscriber(broker.port) as subscriber:
-            assert told_of(subscriber, "seats")["north"]["taken"] is True
+            assert published_value(subscriber, "seats")["north"]["taken"] is True
             assert subscriber.last("tabletop/availability") == b"online"
             assert {
                 retained for topic, _, retained in subscriber.messages if topic == "tabletop/state"
@@ -323,7 +323,7 @@ def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broke
         sock = line._client.socket()
         assert isinstance(sock, socket.socket)
         sock.shutdown(socket.SHUT_RDWR)
-        subscriber.wait_for(lambda heard: ("will/availability", b"offline", False) in heard)
+        subscriber.wait_for(lambda messages: ("will/availability", b"offline", False) in messages)
 
 
 def test_a_wrong_password_is_reported(tmp_path: Path) -> None:

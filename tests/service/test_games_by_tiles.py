@@ -159,30 +159,30 @@ def everything(at: Room) -> dict[str, object]:
     }
 
 
-def told(folder: Path, south: str, north: str) -> list[dict[str, object]]:
+def sights_of_turn(folder: Path, south: str, north: str) -> list[dict[str, object]]:
     """Play a turn up to the reveal with these tiles, a bumped camera, a hand and a fault on the
     way.
     """
-    seen = []
+    sights = []
     with room(folder) as at:
         at.begin()
-        seen.append(everything(at))
+        sights.append(everything(at))
         at.world.lay_tiles(SOUTH, south)
         at.world.lay_tiles(NORTH, north)
         at.look()
-        seen.append(everything(at))
+        sights.append(everything(at))
         at.world.set_view(replace(at.world.view, shift_mm=(25.0, 10.0), board_turn_deg=6.0))
         for _ in range(4):
             at.look(1)
-            seen.append(everything(at))
+            sights.append(everything(at))
         at.world.set_view(replace(at.world.view, tilt_deg=30.0))
         at.look(1)
-        seen.append(everything(at))
+        sights.append(everything(at))
         at.look()
         at.ready(SOUTH)
         at.look(2)
-        seen.append(everything(at))
-    return seen
+        sights.append(everything(at))
+    return sights
 
 
 def test_no_door_depends_on_the_rows(
@@ -190,7 +190,10 @@ def test_no_door_depends_on_the_rows(
 ) -> None:
     monkeypatch.setattr("secrets.token_urlsafe", lambda *_: "the-same")
     caplog.set_level(logging.DEBUG)
-    one, other = told(tmp_path / "one", "UDL", "RSI"), told(tmp_path / "other", "SSI", "DUU")
+    one, other = (
+        sights_of_turn(tmp_path / "one", "UDL", "RSI"),
+        sights_of_turn(tmp_path / "other", "SSI", "DUU"),
+    )
     assert len(one) == len(other) == 8
     for number, (before, after) in enumerate(zip(one, other, strict=True)):
         for door in before:

@@ -33,7 +33,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 
 
 @pytest.fixture
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     """Logging as a new process finds it, once a test has cleared the handlers that pytest has
     added.
     """
@@ -42,7 +42,9 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
     yield root
     for handler in [
-        each for each in root.handlers if type(each) in (SystemJournal, logging.StreamHandler)
+        handler
+        for handler in root.handlers
+        if type(handler) in (SystemJournal, logging.StreamHandler)
     ]:
         root.removeHandler(handler)
         handler.close()
@@ -51,18 +53,18 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
 
 
 @pytest.fixture
-def console(fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+def console(root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a process without systemd says on its console."""
     monkeypatch.setenv("JOURNAL_STREAM", "")
-    monkeypatch.setattr(sys, "stderr", told := io.StringIO())
-    fresh.handlers.clear()
+    monkeypatch.setattr(sys, "stderr", output := io.StringIO())
+    root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
-    return told
+    return output
 
 
 def fields_of(sent: bytes) -> dict[str, str]:
     """Read a datagram as systemd does."""
-    found = {}
+    fields = {}
     while sent:
         line, _, rest = sent.partition(b"\n")
         name, is_short, value = line.partition(b"=")
@@ -71,21 +73,21 @@ def fields_of(sent: bytes) -> dict[str, str]:
         else:
             length = int.from_bytes(rest[:8], "little")
             value, sent = rest[8 : 8 + length], rest[9 + length :]
-        found[name.decode()] = value.decode()
-    return found
+        fields[name.decode()] = value.decode()
+    return fields
 
 
 def record(
     message: str, *values: object, level: int = logging.WARNING, **fields: object
 ) -> logging.LogRecord:
-    made = logging.LogRecord(
+    log_record = logging.LogRecord(
         "web.routes.health", level, "web/routes/health.py", 1, message, values, None
     )
-    made.__dict__.update(log_fields("slow", **fields) if fields else {})
-    return made
+    log_record.__dict__.update(log_fields("slow", **fields) if fields else {})
+    return log_record
 
 
-def failed() -> logging.LogRecord:
+def error_record() -> logging.LogRecord:
     """Return the log record of an error whose words hold an order."""
     try:
         raise ValueError(SECRET)
@@ -110,12 +112,15 @@ def test_a_line_has_its_priority_and_fields() -> None:
 
 def test_priorities_are_those_of_syslog() -> None:
     levels = (10, 20, 25, 30, 40, 50)
-    told = [fields_of(datagram(record("x", level=level)))["PRIORITY"] for level in levels]
-    assert told == list("766432")
+    output = [fields_of(datagram(record("x", level=level)))["PRIORITY"] for level in levels]
+    assert output == list("766432")
 
 
 def test_an_error_names_places_but_no_words() -> None:
-    for text in (fields_of(datagram(failed()))["MESSAGE"], PlainLines().format(failed())):
+    for text in (
+        fields_of(datagram(error_record()))["MESSAGE"],
+        PlainLines().format(error_record()),
+    ):
         assert "ValueError" in text
         assert "test_logs.py" in text
         assert "UDS" not in text
@@ -125,15 +130,17 @@ def test_what_the_system_says_is_told() -> None:
     try:
         open("/nowhere/at/all")  # noqa: SIM115 - it never opens
     except OSError:
-        made = logging.LogRecord("x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info())
+        log_record = logging.LogRecord(
+            "x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info()
+        )
     assert (
         PlainLines()
-        .format(made)
+        .format(log_record)
         .startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
     )
     journal_error = JournalError("The input D7 could not be saved")
-    made.exc_info = JournalError, journal_error, None
-    assert "D7" not in PlainLines().format(made)
+    log_record.exc_info = JournalError, journal_error, None
+    assert "D7" not in PlainLines().format(log_record)
 
 
 def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -> None:
@@ -146,7 +153,7 @@ def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -
 
 
 def test_a_foreign_line_that_misfits_is_dropped(
-    journal: socket.socket, fresh: logging.Logger, console: io.StringIO
+    journal: socket.socket, root_logger: logging.Logger, console: io.StringIO
 ) -> None:
     foreign = record("%d of %s", SECRET)
     handler = SystemJournal()
@@ -154,7 +161,7 @@ def test_a_foreign_line_that_misfits_is_dropped(
     handler.handle(record("next"))
     handler.close()
     assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "next"
-    fresh.handle(foreign)
+    root_logger.handle(foreign)
     assert console.getvalue() == ""
 
 
@@ -167,31 +174,31 @@ def be_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_under_systemd_lines_go_to_its_journal(
-    fresh: logging.Logger, journal: socket.socket, monkeypatch: pytest.MonkeyPatch
+    root_logger: logging.Logger, journal: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_a_service(monkeypatch)
-    fresh.handlers.clear()
+    root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
     logging.getLogger("table").info("Game %d has begun", 7, extra=log_fields("game_begun", game=7))
     sent = fields_of(journal.recv(1 << 17))
     assert (sent["MESSAGE"], sent["EVENT"], sent["GAME"]) == ("Game 7 has begun", "game_begun", "7")
     logs.set_level("error", verbose=False)
-    assert fresh.level == logging.ERROR
+    assert root_logger.level == logging.ERROR
 
 
 @pytest.mark.parametrize("stream", ["", "1:2", "not:numbers", "7"])
 def test_elsewhere_they_go_to_the_console(
-    fresh: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str
+    root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str
 ) -> None:
     monkeypatch.setenv("JOURNAL_STREAM", stream)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    fresh.handlers.clear()
+    root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
-    assert fresh.level == logging.WARNING
+    assert root_logger.level == logging.WARNING
     logs.set_level("debug", verbose=False)
-    assert fresh.level == logging.WARNING, "without -v a console stays quiet"
+    assert root_logger.level == logging.WARNING, "without -v a console stays quiet"
     logs.set_level("debug", verbose=True)
-    assert fresh.level == logging.DEBUG
+    assert root_logger.level == logging.DEBUG
     logging.getLogger("x").warning("Look", extra=log_fields("look"))
     assert sys.stderr.getvalue() == "WARNING Look event=look\n"  # type: ignore[attr-defined] # it is a StringIO
 
@@ -203,11 +210,11 @@ def test_a_thread_that_dies_is_logged_without_words(console: io.StringIO) -> Non
     thread = threading.Thread(target=fail, name="eye")
     thread.start()
     thread.join(60)
-    said = console.getvalue()
-    assert said.startswith(
+    output = console.getvalue()
+    assert output.startswith(
         "CRITICAL The thread eye has died event=thread_died of=eye\nValueError\n"
     )
-    assert "UDS" not in said
+    assert "UDS" not in output
 
 
 def test_the_web_servers_own_complaint_names_no_address(console: io.StringIO) -> None:

@@ -81,7 +81,7 @@ class Machine:
         run_wifi(self.root / "wifi", self.root / "answer", self.hands)
         own.step()
 
-    def opened(self) -> OwnWifi:
+    def open_hotspot(self) -> OwnWifi:
         own = self.service()
         self.clock.advance(NO_ADDRESS_TIMEOUT_S)
         own.step()
@@ -153,7 +153,7 @@ def test_a_cable_in_the_meantime_keeps_it_closed(machine: Machine) -> None:
     ],
 )
 def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, said: str, sentence: str) -> None:
-    own = machine.opened()
+    own = machine.open_hotspot()
     before, machine.reply = own.hotspot, (4, said)
     own.join(HOME)
     machine.carry_out(own)
@@ -173,7 +173,7 @@ def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, said: str, sentence
 
 
 def test_a_wrong_wifi_replaces_no_known_one(machine: Machine) -> None:
-    own = machine.opened()
+    own = machine.open_hotspot()
     own.join(HOME)
     machine.carry_out(own)
     kept, machine.reply = machine.hands.joined_profile.text(), (4, NOT_FOUND)
@@ -210,7 +210,7 @@ def test_names_and_passwords_reach_the_radio_unchanged(
     ids=range(3),
 )
 def test_both_sides_refuse_impossible_wifi(machine: Machine, wifi: Wifi, why: str) -> None:
-    own = machine.opened()
+    own = machine.open_hotspot()
     with pytest.raises(Malformed, match=why):
         own.join(wifi)
     assert not machine.has_request
@@ -246,7 +246,7 @@ def test_a_machine_that_cannot_says_so_once(machine: Machine, spoil: str, senten
 
 
 def test_a_restarted_service_knows_an_open_hotspot(machine: Machine) -> None:
-    before = machine.opened().hotspot
+    before = machine.open_hotspot().hotspot
     after = machine.service()
     after.step()
     assert after.hotspot == before
@@ -258,7 +258,7 @@ def test_a_restarted_service_knows_an_open_hotspot(machine: Machine) -> None:
 
 
 def test_nobody_waits_for_a_silent_machine(machine: Machine) -> None:
-    own = machine.opened()
+    own = machine.open_hotspot()
     own.join(HOME)
     machine.clock.advance(ANSWER_TIMEOUT_S)
     own.step()

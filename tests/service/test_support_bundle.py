@@ -26,7 +26,7 @@ from companion.service.support_bundle import make_bundle
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
+def open_companion(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
     clock = FakeClock()
     with simulated(folder, clock, table=TableSettings(reading_time_s=0.1)) as companion:
         yield companion, clock
@@ -38,7 +38,7 @@ def rounds(companion: Companion, clock: FakeClock, number: int = 8) -> None:
         companion.step()
 
 
-def begun(companion: Companion, clock: FakeClock, game: str, **options: Any) -> None:
+def begin_game(companion: Companion, clock: FakeClock, game: str, **options: Any) -> None:
     companion.table.take_seat(Seat.SOUTH, "Marabella")
     companion.table.take_seat(Seat.NORTH, "Jonathan")
     companion.table.new_game(game, options, 987_654_321)
@@ -57,8 +57,8 @@ def last_picture(parts: dict[str, bytes]) -> np.ndarray:
 
 def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    with opened(tmp_path) as (companion, clock):
-        begun(companion, clock, "outbuffered")
+    with open_companion(tmp_path) as (companion, clock):
+        begin_game(companion, clock, "outbuffered")
         salt = "5a17" * 8
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
         rounds(companion, clock)
@@ -89,8 +89,8 @@ def test_a_sealed_order_changes_no_byte(
     caplog.set_level(logging.INFO)
     bundles = []
     for order in ("UUU", "RSI"):
-        with opened(tmp_path / order) as (companion, clock):
-            begun(companion, clock, "outbuffered")
+        with open_companion(tmp_path / order) as (companion, clock):
+            begin_game(companion, clock, "outbuffered")
             companion.table.hand_in(
                 Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5
             )
@@ -103,8 +103,8 @@ def test_a_sealed_order_changes_no_byte(
 
 
 def test_frames_of_a_game_show_only_boards(tmp_path: Path) -> None:
-    with opened(tmp_path) as (companion, clock):
-        begun(companion, clock, "scouts")
+    with open_companion(tmp_path) as (companion, clock):
+        begin_game(companion, clock, "scouts")
         assert companion.eye is not None
         frame = companion.eye.settled_frames()[-1]
         picture = last_picture(parts_of(companion.support_zip()))
@@ -131,8 +131,8 @@ def test_the_command_saves_findings_versions_log_and_frames(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with opened(tmp_path) as (companion, clock):
-        begun(companion, clock, "outbuffered")
+    with open_companion(tmp_path) as (companion, clock):
+        begin_game(companion, clock, "outbuffered")
         file, port = tmp_path / "support.zip", str(companion.server.port)
         command = ["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]
         assert main(command) == 0

@@ -35,7 +35,7 @@ ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
 
 
-def seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
+def board_seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
     """Return a board, 10 px per mm, whose squares are empty and well seen except those that are
     named.
     """
@@ -65,7 +65,7 @@ def fake_eye() -> Mock:
     eye.latest_number.return_value = 7
     eye.picture.return_value = b"\xff\xd8picture"
     eye.advice_without_board.return_value = ()
-    eye.board.return_value = seen()
+    eye.board.return_value = board_seen()
     offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
     eye.cameras.return_value = offers
     eye.source.return_value = "picamera"
@@ -140,7 +140,7 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
 def test_a_good_view_and_one_with_advice(room: Room) -> None:
     robot = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
     other = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
-    room.eye.board.return_value = seen(a1=robot, c4=other)
+    room.eye.board.return_value = board_seen(a1=robot, c4=other)
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
@@ -149,7 +149,7 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
     unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
-    room.eye.board.return_value = seen(KIT, lamp, b2=weak, c3=unread)
+    room.eye.board.return_value = board_seen(KIT, lamp, b2=weak, c3=unread)
     room.place.clock.advance(2)
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page

@@ -13,13 +13,13 @@ ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @contextmanager
-def fresh(folder: Path) -> Iterator[SetUpService]:
+def new_table(folder: Path) -> Iterator[SetUpService]:
     with open_service(folder, has_first_evening=True) as place:
         yield place
 
 
 def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
-    with fresh(tmp_path) as place:
+    with new_table(tmp_path) as place:
         kiosk, key = place.browser(), {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
@@ -30,13 +30,13 @@ def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
         assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
         assert kiosk.get("/?kiosk").status_code == 200
         assert place.browser().get("/host/first/1").status_code == 403
-    with fresh(tmp_path) as place:
+    with new_table(tmp_path) as place:
         assert place.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
         assert place.browser().post("/host", data=key).location == "/host"
 
 
 def test_the_answers_are_the_tables(tmp_path: Path) -> None:
-    with fresh(tmp_path) as place:
+    with new_table(tmp_path) as place:
         page = page_text(place.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
         assert 'class="sign as-key" href="/host/first/3"' in page

@@ -46,7 +46,7 @@ def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
     )
 
 
-def brought(place: Place, name: str, turns: int = 400) -> FlaskClient:
+def browser_with_game(place: Place, name: str, turns: int = 400) -> FlaskClient:
     browser = place.browser()
     assert (
         bring(browser, msgspec.json.encode(random_game(name, 3, turns)), **HOST).status_code == 303
@@ -76,7 +76,7 @@ def test_the_list_is_in_the_viewers_language(place: Place) -> None:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_replay_needs_no_script(place: Place, name: str) -> None:
-    browser = brought(place, name, turns=40)
+    browser = browser_with_game(place, name, turns=40)
     page = page_text(browser, "/history/1?at=3")
     assert ">1</text>" in page, "turns have their numbers below the time line"
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
@@ -155,7 +155,7 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
 @pytest.mark.parametrize("name", ["outbuffered", "binmat"])
 def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.rendering.game_film.MAX_FRAMES", 4)
-    browser = brought(place, name, turns=4)
+    browser = browser_with_game(place, name, turns=4)
     answer = browser.get("/history/1.webp")
     assert answer.mimetype == "image/webp"
     with Image.open(io.BytesIO(answer.data)) as picture:
@@ -165,7 +165,7 @@ def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_time_line_has_keys_for_great_moments(place: Place) -> None:
-    browser = brought(place, "outbuffered", turns=12)
+    browser = browser_with_game(place, "outbuffered", turns=12)
     page = page_text(browser, "/history/1")
     keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
     assert any("bounces and stays" in words for _, _, words in keys)

@@ -42,7 +42,7 @@ def act(app: Flask, **data: object) -> int:
     return app.test_client().post(door, data=data, headers=KEY).status_code
 
 
-def made(app: Flask, people: int = 4, **more: object) -> None:
+def make_tournament(app: Flask, people: int = 4, **more: object) -> None:
     wish = {"name": "Cup", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20}
     assert act(app, **wish, **more) == 303
     for number in range(people):
@@ -52,16 +52,16 @@ def made(app: Flask, people: int = 4, **more: object) -> None:
 def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> None:
     browser = app.test_client()
 
-    def told(path: str, *, far: bool = False) -> str:
+    def page_words(path: str, *, far: bool = False) -> str:
         where = FAR if far else {}
         return words(browser.get(path, headers=KEY, environ_overrides=where).text)
 
-    made(app)
+    make_tournament(app)
     assert act(app, do="pair") == 303
     for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
-        assert part in told("/tournament/1", far=True)
+        assert part in page_words("/tournament/1", far=True)
     for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
-        assert part in told("/")
+        assert part in page_words("/")
     assert act(app, do="pair") == 409  # boards are open
     for place, verdict, status in (
         ("0.0.0", "south", 400),
@@ -70,12 +70,12 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
         ("1.2.1", "north", 303),
     ):
         assert act(app, do="decide", place=place, verdict=verdict) == status
-    shown = told("/tournament/1")
+    shown = page_words("/tournament/1")
     assert "1 : 0" in shown
     assert "0 : 1" in shown
     assert "½ : ½" not in shown
-    assert "find your name" not in told("/tournament/1", far=True)
-    assert "Cup: round 1 is over" in told("/", far=True)
+    assert "find your name" not in page_words("/tournament/1", far=True)
+    assert "Cup: round 1 is over" in page_words("/", far=True)
     assert act(app, do="enter", person="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
     page = browser.get("/host/tournament/1", headers=KEY).text
@@ -87,13 +87,13 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     for deed, status in (("pair", 303), ("unpair", 303), ("end", 303), ("pair", 409)):
         assert act(app, do=deed) == status
     assert act(app, do="enter", person="Too late") == 409
-    assert "withdrawn" in told("/tournament/1?round=1")
-    assert "ended" in told("/tournaments")
+    assert "withdrawn" in page_words("/tournament/1?round=1")
+    assert "ended" in page_words("/tournaments")
     assert not [person for person in league.cards.people() if person.name == "Too late"]
 
 
 def test_a_card_enters_and_shows_the_table(app: Flask, league: League) -> None:
-    made(app, people=3)
+    make_tournament(app, people=3)
     phone = app.test_client()
     phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)
     assert "Take part" in phone.get("/card").text
@@ -115,7 +115,7 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     ):
         assert act(app, **{**wish, **wrong}) == status
     assert league.tournaments.all() == ()
-    made(app)
+    make_tournament(app)
     before = league.tournaments.find(1)
     for data in (
         {"do": "decide", "place": "1.1.1", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},

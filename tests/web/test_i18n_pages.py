@@ -14,8 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 from inside import session_of
 from setup_tools import open_service
-from test_camera_page import KIT, room_in
-from test_camera_page import seen as seen_board
+from test_camera_page import KIT, board_seen, room_in
 from web_fixtures import HOST_KEY, Place, open_bench
 from words_tools import brackets, untranslated_in_json, untranslated_on_page
 
@@ -105,7 +104,7 @@ def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
             strays |= {(path, stray) for stray in untranslated_on_page(text, NAMES)}
 
 
-def sat_down(place: Place) -> FlaskClient:
+def browser_with_seats(place: Place) -> FlaskClient:
     """Return a browser with both seats and the host's key."""
     browser = in_brackets(place.browser())
     for seat, name in zip(SEATS, SITTERS, strict=True):
@@ -124,7 +123,7 @@ def test_pages_without_a_game_are_translated(place: Place) -> None:
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
         strays |= {(path, stray) for stray in untranslated_on_page(answer.text)}
-    browser = sat_down(place)
+    browser = browser_with_seats(place)
     look(stranger, strays, "/join/north", "/seat/south")
     look(browser, strays, *pages_of(place), *NAMED_PAGES, *DATA)
     place.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
@@ -184,10 +183,10 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
         str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,))
         for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
-    board = seen_board(KIT, *advise_without_board(luma), **weak)
+    board = board_seen(KIT, *advise_without_board(luma), **weak)
     with room_in(tmp_path) as room:
         browser = in_brackets(room.host())
-        for shown in (board, seen_board(), None):
+        for shown in (board, board_seen(), None):
             room.eye.board.return_value = shown
             state = CameraState.SEES_BOARD if shown else CameraState.NO_BOARD
             room.place.table.set_camera_status(CameraStatus(state))
@@ -215,7 +214,7 @@ def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
 # ---- games ---------------------------------------------------------------------------------------
 
 
-def seen(place: Place, missing: int = 0) -> None:
+def show_board_to_camera(place: Place, missing: int = 0) -> None:
     """Let the camera see the board as it should be, but for some pieces: what lies in their squares
     is gone.
     """
@@ -257,17 +256,17 @@ def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_the_pages_of_a_game_are_translated(name: str, place: Place) -> None:
     strays: Strays = set()
-    browser = sat_down(place)
+    browser = browser_with_seats(place)
     place.table.new_game(name, {}, 1)
     view = place.table.view()
     if view.phase is Phase.SETUP:
         look(browser, strays, *LIVE_PAGES, *DATA)
-        seen(place, missing=2)
+        show_board_to_camera(place, missing=2)
         look(browser, strays, "/", "/seat/south", "/api/view")
         place.table.confirm("host", view.moment, view.turn.stage, force=True)
     walk(place, browser, strays)
     if place.table.view().phase is Phase.ORDERS:
-        seen(place, missing=1)
+        show_board_to_camera(place, missing=1)
         look(browser, strays, "/", "/seat/south", "/seat/north", "/api/view")
         place.table.offer_draw(Seat.SOUTH)
         look(browser, strays, *LIVE_PAGES)

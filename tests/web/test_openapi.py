@@ -137,7 +137,7 @@ def describe_in(app: Flask) -> dict[str, Any]:
 # ---- what is answered ----------------------------------------------------------------------------
 
 
-class Watched:
+class CheckedTour:
     """An installation whose every JSON answer is held against its description."""
 
     def __init__(self, tour: Tour) -> None:
@@ -187,17 +187,17 @@ def validator_of(document: dict[str, Any], kind: type) -> Any:
 
 
 @pytest.fixture
-def watched() -> Iterator[Watched]:
+def checked_tour() -> Iterator[CheckedTour]:
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in (("MachinePlayers", MachinePlayers), ("Coach", Coach)):
             patch.setattr(wiring, name, partial(kind, open_process=QuickCoach))
         with open_tour() as tour:
-            yield Watched(tour)
+            yield CheckedTour(tour)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_answers_of_a_game_are_as_described(watched: Watched, game: str) -> None:
-    tour, table = watched.tour, watched.table
+def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str) -> None:
+    tour, table = checked_tour.tour, checked_tour.table
     for seat in SEATS:
         tour.client.post(f"/api/seat/{seat}/take", name=seat)
     table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
@@ -206,7 +206,7 @@ def test_answers_of_a_game_are_as_described(watched: Watched, game: str) -> None
         if view.phase is Phase.OVER:
             break
         if step % 25 == 0:
-            watched.look()
+            checked_tour.look()
         if view.phase is not Phase.ORDERS or (view.time.clock and view.time.clock.paused):
             tour.go_on()
             continue
@@ -214,7 +214,7 @@ def test_answers_of_a_game_are_as_described(watched: Watched, game: str) -> None
         tour.client.post(f"/api/seat/{seat}/hand-in", moment=view.moment, action=action)
     if table.view().phase is not Phase.OVER:
         tour.client.post("/api/seat/south/resign")
-    watched.look()
+    checked_tour.look()
     assert tour.client.get("/api/view")["outcome"]
     assert {
         "api.view",
@@ -222,12 +222,16 @@ def test_answers_of_a_game_are_as_described(watched: Watched, game: str) -> None
         "api.own_order",
         "api.hand_in",
         "bench.state",
-    } <= watched.seen
+    } <= checked_tour.seen
 
 
-def test_every_other_answer_is_as_described(watched: Watched) -> None:
-    post, get, table = watched.tour.client.post, watched.tour.client.get, watched.table
-    watched.tour.client.send("/host", f"key={watched.tour.companion.host_key}".encode())
+def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
+    post, get, table = (
+        checked_tour.tour.client.post,
+        checked_tour.tour.client.get,
+        checked_tour.table,
+    )
+    checked_tour.tour.client.send("/host", f"key={checked_tour.tour.companion.host_key}".encode())
 
     def moment(**body: Any) -> dict[str, Any]:
         return {"moment": table.view().moment, **body}
@@ -270,7 +274,7 @@ def test_every_other_answer_is_as_described(watched: Watched) -> None:
     ):
         post(f"/api/seat/south/{door}", **body)
     post("/api/history/forget", name="Mara")
-    watched.look()
+    checked_tour.look()
     post("/api/seat/south/leave")
-    missing = set(watched.known) - watched.seen
+    missing = set(checked_tour.known) - checked_tour.seen
     assert missing == {"staff.call", "staff.cancel", "hub.offer", "eye.picture"}

@@ -67,13 +67,13 @@ class Room:
         """Send pictures of a board, with another noise in each, and read them. Returns all that
         was answered.
         """
-        told: dict[str, Any] = {}
+        answer: dict[str, Any] = {}
         for seed in range(6):
             noise = np.random.default_rng(seed).integers(-3, 4, board.shape)
-            told |= self.send(phone, jpeg_of(board + noise)).json
+            answer |= self.send(phone, jpeg_of(board + noise)).json
             self.companion.step()
             self.clock.advance(0.1)
-        return told
+        return answer
 
 
 def jpeg_of(luma: Any) -> bytes:
@@ -119,11 +119,11 @@ def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
     phone = room.phone(room.code())
     assert room.send(phone, b"").json["now_ms"] == 1000 * room.clock.monotonic_s()
     assert room.send(phone, b"x" * 2_000_001).status_code == 413
-    told = room.play(phone, board)
-    assert told["is_well"]
-    assert told["words"] == "I see the whole board"
-    assert told["wait_ms"] == 250
-    assert "purple robot a1, purple flag b1" in told["drawing"]
+    answer = room.play(phone, board)
+    assert answer["is_well"]
+    assert answer["words"] == "I see the whole board"
+    assert answer["wait_ms"] == 250
+    assert "purple robot a1, purple flag b1" in answer["drawing"]
     assert "drawing" not in room.send(phone, b"").json, "the phone has it"
     for path in ("/", "/api/view", "/host", "/camera/frame.jpg", "/live/table", "/seat/south"):
         assert phone.get(path).status_code == 404, "its port has nothing of the table"
@@ -171,7 +171,7 @@ def test_a_phone_is_led_past_the_warning(room: Room, agent: dict[str, str], said
 def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: Any) -> None:
     """Two tables that differ in sealed orders alone tell their phones the same, byte for byte."""
 
-    def told(folder: Path, orders: str) -> list[Any]:
+    def answers_with(folder: Path, orders: str) -> list[Any]:
         folder.mkdir()
         with room_in(folder) as room:
             table = room.companion.table
@@ -184,4 +184,4 @@ def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: Any) ->
             answers += [room.play(phone, board), phone.get("/eye").data]
             return answers
 
-    assert told(tmp_path / "one", "URS") == told(tmp_path / "other", "DLI")
+    assert answers_with(tmp_path / "one", "URS") == answers_with(tmp_path / "other", "DLI")

@@ -48,11 +48,11 @@ def hold(pin, down=True):
 
 def lamps(lines, times=1, pause_s=0.0):
     """Return the levels of some lines so many times, because lamps blink."""
-    bank, seen = pins(), []
+    bank, samples = pins(), []
     for _ in range(times):
-        seen.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lines])
+        samples.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lines])
         time.sleep(pause_s)
-    return seen
+    return samples
 
 
 def fetch(url):
@@ -77,7 +77,7 @@ def write(path, text):
 DOORS = {each.__name__: each for each in (run, press, hold, lamps, fetch, read, write)}
 
 
-def answered(line):
+def answer_line(line):
     """Carry out a request, and return the answer as a line."""
     asked = json.loads(line)
     try:
@@ -97,7 +97,7 @@ def serve(number):
             caller, _ = door.accept()
             with caller, contextlib.suppress(OSError), caller.makefile("rb") as lines:
                 for line in lines:
-                    caller.sendall(answered(line))
+                    caller.sendall(answer_line(line))
 
 
 def main():
@@ -114,7 +114,7 @@ def main():
                 continue
             *lines, rest = (rest + got).split(b"\n")
             for line in lines:
-                data = answered(line)
+                data = answer_line(line)
                 while data:
                     data = data[port.write(data) :]
 

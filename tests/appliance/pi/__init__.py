@@ -206,7 +206,7 @@ class UsbLost(MachineError):
     """
 
 
-def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
+def switch_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
     """Switch a machine on until its hands answer. Where its USB is lost, pull the plug and try
     again.
     """
@@ -216,7 +216,7 @@ def switched_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> P
     except UsbLost:
         machine.pull_the_plug()
         if lost:
-            return switched_on(card, image, folder, lost - 1)
+            return switch_on(card, image, folder, lost - 1)
         raise
     except BaseException:
         machine.close()
@@ -253,9 +253,9 @@ class Pi(Machine):
 
     def wait_for_hands(self) -> None:
         """Wait until the agent inside answers; raises `MachineError`."""
-        until("the agent's answer", self._joined, BOOT_S, 2.0)
+        until("the agent's answer", self._try_to_connect, BOOT_S, 2.0)
 
-    def _joined(self) -> bool:
+    def _try_to_connect(self) -> bool:
         self.require_running()
         try:
             self._agent = socket.create_connection(("127.0.0.1", self.agent_port), 20)

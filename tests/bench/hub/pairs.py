@@ -260,7 +260,7 @@ def _faults(tables: list[PairService]) -> str:
                 return f"{len(lost)} acknowledged orders of {table.seat} are lost"
             if max(salts.values(), default=0) > 1:
                 return f"an order of {table.seat} is there twice"
-            if early := _heard_early(journal, sessions[-1]):
+            if early := _find_early_order(journal, sessions[-1]):
                 return f"{table.seat} heard an order of {early} before its own was sealed"
     south, north = sessions
     files = [game_file(session) for session in sessions]
@@ -272,7 +272,7 @@ def _faults(tables: list[PairService]) -> str:
     return ""
 
 
-def _heard_early(journal: Journal, session: Session) -> str:
+def _find_early_order(journal: Journal, session: Session) -> str:
     """Return the moment (a decision's number) whose order this table received before its own was
     sealed, or an empty string.
     """

@@ -212,7 +212,7 @@ def _figures(guest: Guest, painter: Painter, phone: Phone, viewers: Viewers) -> 
     guest.press("south_ready")  # sits down
     yield KEY_TO_LAMP_MS, _key_to_lamp_ms(guest)
     yield PHONE_TO_SCREENS_MS, _post_to_screens_ms(phone, viewers)
-    yield WRONG_TO_NAME_S, _named_s(layout, painter, viewers)
+    yield WRONG_TO_NAME_S, _naming_times_s(layout, painter, viewers)
     yield from _turns(guest, painter)
     yield MEMORY_MB, [memory_mb(guest.pid)]
 
@@ -257,7 +257,7 @@ def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
     return times_ms
 
 
-def _named_s(
+def _naming_times_s(
     layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: Viewers
 ) -> list[float]:
     """Measure from when a hand leaves a piece on a wrong square until all screens name it."""

@@ -44,13 +44,13 @@ def corner_view(number: int) -> CornerView:
     """Make the view of this number."""
     rng = Random(f"two corners {number}")
     for _ in range(_TRIES):
-        view = _tried(number, rng)
+        view = _make_view(number, rng)
         if view is not None:
             return view
     raise ValueError(f"view {number} shows two corners in none of {_TRIES} tries")
 
 
-def _tried(number: int, rng: Random) -> CornerView | None:
+def _make_view(number: int, rng: Random) -> CornerView | None:
     """Make a random view. None: it does not show exactly two corner markers."""
     every = kits()
     kit = every[number % len(every)]

@@ -55,7 +55,7 @@ class Asking:
             place.app.extensions["guard"].requester, self.clock.monotonic_s
         )
 
-    def served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
+    def count_served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
         """Return how many of so many requests are let through."""
         count = 0
         header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
@@ -71,17 +71,17 @@ class Asking:
 
 def test_a_flood_is_refused_but_no_seat(place: Place) -> None:
     south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
-    assert asking.served(2_000, BAD) == STRANGER_RATE.burst
-    assert asking.served(20, BAD, south) == 20, "behind the same router"
-    assert asking.served(20, OTHER) == 20
-    assert asking.served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
-    assert asking.served(1000, SEATED, south) == MEMBER_RATE.burst - 20
-    assert asking.served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
+    assert asking.count_served(2_000, BAD) == STRANGER_RATE.burst
+    assert asking.count_served(20, BAD, south) == 20, "behind the same router"
+    assert asking.count_served(20, OTHER) == 20
+    assert asking.count_served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
+    assert asking.count_served(1000, SEATED, south) == MEMBER_RATE.burst - 20
+    assert asking.count_served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
     place.table.free_seat(Seat.NORTH)
     for worthless in (north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}):
-        assert asking.served(1, BAD, worthless) == 0
+        assert asking.count_served(1, BAD, worthless) == 0
     asking.clock.advance(1)
-    assert asking.served(1000, BAD) == STRANGER_RATE.per_s
+    assert asking.count_served(1000, BAD) == STRANGER_RATE.per_s
 
 
 def test_one_address_never_fills_the_workers_queue(place: Place) -> None:

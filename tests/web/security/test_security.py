@@ -181,25 +181,25 @@ def test_a_new_key_turns_other_hosts_out(tmp_path: Path) -> None:
 def test_commands_show_and_change_the_host_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def said(*more: str) -> str:
+    def host_key_output(*more: str) -> str:
         assert main(["host-key", "--state-dir", str(tmp_path), *more]) == 0
         return capsys.readouterr().out.strip()
 
     with simulated(tmp_path) as companion:
         first = companion.host_key
-        assert said() == first
-        second = said("--new", "--port", str(companion.server.port))
+        assert host_key_output() == first
+        second = host_key_output("--new", "--port", str(companion.server.port))
         assert companion.host_key == second
-    assert said() == second
-    assert len({first, second, said("--new")}) == 3
+    assert host_key_output() == second
+    assert len({first, second, host_key_output("--new")}) == 3
 
 
 def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
-    heard: list[str | None] = []
+    received_keys: list[str | None] = []
 
     class Foreign(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            heard.append(self.headers["X-Host-Key"])
+            received_keys.append(self.headers["X-Host-Key"])
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b'{"ok":true}')
@@ -219,7 +219,7 @@ def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
         with pytest.raises(SystemTrouble, match="No companion answers on port"):
             ask_running(settings, "/api/host/new-key", {})
         thread.join()
-    assert heard == [None]
+    assert received_keys == [None]
 
 
 # ---- secrets that stay ---------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def hand_in(phone: FlaskClient, seat: str, moment: str, action: str) -> int:
     return phone.post(f"/api/seat/{seat}/hand-in", json=body).status_code
 
 
-def streamed(phone: FlaskClient, path: str) -> str:
+def first_chunks(phone: FlaskClient, path: str) -> str:
     """Return what a stream sends at once."""
     with phone.get(path, buffered=False) as stream:
         chunks = iter(stream.response)
@@ -81,7 +81,7 @@ def test_the_cover_opens_one_side_only(place: Place, phone: FlaskClient) -> None
     for seat in SEATS:
         assert phone.get(f"/seat/{seat}").location == "/pass"
         assert phone.get(f"/api/seat/{seat}/view").status_code == 403
-        assert 'data-go="/pass"' in streamed(phone, f"/live/seat/{seat}")
+        assert 'data-go="/pass"' in first_chunks(phone, f"/live/seat/{seat}")
     open_side(phone, "south")
     assert phone.get("/seat/north").location == "/pass"
     refused = error_of(phone.post("/api/seat/north/mine", json={}))
@@ -94,18 +94,20 @@ def test_the_cover_opens_one_side_only(place: Place, phone: FlaskClient) -> None
 def test_handing_in_covers_the_side(place: Place, phone: FlaskClient) -> None:
     moment = place.to_orders()
     live = live_of(open_side(phone, "south"))
-    assert 'id="live"' in streamed(phone, live)
-    assert 'data-go="/pass"' not in streamed(phone, live)
+    assert 'id="live"' in first_chunks(phone, live)
+    assert 'data-go="/pass"' not in first_chunks(phone, live)
     assert hand_in(phone, "south", moment, "UUS") == 200
-    assert 'data-go="/pass"' in streamed(phone, live)
+    assert 'data-go="/pass"' in first_chunks(phone, live)
     cover = page_text(phone, "/pass")
     assert "Hand the phone to Jonas" in cover
     assert "Mara: look at mine, or take it back" in cover
     look = live_of(open_side(phone, "south"))
-    assert 'data-go="/pass"' not in streamed(phone, look), "its owner may look at what is sealed"
+    assert 'data-go="/pass"' not in first_chunks(phone, look), (
+        "its owner may look at what is sealed"
+    )
     open_side(phone, "north")
     assert hand_in(phone, "north", moment, "RIS") == 200
-    assert 'data-go="/pass"' in streamed(phone, look)
+    assert 'data-go="/pass"' in first_chunks(phone, look)
 
 
 def test_the_shared_page_has_the_tables_keys(place: Place, phone: FlaskClient) -> None:
@@ -128,9 +130,9 @@ def test_an_open_board_needs_no_cover(place: Place, phone: FlaskClient) -> None:
     assert phone.get("/pass").location == "/seat/south"
     assert "Other side" in page_text(phone, "/seat/south")
     live = live_of(open_side(phone, "north"))
-    assert 'data-go="/pass"' not in streamed(phone, live), "who is not on turn may look"
+    assert 'data-go="/pass"' not in first_chunks(phone, live), "who is not on turn may look"
     place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
-    assert 'data-go="/pass"' in streamed(phone, live)
+    assert 'data-go="/pass"' in first_chunks(phone, live)
 
 
 def without_receipts(page: str) -> str:
@@ -143,12 +145,12 @@ def everything(phone: FlaskClient) -> list[str]:
     """Return all that a phone gets while South's order is sealed and North holds the phone."""
     got = [
         page_text(phone, "/pass"),
-        streamed(phone, "/live/pass"),
+        first_chunks(phone, "/live/pass"),
         page_text(phone, "/seat/south"),
     ]
     got += [phone.post(f"/api/seat/south/{door}", json={}).text for door in ("mine", "take-back")]
     north = open_side(phone, "north")
-    got += [north, streamed(phone, live_of(north))]
+    got += [north, first_chunks(phone, live_of(north))]
     got += [page_text(phone, path) for path in ("/seat/south", "/api/seat/south/view", "/pass")]
     return [without_receipts(page) for page in got]
 
@@ -166,7 +168,7 @@ def test_whoever_holds_the_phone_gets_nothing_hidden(
     tmp_path: Path, game: str, options: Sequence[dict[str, Any]], orders: Sequence[str]
 ) -> None:
     """Two tables that differ in South's order alone, or in South's hand of cards."""
-    seen, sides = [], []
+    pages, sides = [], []
     for number, order in enumerate(orders):
         (tmp_path / str(number)).mkdir()
         with open_place(tmp_path / str(number)) as place:
@@ -179,6 +181,6 @@ def test_whoever_holds_the_phone_gets_nothing_hidden(
             open_side(phone, "south")
             assert hand_in(phone, "south", place.table.view().moment, order) == 200
             sides.append(open_side(phone, "south"))
-            seen.append(everything(phone))
-    assert seen[0] == seen[1]
+            pages.append(everything(phone))
+    assert pages[0] == pages[1]
     assert sides[0] != sides[1], "its owner sees the own"

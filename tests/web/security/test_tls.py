@@ -41,7 +41,7 @@ def server(place: Place) -> Iterator[Server]:
         yield running
 
 
-def secured(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
+def https_connection(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
     """Return a connection that trusts the certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     return http.client.HTTPSConnection(
@@ -64,7 +64,7 @@ def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
 
 
 def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> None:
-    line = secured(server)
+    line = https_connection(server)
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
         "Origin": f"https://localhost:{server.port}",
@@ -87,7 +87,7 @@ def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> No
 def test_behind_tls_the_askers_address_is_known(server: Server) -> None:
     """Else everybody would be the machine's own screen, which shows the host key."""
     for source, is_own in ((ELSEWHERE, False), ("127.0.0.1", True)):
-        line = secured(server, source)
+        line = https_connection(server, source)
         line.request("GET", "/owner")
         assert (HOST_KEY.encode() in line.getresponse().read()) is is_own
         line.close()
@@ -131,7 +131,7 @@ def test_broken_handshakes_disturb_nobody(server: Server) -> None:
     strict = http.client.HTTPSConnection("localhost", server.port, timeout=60)
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
-    browser = secured(server)
+    browser = https_connection(server)
     browser.request("GET", "/kit/binmat.pdf")
     answer = browser.getresponse()
     assert len(answer.read()) == int(answer.getheader("Content-Length", "0")) > own.CHUNK_BYTES
@@ -171,17 +171,17 @@ def test_it_is_for_the_tables_names_and_addresses(tmp_path: Path) -> None:
 def test_it_is_kept_and_made_anew_in_time(tmp_path: Path) -> None:
     file = tmp_path / "own-certificate.pem"
 
-    def made(age_s: float) -> bytes:
+    def certificate_after(age_s: float) -> bytes:
         if file.exists():
             os.utime(file, (time.time() - age_s, time.time() - age_s))
         assert isinstance(own_certificate(tmp_path, HOSTS), ssl.SSLContext)
         return file.read_bytes()
 
-    first = made(0)
-    assert made(1000) == first
-    second = made(own.RENEW_AFTER_S + 1)
+    first = certificate_after(0)
+    assert certificate_after(1000) == first
+    second = certificate_after(own.RENEW_AFTER_S + 1)
     assert second != first
-    assert made(-5000) != second, "it was made while the clock was wrong"
+    assert certificate_after(-5000) != second, "it was made while the clock was wrong"
 
 
 def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
