@@ -199,7 +199,7 @@ def test_a_start_finishes_an_interrupted_restore(
     pytest.fail("no run came to its end")
 
 
-def test_a_power_cut_after_the_settings_keeps_the_former_ones(
+def test_a_cut_restore_keeps_the_former_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = fill(tmp_path, games=1)

@@ -32,7 +32,7 @@ def open_companion(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
         yield companion, clock
 
 
-def rounds(companion: Companion, clock: FakeClock, number: int = 8) -> None:
+def rounds(companion: Companion, clock: FakeClock, number: int = 4) -> None:
     for _ in range(number):
         clock.advance(0.1)
         companion.step()
