@@ -46,6 +46,9 @@ return keys.map(({ tagName, id, name, value, className, dataset, attributes, tex
   id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
 ].map(value => String(value ?? '')).join('|'));
 """
+_HAS_FOLDS = "return Boolean(document.querySelector('details'))"
+# Lists the addresses of keys that ask before they act.
+_ASKS_FIRST = "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
 # Returns the seat whose order is ready to be handed in.
 _READY = """
 return document.querySelector(':is(#hand-in, #commit).go') && document.getElementById('live')?.dataset.seat;
@@ -102,15 +105,12 @@ class Finger:
 
     def look_at(self, stop: Stop) -> None:
         """Tap what is new on a page, closed and with all its folds open."""
-        has_folds = "return Boolean(document.querySelector('details'))"
+        is_fresh = False
         for is_open in (False, True):
-            if is_open and not self.window.execute_script(has_folds):
-                break
-            keys, is_fresh = self.open(stop, is_open), True
-            asks_first = (
-                "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
-            )
-            self._grave.update(self.window.execute_script(asks_first))
+            keys = self._rested_keys(is_open) if is_fresh else self.open(stop, is_open)
+            is_fresh = True
+            has_folds = self.window.execute_script(_HAS_FOLDS)
+            self._grave.update(self.window.execute_script(_ASKS_FIRST))
             for number, key in enumerate(keys):
                 name = (alike(stop.path), alike(key))
                 if name in self._past_keys:
@@ -121,6 +121,8 @@ class Finger:
                 if at := tuple(self.window.execute_script(_WHERE, number) or ()):
                     self._tap_again_and_again(stop, at, is_open, keys)
                     is_fresh = self._keys(is_open) == keys
+            if not has_folds:
+                break
 
     def _tap_again_and_again(
         self, stop: Stop, at: tuple[float, float, str], is_open: bool, keys: list[str]
@@ -183,6 +185,10 @@ class Finger:
         cdp(self.window, "Storage.clearDataForOrigin", **stored)
         visit(self.window, self.tour, stop)
         self._wait(self.tour.table.version, RESTED_MS)
+        return self._rested_keys(is_open)
+
+    def _rested_keys(self, is_open: bool) -> list[str]:
+        """Return the keys of the open page once they all take taps."""
         keys = self._keys(is_open)
         self.window.execute_script("window.pass(arguments[0])", RESTED_MS)
         return keys
