@@ -180,3 +180,18 @@ def corners_when_joined(
         for place, page in by_place.items()
         for marker, corners in markers_mm(page, dpi)
     ]
+
+
+def allowed_on(kit: Kit, sheet: Page) -> set[int]:
+    """Return the markers that a page may have: of its board, pieces, cards and order tiles."""
+    allowed, names = set[int](), set(sheet.names)
+    if sheet.kind == "board":
+        allowed |= set(kit.board.corners)
+    allowed |= {marker for face in kit.faces if face.name in names for marker in face.markers}
+    if kit.deck and sheet.kind == "cards":
+        allowed |= {card.marker for card in kit.deck.cards if card.name in names}
+    if kit.order_tiles and {"tiles", "walls"} & names:
+        tiles, rows = kit.order_tiles.orders.values(), kit.order_tiles.rows.values()
+        allowed |= {marker for orders in tiles for marker in orders.values()}
+        allowed |= {marker for row in rows for marker in row}
+    return allowed

@@ -76,7 +76,7 @@ def place(tmp_path: Path) -> Iterator[SetUpService]:
         yield opened
 
 
-def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: SetUpService) -> None:
+def test_the_host_tries_keys_lamps_and_tones(place: SetUpService) -> None:
     assert place.browser().get("/host/health").status_code == 403
     for door in ("begin", "end", "light", "play"):
         assert place.browser().post(f"/api/check/{door}", json={}).status_code == 403
@@ -99,7 +99,7 @@ def test_the_page_is_the_hosts_and_tries_keys_lamps_and_tones(place: SetUpServic
     assert place.table.view().seats[Seat.SOUTH].name is not None
 
 
-def test_a_game_that_begins_ends_the_check_and_none_can_begin_meanwhile(
+def test_no_check_runs_during_a_game(
     place: SetUpService,
 ) -> None:
     """What is pressed while a game is on is its owner's secret, also for the host."""
@@ -134,7 +134,7 @@ def test_the_header_is_the_raspberry_pis() -> None:
     assert (GPIO_PINS[2], GPIO_PINS[18], GPIO_PINS[21]) == (3, 12, 40)
 
 
-def test_a_wire_says_its_pin_its_part_and_its_end() -> None:
+def test_a_wire_names_its_pin_and_part() -> None:
     wired = {wire.name: wire for wire in wires(PanelSettings())}
     assert len(wired) == 27
     assert (wired["south_up"].pin, wired["south_up"].other_end) == (29, "ground, pin 9")

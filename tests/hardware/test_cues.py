@@ -79,7 +79,7 @@ def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-def test_every_cue_sounds_its_tone_at_once_and_blinks_slowly(cue: AnyCue) -> None:
+def test_every_cue_sounds_its_tone_at_once(cue: AnyCue) -> None:
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
     for seat, lamp in itertools.product(SEATS, LAMPS):
@@ -124,7 +124,7 @@ def test_every_cue_gives_the_lamps_back(
     assert all_seen(player) == without_a_cue
 
 
-def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
+def test_equal_tones_keep_300_ms_apart() -> None:
     player = CuePlayer()
     for at_ms, sounds in ((0.0, True), (299.0, False), (300.0, True)):
         player.signal(Signal(Cue.STEP, frozenset(SEATS), 1), at_ms)
@@ -137,7 +137,7 @@ def test_the_same_tone_does_not_come_twice_within_300_ms_but_keys_do() -> None:
     assert player.tone_hz(1110.0) == 440.0, "a lower priority cuts nothing"
 
 
-def test_the_winner_runs_up_three_times_and_a_tie_once() -> None:
+def test_the_winner_runs_up_three_times() -> None:
     player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
@@ -153,7 +153,7 @@ def test_the_winner_runs_up_three_times_and_a_tie_once() -> None:
         )
 
 
-def test_switching_off_blinks_until_all_is_off_for_good() -> None:
+def test_switching_off_blinks_until_the_end() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.OFF_WAIT), 0.0)
     player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 1000.0)
@@ -163,7 +163,7 @@ def test_switching_off_blinks_until_all_is_off_for_good() -> None:
     assert player.is_lit(SOUTH, "turn", 1e9) == 0
 
 
-def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
+def test_a_wrong_board_sounds_every_20_s() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
@@ -178,7 +178,7 @@ def test_a_wrong_board_is_told_again_every_20_s_until_it_is_put_right() -> None:
 
 @pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
 @pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS])
-def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
+def test_silent_mode_plays_rhythms_on_the_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
     player = CuePlayer(is_silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
@@ -200,7 +200,7 @@ def test_silent_mode_plays_every_rhythm_on_the_turn_lamp(cue: AnyCue, pattern: T
         max_size=4,
     ),
 )
-def test_nothing_changes_before_the_next_change_that_was_announced(
+def test_nothing_changes_before_the_announced_time(
     silent: bool, pattern: TurnLamp, signals: list[tuple[AnyCue, Seat, int]]
 ) -> None:
     player = CuePlayer(silent)
@@ -240,7 +240,7 @@ def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
 
 
 @given(st.lists(st.integers(3, 60), max_size=40))
-def test_a_press_has_its_first_edge_and_follows_a_quiet_release(waits_ms: list[int]) -> None:
+def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
     key, t_ms, released_ms, is_down = Debouncer(0.020), 0, -1000, False
     pressed_ms: list[int] = []
     for wait_ms in waits_ms:
@@ -267,7 +267,7 @@ def test_a_spike_is_no_press() -> None:
     assert key.poll(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
 
 
-def test_a_lost_release_is_made_up_for_by_reading_the_line() -> None:
+def test_reading_the_line_finds_a_lost_release() -> None:
     key = Debouncer(0.020)
     key.take_edge(True, 1.0)
     key.poll(True, 1.002)
@@ -286,7 +286,7 @@ def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
     return player
 
 
-def test_the_last_two_seconds_blink_on_and_tick_twice_without_losing_their_beat() -> None:
+def test_the_last_two_seconds_tick_twice() -> None:
     player = short_turn()
     assert tones_hz(player, 1000, 1030) == [1046.5] * 20 + [None] * 10
     assert lit_edges(lamp_levels(player, SOUTH, "turn", 1000, 2000)) == [0, 400, 800]
@@ -296,7 +296,7 @@ def test_the_last_two_seconds_blink_on_and_tick_twice_without_losing_their_beat(
     assert set(lamp_levels(player, NORTH, "turn", 1000, 4000)) == {0.0}
 
 
-def test_a_time_out_darkens_the_lamp_for_600_ms_and_cuts_a_combat() -> None:
+def test_a_time_out_darkens_the_lamp() -> None:
     player = short_turn()
     player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)
     player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), 3000.0)

@@ -60,7 +60,7 @@ def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     assert reader.state() is LampState.FAULT
 
 
-def test_a_word_not_renewed_is_a_fault_but_the_end(tmp_path: Path, clock: FakeClock) -> None:
+def test_a_word_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
     service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
     for _ in range(2):
         service.says(LampWord.READY)
@@ -110,7 +110,7 @@ def test_it_wakes_in_time_for_the_next_change() -> None:
         assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
 
 
-def test_the_command_shows_the_word_until_it_is_ended_and_leaves_the_lamp_dark(
+def test_the_command_leaves_the_lamp_dark(
     tmp_path: Path,
 ) -> None:
     factory = MockFactory()

@@ -31,7 +31,7 @@ def rig() -> Iterator[Rig]:
 # ---- keys ----------------------------------------------------------------------------------------
 
 
-def test_every_button_of_the_default_wiring_speaks_for_itself(rig: Rig) -> None:
+def test_every_button_has_its_own_key(rig: Rig) -> None:
     assert rig.panel.problems == ()
     names = {f"{seat}_{key}" for seat in SEATS for key in PadKey if key is not PadKey.TABLE} | {
         "table"
@@ -45,7 +45,7 @@ def test_every_button_of_the_default_wiring_speaks_for_itself(rig: Rig) -> None:
     assert len(rig.presses) == 17
 
 
-def test_a_press_is_stamped_at_its_first_edge_however_it_bounces_and_however_late_it_is_read(
+def test_a_bouncing_press_has_its_first_edge(
     rig: Rig,
 ) -> None:
     rig.bounce("south_up", 1, 1, 2, 1, 3)
@@ -62,7 +62,7 @@ def test_the_debounce_time_is_a_setting() -> None:
         rig.panel.close()
 
 
-def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
+def test_a_held_back_key_is_reported_twice(rig: Rig) -> None:
     rig.hands.press("south_back")
     rig.after(999)
     assert [press.is_held for press in rig.presses] == [False]
@@ -77,7 +77,7 @@ def test_a_held_back_key_says_so_after_one_and_two_seconds(rig: Rig) -> None:
 # ---- lamps ---------------------------------------------------------------------------------------
 
 
-def test_lasting_lamps_show_as_asked_also_those_between_3v3_and_the_pin(rig: Rig) -> None:
+def test_lamps_show_what_is_asked(rig: Rig) -> None:
     assert rig.lit() == set()
     both = SeatLamps(frozenset({1, 3}), TurnLamp.ON)
     rig.show(both, both)
@@ -98,7 +98,7 @@ class BrokenFactory(MockFactory):  # type: ignore[misc]  # gpiozero has no types
         return super().pin(name, *args, **more)
 
 
-def test_a_pin_that_cannot_be_opened_is_named_and_the_rest_works() -> None:
+def test_a_pin_that_cannot_open_is_named() -> None:
     presses: list[Press] = []
     factory = BrokenFactory(pin_class=MockPWMPin)
     clock = FakeClock()
@@ -112,9 +112,7 @@ def test_a_pin_that_cannot_be_opened_is_named_and_the_rest_works() -> None:
         assert [press.key for press in presses] == [PadKey.UP]
 
 
-def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_lamp_is_named_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(value: float) -> None:
         raise OSError("line lost")
 
@@ -132,7 +130,7 @@ def test_a_lamp_that_fails_while_in_use_is_named_once_and_the_rest_goes_on(
     ("button", "subject"),
     [("south_up", "A key of the south pad"), ("table", "The table button")],
 )
-def test_a_button_that_fails_while_in_use_is_not_named_if_it_is_secret(
+def test_a_failing_secret_button_is_not_named(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, button: str, subject: str
 ) -> None:
     def fail(button: Button) -> bool:

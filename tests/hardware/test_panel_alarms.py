@@ -42,7 +42,7 @@ def rig() -> Iterator[Rig]:
 # ---- in time -------------------------------------------------------------------------------------
 
 
-def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
+def test_every_alarm_sounds_at_its_millisecond(rig: Rig) -> None:
     rig.alarms(*A_TURN)
     changes, before = [], None
     for ms in range(5400):
@@ -60,7 +60,7 @@ def test_every_alarm_of_a_turn_sounds_at_its_millisecond(rig: Rig) -> None:
     ]
 
 
-def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
+def test_repeated_alarms_go_on_as_before(rig: Rig) -> None:
     rig.alarms(*A_TURN)
     rig.after(3000)
     rig.after(300)
@@ -70,7 +70,7 @@ def test_alarms_that_are_handed_in_once_more_go_on_as_before(rig: Rig) -> None:
     assert rig.lit() == {"south_turn"}, "it keeps its beat"
 
 
-def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(rig: Rig) -> None:
+def test_a_turn_that_passes_ends_the_blinking(rig: Rig) -> None:
     rig.alarms(*A_TURN)
     rig.after(3000)
     rig.after(500)
@@ -87,7 +87,7 @@ def test_a_turn_that_passes_early_ends_the_blinking_in_the_same_instant(rig: Rig
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
-def test_an_alarm_begins_once_while_it_is_held_and_never_early(
+def test_an_alarm_begins_once(
     replacements: list[tuple[int, set[int]]],
 ) -> None:
     schedule, now, begun, held = Schedule(), 0, set[int](), set[int]()
@@ -105,7 +105,7 @@ def test_an_alarm_begins_once_while_it_is_held_and_never_early(
 # ---- with threads --------------------------------------------------------------------------------
 
 
-def test_the_output_thread_plays_an_alarm_by_itself_and_never_early(
+def test_the_output_thread_plays_an_alarm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     over = threading.Event()

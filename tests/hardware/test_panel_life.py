@@ -86,7 +86,7 @@ def test_without_pins_there_is_no_panel(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_a_service_that_needs_pins_does_not_start_without_them(
+def test_missing_pins_stop_a_service_that_needs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
@@ -104,9 +104,7 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
     ("has_chips", "may_use_chips", "words"),
     [(False, False, "no /dev/gpiochip"), (True, False, "add the user to group gpio")],
 )
-def test_what_a_pi_lacks_is_said_with_the_remedy(
-    has_chips: bool, may_use_chips: bool, words: str
-) -> None:
+def test_what_a_pi_lacks_has_a_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
     assert words in (hardware.pin_factory.missing_access(has_chips, may_use_chips) or "")
     assert hardware.pin_factory.missing_access(True, True) is None
 

@@ -51,7 +51,7 @@ class Held:
             self.rig.presses.clear()
 
 
-def test_five_seconds_switch_off_and_three_tell_of_it() -> None:
+def test_a_press_of_five_seconds_switches_off() -> None:
     held = Held()
     held.rig.hands.press("table")
     held.after(2.9)
@@ -93,7 +93,7 @@ def test_letting_go_changes_everything(seconds: float) -> None:
     assert held.asked == 1, "the next time counts from its own beginning"
 
 
-def test_a_press_that_cannot_wait_is_played_at_once() -> None:
+def test_an_urgent_press_is_played_at_once() -> None:
     held = Held()
     held.is_clock = True
     held.rig.hands.press("table")
@@ -105,7 +105,7 @@ def test_a_press_that_cannot_wait_is_played_at_once() -> None:
     assert (held.asked, len(held.played)) == (1, 2)
 
 
-def test_a_machine_that_cannot_says_so_until_the_next_press() -> None:
+def test_a_refusal_lasts_until_the_next_press() -> None:
     held = Held(can=False)
     held.rig.hands.press("table")
     held.after(6)
@@ -118,7 +118,7 @@ def test_a_machine_that_cannot_says_so_until_the_next_press() -> None:
     assert held.told[-1] == ""
 
 
-def test_a_setting_and_every_other_key_leave_it_alone() -> None:
+def test_every_other_key_switches_nothing_off() -> None:
     held = Held()
     held.key.is_on = False
     held.rig.hands.press("table")
@@ -153,7 +153,7 @@ def hold(companion: Companion, clock: FakeClock, seconds: float) -> list[str]:
     return told
 
 
-def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_path: Path) -> None:
+def test_a_simulation_only_tells_of_switching_off(tmp_path: Path) -> None:
     clock = FakeClock(10.0)
     with companion_in(tmp_path, clock, PanelSettings()) as companion:
         assert hold(companion, clock, 5.5) == [
@@ -167,7 +167,7 @@ def test_a_simulation_says_what_it_would_do_and_the_setting_works_at_once(tmp_pa
         assert len(hold(companion, clock, 5.5)) == 2
 
 
-def test_a_press_for_a_step_that_is_over_is_not_one_for_the_next(tmp_path: Path) -> None:
+def test_a_late_press_confirms_nothing(tmp_path: Path) -> None:
     with playing(tmp_path) as played:
         played.begin()
         played.turn("UUU", "III")

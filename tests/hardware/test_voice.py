@@ -61,7 +61,7 @@ def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bo
     assert is_in_quiet_hours(hours, at(time), BERLIN) is quiet
 
 
-def test_the_panel_falls_silent_in_the_middle_of_a_tone() -> None:
+def test_silence_cuts_a_tone() -> None:
     rig = Rig()
     rig.show(SeatLamps(turn=TurnLamp.ON))
     rig.signal(Cue.PAUSED)
@@ -125,7 +125,7 @@ def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
     assert "UUS" not in " ".join(first)
 
 
-def test_results_and_warnings_are_said_and_nothing_twice_in_a_turn(ear: Ear) -> None:
+def test_nothing_is_spoken_twice_a_turn(ear: Ear) -> None:
     ear.begin()
     follow_instructions(ear.table)
     ear.news()
@@ -155,7 +155,7 @@ def test_no_voice_knows_a_seats_view(ear: Ear) -> None:
         prying.recent()
 
 
-def test_what_is_said_does_not_depend_on_a_sealed_order(tmp_path: Path) -> None:
+def test_speech_does_not_depend_on_sealed_orders(tmp_path: Path) -> None:
     told = []
     for order in ("UUS", "DRI"):
         folder = tmp_path / order
@@ -253,9 +253,7 @@ def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.Mo
     assert voice.said == [], "what happened at night is not said in the morning"
 
 
-def test_quiet_hours_hush_the_voice_beside_a_silent_panel(
-    ear: Ear, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quiet_hours_hush_the_voice(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
     manners, voice, _ = with_voice(ear.table, ear.clock, panel=PanelSettings(silent=True))
     monkeypatch.setattr("companion.speech.speech_policy.is_in_quiet_hours", lambda *_: True)
     manners.step()
@@ -279,7 +277,7 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
 # ---- the screen ----------------------------------------------------------------------------------
 
 
-def test_the_table_screen_gets_sentences_and_is_counted_while_it_listens(tmp_path: Path) -> None:
+def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
     welcome = Welcome()
     with open_place(tmp_path, welcome=welcome) as place:
         manners = SpeechPolicy(place.table, Settings(), place.clock)
@@ -346,7 +344,7 @@ def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str
     assert words in troubles[0]
 
 
-def test_the_voice_ends_in_the_middle_of_a_sentence(tmp_path: Path) -> None:
+def test_closing_cuts_a_sentence(tmp_path: Path) -> None:
     """In its own thread: a sentence that hangs is cut off by `close`, and `say` never waits."""
     program, begun = tmp_path / "espeak", tmp_path / "begun"
     program.write_text(

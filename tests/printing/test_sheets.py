@@ -18,6 +18,7 @@ from sheet_tools import (
     PAPERS,
     PX_PER_MM,
     Image,
+    allowed_on,
     assert_distances,
     assert_white_around,
     board_pages,
@@ -65,16 +66,21 @@ def outbuffered(board: str) -> Kit:
 
 
 MANY_SQUARES = ("scouts", "arena", "kahmate")
+TILES = GAMES["outbuffered"].options({"tiles": True})
 KITS = {
     **{name: outbuffered(name) for name in BOARDS},
-    **{name: GAMES[name].kit(GAMES[name].options({})) for name in MANY_SQUARES},
+    **{name: game.kit(game.options({})) for name, game in GAMES.items()},
+    "tiles": GAMES["outbuffered"].kit(TILES),
 }
 
 
 @cache
 def printed(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
-    """A kit's pages, rendered once for all tests."""
-    return pictures(KITS[name], paper)
+    """A kit's pages, rendered once for all tests. Usual kits come with everything beside them."""
+    if name in GAMES:
+        return whole(name, paper=paper)
+    extras = GAMES["outbuffered"].extras(TILES) if name == "tiles" else None
+    return pictures(KITS[name], paper, extras=extras)
 
 
 # ---- what the printer makes of it ----------------------------------------------------------------
@@ -83,7 +89,7 @@ def printed(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["standard", "scouts"])
-def test_pages_have_the_size_of_the_paper_and_a_true_ruler(name: str, paper: Paper) -> None:
+def test_pages_have_a_true_ruler(name: str, paper: Paper) -> None:
     sheets, pages = printed(name, paper)
     assert len(pages) == len(sheets)
     for page in pages:
@@ -143,8 +149,16 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 
 
 @needs_poppler
+@pytest.mark.parametrize("name", ["outbuffered", "tiles", *MANY_SQUARES])
+def test_no_page_has_a_foreign_marker(name: str) -> None:
+    for sheet, page in zip(*printed(name, "a4"), strict=True):
+        markers = {marker for marker, _ in markers_mm(page)}
+        assert markers <= allowed_on(KITS[name], sheet), sheet
+
+
+@needs_poppler
 @pytest.mark.parametrize("name", ["scouts", "kahmate"])
-def test_both_faces_of_a_piece_fold_back_to_back(name: str) -> None:
+def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     """One below the other, apart by a face and the thickness between them."""
     kit = KITS[name]
     sheets, pages = printed(name, "a4")
@@ -177,7 +191,7 @@ def test_pages_say_what_they_are() -> None:
 # ---- the file ------------------------------------------------------------------------------------
 
 
-def test_more_pieces_than_markers_are_a_defect_of_the_kit() -> None:
+def test_more_pieces_than_markers_raise() -> None:
     kit = KITS["standard"]
     twice = Kit(
         kit.game, kit.title, kit.board, kit.sides, kit.faces, (("lime flag",), ("lime flag",))
@@ -203,7 +217,7 @@ def test_the_pdf_libraries_are_imported_only_to_print() -> None:
     paper=st.sampled_from(PAPERS),
 )
 @settings(max_examples=60)
-def test_any_board_is_cut_into_pages_that_fit_and_meet(
+def test_any_board_is_cut_into_fitting_pages(
     size: tuple[int, int], square: int, gap: float, inside: bool, paper: Paper
 ) -> None:
     board = Board("any", *size, square, gap, (0, 1, 2, 3), labels_in_squares=inside)
@@ -250,7 +264,7 @@ def whole(
     kit = GAMES[game].kit(GAMES[game].options({}))
     style = KitStyle(paper=paper, language=language, low_ink=low_ink)
     pdf, sheets = kit_pdf(kit, style, extras_of(game))
-    return sheets, rasterise(pdf, dpi, 1, 29)
+    return sheets, rasterise(pdf, dpi)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
@@ -270,8 +284,7 @@ def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
 
 @needs_poppler
 def test_read_order_tiles_come_with_how_to_use() -> None:
-    kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"tiles": True}))
-    pdf, sheets = kit_pdf(kit, KitStyle(), extras_of("outbuffered"))
+    pdf, sheets = kit_pdf(KITS["tiles"], KitStyle(), extras_of("outbuffered"))
     page = texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
@@ -302,7 +315,7 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
 @needs_poppler
 @pytest.mark.parametrize("game", ["outbuffered", "kahmate"])
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
-    sheets, pages = whole(game)
+    sheets, pages = printed(game, "a4")
     lean_sheets, lean_pages = whole(game, low_ink=True)
     assert [sheet.names for sheet in lean_sheets] == [sheet.names for sheet in sheets]
     full = lean = 0.0
@@ -327,7 +340,7 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
     ("game", "paper"),
     [("outbuffered", "a4"), ("scouts", "a2"), ("arena", "a2"), ("kahmate", "a2"), ("binmat", "a1")],
 )
-def test_a_print_shop_gets_the_board_in_one_piece(game: str, paper: Paper) -> None:
+def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
     assert board_in_one_piece(kit) == paper
     pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), extras_of(game))

@@ -19,10 +19,11 @@ from sheet_tools import (
     PX_PER_MM,
     Image,
     Points,
+    allowed_on,
     assert_white_around,
     markers_mm,
     needs_poppler,
-    pictures,
+    rasterise,
     texts,
 )
 
@@ -47,8 +48,16 @@ def deck_of(kit: Kit) -> Deck:
 
 
 @cache
+def document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
+    """Return the PDF of the kit, and what is on its pages."""
+    return kit_pdf(KIT, KitStyle(paper))
+
+
+@cache
 def printed(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
-    return pictures(KIT, paper)
+    """Return what is on the pages of the kit, and their pictures."""
+    pdf, sheets = document(paper)
+    return sheets, rasterise(pdf, DPI)
 
 
 def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
@@ -106,7 +115,7 @@ def card_pages(
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-def test_both_markers_of_every_card_are_read_where_they_belong(paper: Paper) -> None:
+def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
     deck = deck_of(KIT)
     inset, side = deck.inset_mm, deck.marker_mm
     seen = 0
@@ -140,7 +149,9 @@ def test_card_markers_have_their_white_round_them() -> None:
 def test_cutting_marks_alone_are_on_the_cuts() -> None:
     deck = deck_of(KIT)
     kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
-    ((_, front, _),) = card_pages(kit, *pictures(kit, "letter", dpi=FINE_DPI))
+    pdf, sheets = kit_pdf(kit, KitStyle("letter"))
+    number = 1 + [sheet.kind for sheet in sheets].index("cards")
+    (front,) = rasterise(pdf, FINE_DPI, number, number)
     px = FINE_DPI / 25.4
     near, far = round(0.4 * px), round(1.6 * px)
     reach = round(0.2 * px)  # the ruler's words follow
@@ -172,12 +183,24 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
         ), sheet.names
 
 
+@needs_poppler
+def test_no_other_page_has_a_foreign_marker() -> None:
+    """All but fronts and backs, which come last."""
+    game = GAMES["binmat"]
+    pdf, sheets = kit_pdf(KIT, KitStyle(), game.extras(game.options({})))
+    kinds = [sheet.kind for sheet in sheets]
+    first = kinds.index("cards")
+    assert set(kinds[first:]) == {"cards", "backs"}
+    for sheet, page in zip(sheets[:first], rasterise(pdf, DPI, 1, first), strict=True):
+        assert {marker for marker, _ in markers_mm(page)} <= allowed_on(KIT, sheet), sheet
+
+
 # ---- backs ---------------------------------------------------------------------------------------
 
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
-def test_backs_lie_behind_the_cards_however_the_sheet_is_turned(paper: Paper) -> None:
+def test_backs_lie_behind_the_cards(paper: Paper) -> None:
     deck = deck_of(KIT)
     for cards, _, back in card_pages(KIT, *printed(paper)):
         assert not list(markers_mm(back))
@@ -215,7 +238,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pages = texts(kit_pdf(KIT, KitStyle(paper))[0])
+    pages = texts(document(paper)[0])
     for words in ("Join the board, 6 pages", "Make the 78 cards", "Pages 11 to 28 are cards"):
         assert words in pages[0]
     assert "first card" in pages[1]
@@ -236,7 +259,7 @@ def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
     assert tiling.extent.top + tiling.extent.bottom == pytest.approx(board.height_mm)
 
 
-def test_cards_and_piles_larger_than_the_paper_are_refused() -> None:
+def test_cards_larger_than_the_paper_are_refused() -> None:
     deck = deck_of(KIT)
     with pytest.raises(
         Malformed, match="Cards of 300 x 400 mm do not fit the paper: make them smaller"

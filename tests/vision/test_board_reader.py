@@ -77,7 +77,7 @@ def test_a_hand_over_a_square_means_unknown(number: int) -> None:
                 assert_nothing_wrong(reading, START)
 
 
-def test_a_piece_without_its_marker_in_sight_is_unknown() -> None:
+def test_a_piece_without_visible_marker_is_unknown() -> None:
     faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in SMALL.faces)
     scene = Seen(replace(SMALL, faces=faces), lay(b2="purple robot"))
     scene.reader = board_reader({SMALL.game: SMALL})
@@ -95,7 +95,7 @@ def test_a_piece_between_two_squares_is_on_neither() -> None:
     assert reading.beside == ("lime robot", "purple flag", "purple robot")
 
 
-def test_a_piece_put_down_askew_is_still_on_its_square() -> None:
+def test_a_piece_put_down_askew_is_read() -> None:
     scene = start(lay(b2="lime robot"), tilt_deg=45.0)
     robot = scene.piece("lime robot").id
     for x, y, turn in ((15.0, 14.0, 30.0), (-30.0, 0.0, 200.0), (14.0, -29.0, -75.0)):
@@ -110,14 +110,14 @@ def test_squares_outside_the_picture_are_unknown() -> None:
     assert_nothing_wrong(reading, START)
 
 
-def test_a_marker_seen_twice_is_a_stranger_and_counts_nowhere() -> None:
+def test_a_marker_seen_twice_is_a_stranger() -> None:
     twin = replace(SMALL, pieces=(*SMALL.pieces, ("purple robot",)))
     reading = Seen(twin, lay(b2="purple robot", c4="purple robot")).read(3)
     assert (reading.strangers, reading.seen) == ((20,), {})
     assert {B2, C4} <= reading.unknown
 
 
-def test_pieces_that_are_there_twice_have_the_right_scale() -> None:
+def test_duplicate_pieces_have_the_right_scale() -> None:
     twins = replace(SMALL, pieces=SMALL.pieces[:1] * 4)
     name = SMALL.pieces[0][0]
     scene = Seen(twins, dict.fromkeys(SMALL.board.squares[2:18:4], (name,)))
@@ -137,7 +137,7 @@ def covered(luma: Luma, view: View, corners: tuple[int, ...]) -> Luma:
     return picture
 
 
-def test_hidden_corner_markers_do_no_harm_once_the_board_is_known() -> None:
+def test_a_known_board_needs_no_corner_markers() -> None:
     scene = start()
     scene.read(3)
     frame = scene.camera.frame()
@@ -147,7 +147,7 @@ def test_hidden_corner_markers_do_no_harm_once_the_board_is_known() -> None:
 
 
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
-def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
+def test_a_partly_hidden_board_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
     scene = start(tilt_deg=40.0, focal_ratio=0.9)
     dark = covered(scene.table.render_luma(), scene.table.view, hidden)
     reading = scene.reader.read_picture(dark)
@@ -162,7 +162,7 @@ def test_a_board_first_seen_in_part_is_never_read_wrongly(hidden: tuple[int, ...
         assert dict(reading.seen) == tops(START)
 
 
-def test_a_bumped_board_is_found_again_in_the_next_frame() -> None:
+def test_a_bumped_board_is_found_at_once() -> None:
     scene = start()
     scene.read(4)
     scene.table.set_view(replace(scene.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
@@ -171,7 +171,7 @@ def test_a_bumped_board_is_found_again_in_the_next_frame() -> None:
     assert scene.read(3).quiet
 
 
-def test_another_board_of_the_same_game_is_not_taken_for_it() -> None:
+def test_another_board_of_the_game_is_refused() -> None:
     scene = Seen(WALLS, lay(b2="purple robot"), BOTH)
     scene.reader.use(SMALL)
     assert scene.read(3).game is None
@@ -197,14 +197,14 @@ def test_an_unknown_camera_model_is_refused() -> None:
 # ---- over frames ---------------------------------------------------------------------------------
 
 
-def test_a_new_board_needs_three_equal_frames_and_a_piece_put_down_two() -> None:
+def test_a_new_board_needs_three_equal_frames() -> None:
     scene = start()
     assert [scene.read().quiet for _ in range(4)] == [False, False, True, True]
     scene.table.move_to(scene.piece("purple flag").id, B2)
     assert [scene.read().quiet for _ in range(3)] == [False, True, True]
 
 
-def test_a_still_frame_is_not_read_again_but_stamped_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_still_frame_is_only_stamped_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = start()
     scene.read(4)
     monkeypatch.setattr(MarkerFinder, "find", lambda *_: pytest.fail("a still frame was read"))
@@ -212,7 +212,7 @@ def test_a_still_frame_is_not_read_again_but_stamped_anew(monkeypatch: pytest.Mo
     assert (second.frame, second.seen) == (first.frame + 1, first.seen)
 
 
-def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
+def test_unknown_squares_of_still_boards_are_judged_again() -> None:
     scene = start()
     scene.table.hold_hand(B2)
     assert B2 in scene.read(14).unknown
@@ -220,7 +220,7 @@ def test_unknown_squares_are_looked_at_again_while_nothing_moves() -> None:
     assert scene.read(4).unknown == frozenset()
 
 
-def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
+def test_a_glance_reads_nothing_that_moves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scene = start()
@@ -244,13 +244,13 @@ def test_at_a_glance_what_moves_is_not_read_until_it_lies_still(
     assert C4 not in {*readings[-1].seen, *readings[-1].unknown}
 
 
-def test_a_board_that_is_printed_white_on_black_is_told_so() -> None:
+def test_a_white_on_black_print_is_named() -> None:
     scene = start()
     assert scene.reader.read_picture(255 - scene.table.render_luma()).game is None
     assert "white on black" in scene.reader.details.problem
 
 
-def test_pieces_of_another_scale_than_their_board_are_told_so() -> None:
+def test_pieces_of_another_scale_are_named() -> None:
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)
     scene = Seen(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))

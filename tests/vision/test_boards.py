@@ -75,7 +75,7 @@ def test_big_pieces_lie_on_their_squares_when_turned() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pieces_beside_the_board_lie_apart_and_in_the_picture(name: str) -> None:
+def test_pieces_beside_the_board_lie_apart(name: str) -> None:
     seen = on_board(name, {})
     pieces = seen.table.pieces()
     places = [(piece.x_mm, piece.y_mm) for piece in pieces]
@@ -102,9 +102,7 @@ def test_every_kind_of_piece_is_read(name: str, view: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "is_told"), [("blue big", "ball", True), ("blue big", "pink big", False)]
 )
-def test_a_ball_beside_its_player_on_a_square_is_no_riddle(
-    one: str, other: str, is_told: bool
-) -> None:
+def test_a_player_holds_the_ball_on_its_square(one: str, other: str, is_told: bool) -> None:
     kit, square = KITS["kahmate"], Square.parse("b5")
     placed = []
     for name in (one, other):
@@ -117,7 +115,7 @@ def test_a_ball_beside_its_player_on_a_square_is_no_riddle(
 
 
 @pytest.mark.slow
-def test_boards_of_the_bench_are_read_and_never_wrongly() -> None:
+def test_scenes_of_the_bench_are_never_read_wrongly() -> None:
     conditions = "low light", "jpeg", "tilt", "glare", "hand", "worn", "mixed"
     tally = tally_of(*(f"{condition}-2-3" for condition in conditions))
     assert tally.wrong == []
@@ -133,7 +131,7 @@ def test_boards_of_the_bench_are_read_and_never_wrongly() -> None:
         ("black rock", 0.0, 0.0, 135.0),
     ],
 )
-def test_a_big_piece_that_is_not_on_its_squares_is_told_and_not_guessed(
+def test_a_misplaced_big_piece_is_never_guessed(
     face: str, x_mm: float, y_mm: float, turn: float
 ) -> None:
     layout = {square: faces for square, faces in LAYOUTS["scouts"].items() if faces == (face,)}
@@ -146,7 +144,7 @@ def test_a_big_piece_that_is_not_on_its_squares_is_told_and_not_guessed(
     assert layout.keys() <= reading.unknown
 
 
-def test_a_boulder_over_the_edge_is_on_no_square_and_one_beside_is_beside() -> None:
+def test_a_boulder_over_the_edge_has_no_square() -> None:
     seen = on_board("scouts", lay(a5_b5_a6_b6="white boulder"))
     boulder = seen.piece("white boulder").id
     seen.table.nudge(boulder, -35.0, 0.0)
@@ -158,7 +156,7 @@ def test_a_boulder_over_the_edge_is_on_no_square_and_one_beside_is_beside() -> N
     assert "white boulder" in seen.read(3).beside
 
 
-def test_a_rock_whose_marker_is_covered_leaves_no_empty_square() -> None:
+def test_a_covered_rock_leaves_no_empty_square() -> None:
     seen = on_board("scouts", lay(e2_f2="white rock"))
     scout = seen.piece(BLACK).id
     seen.table.move_to(scout, Square.parse("e2"))
@@ -168,7 +166,7 @@ def test_a_rock_whose_marker_is_covered_leaves_no_empty_square() -> None:
     assert Square.parse("f2") in reading.unknown
 
 
-def test_the_marker_tells_which_of_two_equal_scouts_lies_on_top() -> None:
+def test_markers_tell_equal_scouts_apart() -> None:
     seen, c1, d1 = on_board("scouts", lay(c1=WHITE, d1=WHITE)), *map(Square.parse, ("c1", "d1"))
     markers = seen.read(3).markers
     assert len(set(markers.values())) == 2
@@ -178,7 +176,7 @@ def test_the_marker_tells_which_of_two_equal_scouts_lies_on_top() -> None:
     assert (after.seen, after.markers) == ({d1: WHITE}, {d1: markers[c1]})
 
 
-def test_a_piece_that_hides_a_corner_marker_leaves_its_own_square_readable() -> None:
+def test_a_piece_before_a_corner_marker_is_read() -> None:
     layout = lay(a11="pink big", h11="blue big", a1="pink smart")
     seen = on_board("kahmate", layout, tilt_deg=45.0)
     assert dict(seen.read(3).seen) == tops(layout)
@@ -186,7 +184,7 @@ def test_a_piece_that_hides_a_corner_marker_leaves_its_own_square_readable() -> 
     assert seen.reader.pose.markers < 4, "tall pieces of the far rank hide them"
 
 
-def test_squares_next_to_walls_are_told_to_be_empty_and_a_hand_there_is_not() -> None:
+def test_squares_next_to_walls_can_be_empty() -> None:
     """Without a gap there is no line between a square and a wall."""
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))

@@ -30,7 +30,7 @@ def opened(source: Path | str) -> Camera:
 # ---- pictures, folders, films --------------------------------------------------------------------
 
 
-def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> None:
+def test_a_single_picture_repeats_with_rising_numbers(tmp_path: Path) -> None:
     camera = opened(picture(tmp_path / "a.png", 90))
     frames = [camera.frame() for _ in range(3)]
     assert [frame.number for frame in frames if frame] == [1, 2, 3]
@@ -43,7 +43,7 @@ def test_a_picture_comes_again_and_again_with_rising_numbers(tmp_path: Path) -> 
         camera.frame()
 
 
-def test_a_folder_comes_once_by_name_and_stays_on_its_last_picture(
+def test_a_folder_stays_on_its_last_picture(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
@@ -98,7 +98,7 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
     assert not pi.opened
 
 
-def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
+def test_the_named_camera_opens(pi: PiHost) -> None:
     """libcamera's order and Picamera2's differ as soon as there are two."""
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     assert [(each["Num"], each["Model"]) for each in pi.kind.global_camera_info()] == [
@@ -119,13 +119,13 @@ def test_the_camera_that_is_named_is_the_one_that_opens(pi: PiHost) -> None:
         opened("picamera:imx477")
 
 
-def test_two_cameras_of_one_name_are_listed_by_number(bus: UsbBus) -> None:
+def test_cameras_of_one_name_are_numbered(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Cam")
     bus.plug(2, Webcam(), "Cam", "B2")
     assert [choice.source for choice in list_cameras()] == ["usb:0", "usb:2"]
 
 
-def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
+def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
     for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
         place = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
         place.mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_decoders_and_sensors_of_the_pi_are_no_usb_cameras(bus: UsbBus) -> None:
     assert list_cameras() == ()
 
 
-def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: PiHost) -> None:
+def test_auto_prefers_the_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
     bus.plug(2, Webcam())
     assert opened("auto").name == "picamera"
     pi.info.clear()
@@ -146,7 +146,7 @@ def test_auto_takes_the_pi_camera_first_then_usb_then_explains(bus: UsbBus, pi: 
         opened("auto")
 
 
-def test_a_camera_is_found_by_words_of_its_name(bus: UsbBus) -> None:
+def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Laptop", "B2")
     bus.plug(2, Webcam(), "HD Pro Webcam C920")
     assert opened("usb:c920").name == "usb:2"

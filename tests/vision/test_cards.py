@@ -47,7 +47,7 @@ def piece(table: SimulatedTable, card: str) -> int:
 
 
 @pytest.mark.slow
-def test_tables_in_every_light_are_read_right_or_not_at_all() -> None:
+def test_no_fan_of_cards_is_read_wrongly() -> None:
     """Two of each way to lay a fan, in four lights. `make bench ARGS=reading` reads sixty."""
     fans = FanTally()
     for shown in hard_tables(KIT, 12, seed=7):
@@ -76,7 +76,7 @@ def test_a_card_reads_the_same_upside_down(table: SimulatedTable) -> None:
     assert not reading.strangers
 
 
-def test_a_card_without_a_marker_in_sight_is_missing_from_the_count(table: SimulatedTable) -> None:
+def test_a_card_without_visible_marker_is_not_counted(table: SimulatedTable) -> None:
     table.set_up(BOTH)
     table.nudge(piece(table, "9^"), 0.0, -10.0)  # hides most of the marker of the card below
     reading = read(table)
@@ -142,7 +142,7 @@ def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
             assert fan == cards or UNREAD in fan or other in reading.unknown
 
 
-def test_the_same_card_twice_is_a_stranger_and_no_stack(table: SimulatedTable) -> None:
+def test_the_same_card_twice_is_a_stranger(table: SimulatedTable) -> None:
     """The left half of one picture, and the right half of another one."""
     pictures = []
     for zone in (C1, Square(5, 0)):
@@ -164,7 +164,7 @@ def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> N
     assert not reading.fans
 
 
-def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
+def test_a_moved_card_is_read_anew() -> None:
     table, clock = rendered(KIT, VIEW), FakeClock()
     table.set_up(BOTH)
     reader = board_reader({KIT.game: KIT})
@@ -183,7 +183,7 @@ def test_still_pictures_agree_and_a_moved_card_is_read_anew() -> None:
     ("direction", "apart_mm", "fan"),
     [(1.0, 30.0, ("4^", "9^")), (-1.0, 30.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
 )
-def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
+def test_cards_lie_as_their_seat_lays_them(
     direction: float, apart_mm: float, fan: tuple[str, ...]
 ) -> None:
     assert KIT.deck is not None
@@ -194,7 +194,7 @@ def test_cards_that_prove_nothing_lie_as_their_seat_lays_them(
     assert fan_order(cards, direction, KIT.deck) == fan
 
 
-def test_a_card_may_lie_out_of_sight_in_a_gap_of_two_steps(table: SimulatedTable) -> None:
+def test_a_wide_gap_may_hide_a_card(table: SimulatedTable) -> None:
     table.set_up({C1: ("4^", "9^", "9#")})
     table.nudge(piece(table, "9^"), 0.0, 16.5)
     fan = read(table).fans[C1]

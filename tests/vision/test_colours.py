@@ -52,7 +52,7 @@ def test_a_usb_camera_has_colours_in_every_format(
     assert looks_red(UsbCamera(0, CameraSettings(), FakeClock()).frame())
 
 
-def test_the_raspberry_pis_camera_has_colours_below_its_brightness(
+def test_a_ribbon_camera_has_colours_below_its_brightness(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     host = PiHost(monkeypatch)
@@ -89,7 +89,7 @@ def test_live_picture_and_photographs_are_in_colour() -> None:
     assert min(map(hues, pictures)) > 60
 
 
-def test_a_mirrored_picture_is_turned_back_with_its_colours() -> None:
+def test_colours_of_a_mirrored_picture_are_turned_back() -> None:
     colours = np.arange(8, dtype=np.uint8).reshape(1, 4, 2)
     turned = flip_colours_back(lambda: colours)
     assert turned is not None

@@ -27,10 +27,10 @@ from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
-# Numbers of views of the bench. In each of them the ends of the board were put wrong by 5 to 40
-# px when only two corners were used. In 177 the lines nearby pull the far ones in round by round,
-# in 229 pairs of lines are pale.
-BOARD_VIEWS = (3, 6, 8, 27, 177, 229)
+# Numbers of views beside those of the bench. In each of them the ends of the board were put wrong
+# by 5 to 40 px when only two corners were used. In 177 the lines nearby pull the far ones in round
+# by round, in 229 pairs of lines are pale.
+BOARD_VIEWS = (27, 177, 229)
 KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
 ENDS = at_height(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
 
@@ -43,14 +43,14 @@ def far_px(pose: Pose, true: Pose, kit: object = KAHMATE) -> float:
 
 
 @pytest.mark.parametrize("number", BOARD_VIEWS)
-def test_with_two_corners_every_piece_is_read_and_nothing_wrong_is_told(number: int) -> None:
+def test_two_corners_are_enough_for_every_piece(number: int) -> None:
     tally = Tally()
     judge_view(corner_view(number), tally)
     assert tally.wrong == []
     assert (tally.found, tally.right) == (1, tally.pieces)
 
 
-def test_a_series_tries_one_lens_model_a_picture_and_is_not_sure_before() -> None:
+def test_a_series_tries_one_lens_model_a_picture() -> None:
     kit, luma, prints = corner_view(10)
     reader, models = board_reader({kit.game: kit}), []
     for number in range(6):
@@ -81,7 +81,7 @@ def two_corners(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: int) -> None:
+def test_printed_lines_correct_noisy_corners(seed: int) -> None:
     luma, true, seen = two_corners(View(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
     believed = LensPrior(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
     start = replace(true, lens=believed.lens)
@@ -92,7 +92,7 @@ def test_printed_lines_put_the_far_end_right_that_noisy_corners_put_wrong(seed: 
     assert fine.pose.lens.focal_ratio == pytest.approx(0.95, rel=0.02)
 
 
-def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
+def test_the_spread_of_a_pose_covers_its_errors() -> None:
     """Over many noises the far end lies within three standard deviations, the lens being part of
     what is unsure.
     """
@@ -115,7 +115,7 @@ def test_the_spread_of_a_pose_is_as_large_as_its_errors() -> None:
     assert outside <= 3
 
 
-def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:
+def test_squares_beyond_torn_lines_are_not_confirmed() -> None:
     """A pose that is off by a whole square at the far end fits the lines there again, and none in
     between.
     """
@@ -135,7 +135,7 @@ def test_what_lies_beyond_lines_that_fit_nowhere_is_not_confirmed() -> None:
     }
 
 
-def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
+def test_an_unsure_pose_leaves_no_square_empty() -> None:
     reader, table = board_reader({KAHMATE.game: KAHMATE}), rendered(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
@@ -150,7 +150,7 @@ def test_no_square_is_called_empty_where_the_pose_is_unsure() -> None:
     assert judge(look, reader.memory)[0].unknown_squares == vague
 
 
-def test_a_hand_between_leaves_what_is_beyond_unknown_and_the_reader_says_so() -> None:
+def test_what_lies_beyond_a_hand_is_unknown() -> None:
     """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
     view = View(tilt_deg=20.0)
     table = rendered(KAHMATE, view)
@@ -175,8 +175,8 @@ ARENA = KITS["arena"]
 VIEW = {"width": 1920, "height": 1080, "tilt_deg": 25.0}
 
 
-@pytest.mark.parametrize("hidden", range(4))
-def test_a_board_with_a_hidden_corner_is_read_whole(hidden: int) -> None:
+@pytest.mark.parametrize("hidden", [0, 2])
+def test_a_board_with_three_corners_is_read_whole(hidden: int) -> None:
     seen, board = Seen(ARENA, {}, **VIEW), ARENA.board
     luma, true = seen.table.render_luma(), camera_pose(ARENA, seen.table.view)
     cover_corner(luma, true, ARENA, board.corners[hidden], Random(hidden))
@@ -190,8 +190,8 @@ def test_a_board_with_a_hidden_corner_is_read_whole(hidden: int) -> None:
     assert len(reading.unknown) <= 1, "the square at the hidden corner may be unsure"
 
 
-@pytest.mark.parametrize("covered", [0, 1, 2])
-def test_a_corner_marker_is_found_although_the_edge_of_a_card_touches_it(covered: int) -> None:
+@pytest.mark.parametrize("covered", [0, 2])
+def test_a_touched_corner_marker_is_found(covered: int) -> None:
     """Its edges join the marker's outline, which is no quadrangle then. One other corner is enough
     to go by.
     """

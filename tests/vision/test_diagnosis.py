@@ -5,6 +5,7 @@ frames.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -49,6 +50,12 @@ class Looked:
         return self.eye
 
 
+@cache
+def calm_view(name: str) -> BoardEye:
+    """Return the eye on a good view of a game's board."""
+    return Looked(name).look()
+
+
 def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
     board = Looked(name, **view).look().board()
     assert board is not None
@@ -64,12 +71,14 @@ def size_of(picture: bytes | None) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", sorted(KITS))
 def test_a_good_view_needs_no_advice(name: str) -> None:
-    assert advice_of(name) == []
+    board = calm_view(name).board()
+    assert board is not None
+    assert board.advice == ()
 
 
 def test_pieces_are_outlined_above_their_squares() -> None:
     """The camera stands before South: what is higher lies farther up in its picture."""
-    board = Looked("outbuffered").look().board()
+    board = calm_view("outbuffered").board()
     assert board is not None
     assert board.size_px[0] > board.size_px[1]
     seen = {str(each.square): np.mean(each.corners_px, axis=0) for each in board.squares}
@@ -126,7 +135,7 @@ def test_without_a_board_the_picture_itself_is_judged() -> None:
     assert looked.look().advice_without_board()[0].text == "Switch on a lamp"
 
 
-def test_frames_are_kept_when_the_board_comes_to_rest() -> None:
+def test_a_frame_is_kept_when_movement_ends() -> None:
     looked = Looked("outbuffered")
     first = looked.look(12).settled_frames()
     assert len(first) == 1, "a board that goes on lying still is no news"
@@ -153,8 +162,8 @@ def test_only_the_last_settled_frames_are_kept() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(KITS))
-def test_a_photograph_is_small_and_shows_the_board_alone(name: str) -> None:
-    picture = Looked(name).look().photograph()
+def test_a_photograph_shows_the_board_alone(name: str) -> None:
+    picture = calm_view(name).photograph()
     assert picture is not None
     assert 8_000 < len(picture) <= 64_000
     board, (width, height) = KITS[name].board, size_of(picture)
@@ -163,7 +172,7 @@ def test_a_photograph_is_small_and_shows_the_board_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["binmat", "outbuffered"])
-def test_squares_that_are_not_read_are_covered_in_a_photograph(name: str) -> None:
+def test_a_photograph_covers_squares_that_are_unknown(name: str) -> None:
     """A hand of cards may be held over them, or a phone lie there."""
     looked, kit = Looked(name), KITS[name]
     looked.look()

@@ -131,7 +131,7 @@ def row(title: str, cells: Sequence[str]) -> str:
 @pytest.mark.parametrize(
     ("tilt_deg", "words"), [(0, "straight above"), (30, "tilted by 30 degrees")]
 )
-def test_the_table_of_distances_is_what_the_program_judges(tilt_deg: float, words: str) -> None:
+def test_the_page_has_the_computed_distances(tilt_deg: float, words: str) -> None:
     expected = "\n".join(
         [row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)]
     )

@@ -45,7 +45,7 @@ class Room:
             self.now_s += 0.1
 
 
-def test_good_light_and_a_moment_in_the_dark_ask_for_nothing() -> None:
+def test_a_moment_in_the_dark_changes_nothing() -> None:
     room = Room()
     room.watch(10)
     room.webcam.light = 0.1
@@ -56,7 +56,7 @@ def test_good_light_and_a_moment_in_the_dark_ask_for_nothing() -> None:
     assert room.keeper.sentence == ""
 
 
-def test_in_the_dark_the_camera_exposes_longer_and_then_somebody_is_asked() -> None:
+def test_in_the_dark_the_camera_exposes_longer() -> None:
     room = Room()
     room.webcam.light = 0.3
     room.watch(7)
@@ -90,7 +90,7 @@ def test_a_camera_without_controls_leaves_it_to_people() -> None:
 
 
 @pytest.mark.parametrize(("light", "words"), [(0.3, "It is dark"), (9.0, "overexposed")])
-def test_an_exposure_that_is_held_by_hand_is_left_alone(light: float, words: str) -> None:
+def test_an_exposure_held_by_hand_is_left_alone(light: float, words: str) -> None:
     room = Room()
     room.keeper.is_held = True
     room.webcam.light = light
@@ -121,7 +121,7 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
     assert applied == [(True, True)]
 
 
-def test_a_frozen_camera_is_opened_anew_until_it_sends_another_picture() -> None:
+def test_a_frozen_camera_is_opened_anew() -> None:
     clock, opened = FakeClock(), []
     picture = striped_picture((1280, 720))
 

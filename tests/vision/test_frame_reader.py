@@ -43,7 +43,7 @@ def squares_asked(monkeypatch: pytest.MonkeyPatch, name: str, place: int) -> lis
 # ---- what is looked at ---------------------------------------------------------------------------
 
 
-def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
+def test_only_squares_near_movement_are_judged_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen = large()
@@ -61,7 +61,7 @@ def test_after_one_piece_has_moved_only_squares_near_it_are_judged_anew(
     assert len(squares) < 20, "of 81"
 
 
-def test_what_touches_or_hides_a_corner_marker_in_part_bends_neither_pose_nor_lens() -> None:
+def test_a_partly_hidden_corner_marker_bends_no_pose() -> None:
     seen = large(KITS["kahmate"], lay(h1="blue fast", d6="pink tough"))
     seen.table.nudge(seen.piece("blue fast").id, 0.0, -8.0)
     board = seen.kit.board
@@ -104,14 +104,12 @@ GUESSED = look((A1, 54), (B2, 55), guessed_squares=frozenset({B2}))
     ],
     ids=["moved", "put", "gone", "told by likeness alone", "contradiction"],
 )
-def test_two_looks_settle_what_is_certain_and_three_the_rest(
-    looks: tuple[Vote, ...], settled: list[bool]
-) -> None:
+def test_two_looks_settle_what_is_certain(looks: tuple[Vote, ...], settled: list[bool]) -> None:
     numbers = range(1, len(looks) + 1)
     assert [settle(looks[:number], BEFORE)[1] for number in numbers] == settled
 
 
-def test_what_is_read_elsewhere_has_left_as_the_last_look_says() -> None:
+def test_the_last_look_tells_where_a_piece_is() -> None:
     leaving = look((B2, 54), unknown=frozenset({A1}))
     assert not settle((leaving, MOVED), BEFORE)[0].unknown
     assert settle((MOVED, leaving), BEFORE)[0].unknown == {A1}
@@ -125,7 +123,7 @@ def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
     assert dict(seen.reader.read_picture(seen.table.render_luma()).seen) == tops(LAYOUT)
 
 
-def test_the_reader_tells_how_surely_each_square_was_read() -> None:
+def test_each_square_has_a_confidence() -> None:
     seen = large()
     assert seen.reader.details.confidence == {}
     seen.table.hold_hand(E5)
@@ -137,7 +135,7 @@ def test_the_reader_tells_how_surely_each_square_was_read() -> None:
 # ---- what a picture may cost ---------------------------------------------------------------------
 
 
-def test_few_squares_under_a_hand_are_asked_in_vain_a_picture(
+def test_few_squares_a_picture_are_asked_in_vain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[set[Square]] = []

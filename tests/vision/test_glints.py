@@ -42,7 +42,7 @@ def reading_under(layout: Layout, radius_mm: float) -> Reading:
 
 
 @pytest.mark.parametrize(("radius_mm", "is_told"), [(4.0, True), (7.0, True), (12.0, False)])
-def test_a_bare_square_with_a_small_reflection_is_empty(radius_mm: float, is_told: bool) -> None:
+def test_a_small_reflection_leaves_a_square_empty(radius_mm: float, is_told: bool) -> None:
     reading = reading_under({}, radius_mm)
     assert reading.seen == {}
     assert (PLACE not in reading.unknown) is is_told
@@ -55,7 +55,7 @@ def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
     assert PLACE in reading.unknown or reading.seen.get(PLACE) == face
 
 
-def test_no_piece_in_glare_is_told_to_be_missing() -> None:
+def test_no_piece_in_glare_is_missing() -> None:
     """Half of the board is burnt out, and with it the outlines that would tell a bare square."""
     layout = {
         square: faces[:1] for square, faces in zip(KIT.board.squares[::8], KIT.pieces, strict=False)

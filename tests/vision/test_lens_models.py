@@ -38,7 +38,7 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
     ("name", "kit"),
     [("wide, two terms", ARENA), ("webcam, rational", SCOUTS), ("webcam, pincushion", SCOUTS)],
 )
-def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: Kit) -> None:
+def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = layout_of(kit, rng, 0.8, 1.0)
     reading = board_reader({kit.game: kit}).read_picture(
@@ -47,7 +47,7 @@ def test_a_board_is_read_through_a_lens_that_nobody_has_told_of(name: str, kit: 
     assert dict(reading.seen) == truth_of(kit, layout)
 
 
-def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
+def test_two_corners_and_pieces_tell_the_lens() -> None:
     """Pieces lie over both corner markers of the far side."""
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     rng = Random(f"{name} 0 1")
@@ -57,7 +57,7 @@ def test_two_corners_and_pieces_tell_a_lens_far_from_the_believed_one() -> None:
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
 
 
-def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
+def test_a_wide_lens_is_stored_with_its_model() -> None:
     rng = Random("kept")
     layout = layout_of(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
@@ -83,7 +83,7 @@ def test_a_wide_lens_is_learned_once_and_kept_with_its_model() -> None:
     assert calibrated.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
-def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:
+def test_a_lens_stored_without_model_is_ordinary() -> None:
     kept = b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
     old = msgspec.json.decode(kept, type=StoredLens)
     assert old.lens == Lens(0.77, 0.01)
@@ -92,7 +92,7 @@ def test_a_lens_that_was_kept_without_its_model_is_an_ordinary_one() -> None:
 # ---- a mirrored camera ----
 
 
-def test_a_mirrored_camera_is_noticed_said_and_turned_back() -> None:
+def test_a_mirrored_camera_is_turned_back() -> None:
     layout = layout_of(ARENA, Random("mirror"))
     table = rendered(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
@@ -114,7 +114,7 @@ def test_a_mirrored_camera_is_noticed_said_and_turned_back() -> None:
     assert later == [None] * 7, "what shows the board from now on is a mirror on the table"
 
 
-def test_a_picture_without_a_board_is_not_looked_at_twice_every_time(
+def test_a_mirror_is_not_looked_for_every_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
@@ -162,7 +162,7 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
         ("kahmate", "near corners"),
     ],
 )
-def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str) -> None:
+def test_a_second_sheet_is_no_empty_board(game: str, hidden: str) -> None:
     kit = KITS[game]
     layout = layout_of(kit, Random(f"twins {game}"), 0.8, 1.0)
     luma, view = two_sheets(kit, layout)
@@ -187,7 +187,7 @@ def test_a_second_sheet_is_never_read_as_the_empty_board(game: str, hidden: str)
         assert [advice.weakness for advice in reader.details.advice] == [Weakness.TWIN]
 
 
-def test_two_bare_sheets_are_no_board_until_one_is_put_away() -> None:
+def test_two_bare_sheets_are_no_board() -> None:
     luma, _ = two_sheets(ARENA, {})
     reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None

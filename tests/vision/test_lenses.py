@@ -75,7 +75,7 @@ def kept_lens(folder: Path) -> tuple[Lens, bool]:
 # ---- nominal lenses ------------------------------------------------------------------------------
 
 
-def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
+def test_settings_overrule_the_lens_of_a_model() -> None:
     assert (
         nominal_lens(SETTINGS, Camera(lens_name="camera-module-3-wide"))
         == LENSES["camera-module-3-wide"]
@@ -83,7 +83,7 @@ def test_the_model_tells_the_lens_unless_the_settings_do() -> None:
     assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
 
 
-def test_a_field_of_view_in_degrees_is_taken_at_its_word() -> None:
+def test_a_field_of_view_sets_the_focal_length() -> None:
     lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(lens_name="camera-module-3"))
     assert lens.focal_ratio == pytest.approx(0.5)
 
@@ -144,7 +144,7 @@ def test_a_measured_lens_stays(tmp_path: Path) -> None:
     assert kept_lens(tmp_path) == (Lens(0.79, 0.02), True)
 
 
-def test_the_file_is_written_at_most_every_five_minutes(tmp_path: Path) -> None:
+def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
     store = LensStore(path, SETTINGS)
     for second in range(300):
@@ -223,7 +223,7 @@ class Watched:
         return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
-def test_the_camera_learns_its_lens_and_has_it_at_the_next_start(
+def test_a_learned_lens_is_there_after_a_restart(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)

@@ -16,20 +16,20 @@ def test_a_machine_in_time_reads_every_picture() -> None:
         assert not pace.is_glance(number * 0.1 + 0.03)
 
 
-def test_while_hands_move_a_slow_machine_mostly_looks_whether_they_have_gone() -> None:
+def test_a_slow_machine_only_glances_at_hands() -> None:
     pace = Pace(0.1)
     assert pace.record(10.0, 0.2, True) == pytest.approx(0.1)
     assert pace.is_glance(10.0 + 0.2 * GLANCE_READINGS - 0.01)
     assert not pace.is_glance(10.0 + 0.2 * GLANCE_READINGS + 0.01)
 
 
-def test_a_board_at_rest_is_read_without_a_pause() -> None:
+def test_a_resting_board_is_read_without_pause() -> None:
     pace = Pace(0.1)
     assert pace.record(10.0, 0.3, False) == 0.0
     assert not pace.is_glance(10.1)
 
 
-def test_a_slow_machine_does_not_read_while_the_next_hand_comes() -> None:
+def test_a_slow_machine_glances_at_the_next_hand() -> None:
     pace = Pace(0.1)
     pace.record(10.0, 0.2, True)
     pace.record(11.0, 0.01, False)

@@ -76,9 +76,7 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> N
         ),
     ],
 )
-def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(
-    pi: PiHost, trouble: Exception, words: str
-) -> None:
+def test_a_lost_camera_closes(pi: PiHost, trouble: Exception, words: str) -> None:
     camera = opened()
     camera.frame()
     device = pi.opened[0]
@@ -92,7 +90,7 @@ def test_a_camera_that_is_lost_in_the_middle_says_so_and_closes(
     )
 
 
-def test_the_first_cause_of_a_failed_opening_is_told(pi: PiHost) -> None:
+def test_a_failed_opening_names_its_first_cause(pi: PiHost) -> None:
     pi.refuses = RuntimeError("Initialization failed.")
     pi.refuses.__cause__ = RuntimeError("no tuning file for ov9999")
     with pytest.raises(
@@ -129,7 +127,7 @@ def test_with_little_memory_a_smaller_mode_is_taken(
     camera.close()
 
 
-def test_too_little_memory_for_any_mode_is_told_with_its_remedy(pi: PiHost) -> None:
+def test_too_little_memory_is_named_with_its_remedy(pi: PiHost) -> None:
     pi.contiguous_bytes = 1 << 20
     with pytest.raises(
         CameraError,
@@ -164,7 +162,7 @@ FREE = {
 }
 
 
-def test_focus_and_exposure_are_held_once_they_have_settled(pi: PiHost) -> None:
+def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
     camera = opened()
     device = pi.opened[0]
     assert device.controls == [{"AfMode": 2, **FREE}]
@@ -181,7 +179,7 @@ def test_focus_and_exposure_are_held_once_they_have_settled(pi: PiHost) -> None:
     assert camera.locks == Locks(True, True)
 
 
-def test_a_camera_module_with_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
+def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
     pi.lacks = {"AfMode", "LensPosition", "AeFlickerMode", "AeFlickerPeriod"}
     camera = opened()
     assert camera.locks == Locks(None, False)
@@ -212,7 +210,7 @@ def test_locks_are_set_and_let_go_by_hand(pi: PiHost) -> None:
     assert camera.locks == Locks(False, False), "what was let go by hand is not held again"
 
 
-def test_in_the_dark_it_may_expose_as_long_as_a_frame_lasts(pi: PiHost) -> None:
+def test_an_exposure_may_last_a_whole_frame(pi: PiHost) -> None:
     camera = opened(CameraSettings(fps=8))
     for _ in range(45):
         camera.frame()

@@ -36,7 +36,7 @@ def test_a_bare_board_is_bare(game: str, light: str) -> None:
     assert reading.unknown == frozenset()
 
 
-def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
+def test_titles_of_strips_are_no_cards() -> None:
     """They stand where a fan begins: beyond lanes 0 and 1 of South, and 4 and 5 of North."""
     kit = KITS["binmat"]
     assert kit.deck is not None
@@ -53,7 +53,7 @@ def test_the_titles_of_the_strips_are_no_cards_below_a_fan() -> None:
 @pytest.mark.parametrize(
     ("off_mm", "radius_mm"), [((0.0, 0.0), 24.0), ((18.0, 25.0), 36.0), ((-18.0, -25.0), 12.0)]
 )
-def test_a_card_under_glare_is_never_told_as_an_empty_zone(
+def test_a_card_under_glare_leaves_no_empty_zone(
     off_mm: tuple[float, float], radius_mm: float
 ) -> None:
     kit = KITS["binmat"]

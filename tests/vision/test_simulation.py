@@ -41,7 +41,7 @@ def table() -> SimulatedTable:
     return table
 
 
-def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(
+def test_set_up_lays_the_rest_beside_the_board(
     table: SimulatedTable,
 ) -> None:
     assert {p.square: p.face for p in table.pieces()} == {
@@ -58,7 +58,7 @@ def test_set_up_places_what_the_layout_says_and_the_rest_beside_the_board(
         table.set_up({A1: ("purple robot",), B2: ("purple robot",)})
 
 
-def test_a_piece_moves_to_a_square_or_where_it_is_dragged(table: SimulatedTable) -> None:
+def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
     robot = piece(table, "purple robot")
     table.move_to(robot.id, C4)
     moved = piece(table, "purple robot")
@@ -102,7 +102,7 @@ def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
         assert np.median(error) < 1.5, print_.marker
 
 
-def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> None:
+def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
     clear = table.render_bgr()
     for square in (A1, B2, C4):
         table.hold_hand(square)
@@ -113,7 +113,7 @@ def test_a_hand_hides_its_square_and_goes_away_again(table: SimulatedTable) -> N
     assert (table.render_bgr() == clear).all()
 
 
-def test_noise_is_seeded_and_changes_from_frame_to_frame() -> None:
+def test_seeded_noise_changes_from_frame_to_frame() -> None:
     view = View(noise=3, seed=5)
     one, other = (RenderedCamera(rendered(KIT, view), FakeClock()) for _ in range(2))
     first = one.frame().luma

@@ -21,7 +21,7 @@ def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
 
 @pytest.mark.parametrize("fourcc", ["MJPG", "YUYV"])
 @pytest.mark.parametrize("size", [None, (640, 480)])
-def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
+def test_every_format_gives_its_brightness(
     bus: UsbBus, fourcc: str, size: tuple[int, int] | None
 ) -> None:
     bus.plug(0, Webcam(fourcc, size))
@@ -34,9 +34,7 @@ def test_every_format_gives_its_brightness_in_the_size_that_the_camera_sends(
     assert off.mean() <= 0.5
 
 
-def test_a_picture_is_stamped_when_it_was_taken_and_not_when_it_was_fetched(
-    bus: UsbBus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_is_stamped_when_taken(bus: UsbBus, monkeypatch: pytest.MonkeyPatch) -> None:
     webcam = bus.plug(0, Webcam())
     clock = FakeClock(50.0)
     camera = UsbCamera(0, CameraSettings(), clock)
@@ -51,7 +49,7 @@ def test_a_picture_is_stamped_when_it_was_taken_and_not_when_it_was_fetched(
         assert camera.frame().at_s == pytest.approx(expected), f"{stamp_ms} ms"
 
 
-def test_mjpg_is_asked_for_at_the_size_of_the_settings_and_closed_once(bus: UsbBus) -> None:
+def test_settings_choose_the_size_of_mjpg(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = UsbCamera(0, CameraSettings(size="1280x720"), FakeClock())
     asked = webcam.opened[0].settings
@@ -88,7 +86,7 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
         (np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None], "only damaged pictures"),
     ],
 )
-def test_what_is_no_picture_is_named_and_not_read(bus: UsbBus, sends: object, words: str) -> None:
+def test_what_is_no_picture_is_named(bus: UsbBus, sends: object, words: str) -> None:
     bus.plug(0, Webcam()).sends = sends
     with pytest.raises(CameraError, match=words):
         opened().frame()
@@ -123,7 +121,7 @@ def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
 # ---- controls ------------------------------------------------------------------------------------
 
 
-def test_focus_and_exposure_are_locked_as_they_are_and_let_go(bus: UsbBus) -> None:
+def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = opened()
     assert camera.locks == Locks(False, False)

@@ -74,7 +74,7 @@ def test_the_watcher_says_when_the_board_is_gone() -> None:
     assert "The camera sees no board: put it down" in watched.statuses[-1].sentence
 
 
-def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> None:
+def test_a_lost_camera_is_tried_again() -> None:
     watched = Watched()
     watched.watcher.step()
     watched.camera.mood = "gone"
@@ -97,7 +97,7 @@ def test_a_lost_camera_is_tried_again_with_growing_pauses_and_comes_back() -> No
     assert watched.states[-1] is CameraState.SEES_BOARD
 
 
-def test_a_camera_that_hangs_is_told_by_another_thread() -> None:
+def test_another_thread_notices_a_hanging_camera() -> None:
     watched = Watched()
     watched.watcher.step()
     watched.watcher.report_stall()
@@ -155,7 +155,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
 
 
-def test_the_watcher_in_its_thread_reads_and_gives_the_camera_back() -> None:
+def test_the_watcher_gives_the_camera_back() -> None:
     watched, settled = Watched(), threading.Event()
     listeners = WatchListeners(
         lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01)
