@@ -125,6 +125,7 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
     "noise 7": lambda: noisy(7),
     "noise 14": lambda: noisy(14),
     "uneven noise": lambda: noisy(2, by_light=7),
+    "dark": lambda: noisy(8, light=0.18),
     "jpeg 30": lambda: encoded(30, 3),
     "jpeg 16": lambda: encoded(16, 2),
     "exposure": lambda: lit(exposure),
@@ -134,7 +135,8 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
 
 
 @pytest.mark.parametrize(
-    "camera", ["noise 0", "noise 14", "uneven noise", "jpeg 16", "exposure", "bands", "dusk"]
+    "camera",
+    ["noise 0", "noise 14", "uneven noise", "dark", "jpeg 16", "exposure", "bands", "dusk"],
 )
 def test_only_what_moves_is_movement(camera: str) -> None:
     shown = Shown(CAMERAS[camera]())
