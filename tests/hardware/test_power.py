@@ -19,7 +19,7 @@ from companion.service.systemd import power_key
 from hardware.power import PowerActions, PowerKey
 
 
-class Held:
+class PowerKeyRig:
     """The button on mock pins, a fake clock, and what is told and asked."""
 
     def __init__(self, can: bool = True) -> None:
@@ -52,7 +52,7 @@ class Held:
 
 
 def test_a_press_of_five_seconds_switches_off() -> None:
-    held = Held()
+    held = PowerKeyRig()
     held.rig.hands.press("table")
     held.after(2.9)
     assert (held.told, held.cues) == ([], [])
@@ -77,7 +77,7 @@ def test_a_press_of_five_seconds_switches_off() -> None:
 
 @pytest.mark.parametrize("seconds", [0.5, 2.0, 4.5])
 def test_letting_go_changes_everything(seconds: float) -> None:
-    held = Held()
+    held = PowerKeyRig()
     held.rig.hands.press("table")
     held.after(seconds)
     assert held.played == [], "nobody knows yet what it is held for"
@@ -94,7 +94,7 @@ def test_letting_go_changes_everything(seconds: float) -> None:
 
 
 def test_an_urgent_press_is_played_at_once() -> None:
-    held = Held()
+    held = PowerKeyRig()
     held.is_clock = True
     held.rig.hands.press("table")
     held.after(0.1)
@@ -106,7 +106,7 @@ def test_an_urgent_press_is_played_at_once() -> None:
 
 
 def test_a_refusal_lasts_until_the_next_press() -> None:
-    held = Held(can=False)
+    held = PowerKeyRig(can=False)
     held.rig.hands.press("table")
     held.after(6)
     assert held.told[-1] == "it cannot"
@@ -119,7 +119,7 @@ def test_a_refusal_lasts_until_the_next_press() -> None:
 
 
 def test_every_other_key_switches_nothing_off() -> None:
-    held = Held()
+    held = PowerKeyRig()
     held.key.is_on = False
     held.rig.hands.press("table")
     held.after(0.1)

@@ -75,10 +75,10 @@ KITS = {
 
 
 @cache
-def printed(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
+def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """A kit's pages, rendered once for all tests. Usual kits come with everything beside them."""
     if name in GAMES:
-        return whole(name, paper=paper)
+        return usual_pages(name, paper=paper)
     extras = GAMES["outbuffered"].extras(TILES) if name == "tiles" else None
     return pictures(KITS[name], paper, extras=extras)
 
@@ -90,7 +90,7 @@ def printed(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["standard", "scouts"])
 def test_pages_have_a_true_ruler(name: str, paper: Paper) -> None:
-    sheets, pages = printed(name, paper)
+    sheets, pages = pages_of(name, paper)
     assert len(pages) == len(sheets)
     for page in pages:
         assert sorted(page.shape) == pytest.approx(
@@ -106,7 +106,7 @@ def test_pages_have_a_true_ruler(name: str, paper: Paper) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["walls", "large", "scouts"])
 def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None:
-    seen = corners_when_joined(*board_pages(KITS[name], paper, *printed(name, paper)))
+    seen = corners_when_joined(*board_pages(KITS[name], paper, *pages_of(name, paper)))
     board = KITS[name].board
     assert sorted(marker for marker, _ in seen) == sorted(board.corners), (
         "each whole, on one page only"
@@ -118,7 +118,7 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 @pytest.mark.parametrize("name", ["standard", *MANY_SQUARES])
 def test_every_tag_is_there_once(name: str) -> None:
     kit = KITS[name]
-    sheets, pages = printed(name, "a4")
+    sheets, pages = pages_of(name, "a4")
     faces = Counter(face for sheet in sheets for face in sheet.names)
     assert all(
         faces[face] == times for face, times in Counter(f for p in kit.pieces for f in p).items()
@@ -140,7 +140,7 @@ def test_every_tag_is_there_once(name: str) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", ["standard", "walls", *MANY_SQUARES])
 def test_markers_have_their_white_round_them(name: str) -> None:
-    sheets, pages = printed(name, "a4")
+    sheets, pages = pages_of(name, "a4")
     for sheet, page in zip(sheets, pages, strict=True):
         if sheet.kind == "instructions":
             continue
@@ -151,7 +151,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", ["outbuffered", "tiles", *MANY_SQUARES])
 def test_no_page_has_a_foreign_marker(name: str) -> None:
-    for sheet, page in zip(*printed(name, "a4"), strict=True):
+    for sheet, page in zip(*pages_of(name, "a4"), strict=True):
         markers = {marker for marker, _ in markers_mm(page)}
         assert markers <= allowed_on(KITS[name], sheet), sheet
 
@@ -161,7 +161,7 @@ def test_no_page_has_a_foreign_marker(name: str) -> None:
 def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     """One below the other, apart by a face and the thickness between them."""
     kit = KITS[name]
-    sheets, pages = printed(name, "a4")
+    sheets, pages = pages_of(name, "a4")
     middles = {
         marker: corners.mean(axis=0)
         for sheet, page in zip(sheets, pages, strict=True)
@@ -258,7 +258,7 @@ def extras_of(game: str) -> Extras:
 
 
 @cache
-def whole(
+def usual_pages(
     game: str, low_ink: bool = False, language: str = "en", paper: Paper = "a4", dpi: int = DPI
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     kit = GAMES[game].kit(GAMES[game].options({}))
@@ -297,7 +297,7 @@ def test_read_order_tiles_come_with_how_to_use() -> None:
 )
 def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper) -> None:
     """Of all sheets but the board's: what a board leaves over is its shape."""
-    sheets, pages = whole(game, language=language, paper=paper, dpi=COARSE_DPI)
+    sheets, pages = usual_pages(game, language=language, paper=paper, dpi=COARSE_DPI)
     px_per_mm = COARSE_DPI / 25.4
     for sheet, page in zip(sheets, pages, strict=False):
         if sheet.kind in ("pieces", "extras", "places", "cards"):
@@ -315,8 +315,8 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
 @needs_poppler
 @pytest.mark.parametrize("game", ["outbuffered", "kahmate"])
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
-    sheets, pages = printed(game, "a4")
-    lean_sheets, lean_pages = whole(game, low_ink=True)
+    sheets, pages = pages_of(game, "a4")
+    lean_sheets, lean_pages = usual_pages(game, low_ink=True)
     assert [sheet.names for sheet in lean_sheets] == [sheet.names for sheet in sheets]
     full = lean = 0.0
     for sheet, page, lean_page in zip(sheets, pages, lean_pages, strict=False):

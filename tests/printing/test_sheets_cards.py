@@ -54,7 +54,7 @@ def document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
 
 
 @cache
-def printed(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
+def pages_of(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """Return what is on the pages of the kit, and their pictures."""
     pdf, sheets = document(paper)
     return sheets, rasterise(pdf, DPI)
@@ -119,7 +119,7 @@ def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
     deck = deck_of(KIT)
     inset, side = deck.inset_mm, deck.marker_mm
     seen = 0
-    for cards, front, _ in card_pages(KIT, *printed(paper)):
+    for cards, front, _ in card_pages(KIT, *pages_of(paper)):
         found = list(markers_mm(front))
         assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
         for card, (corner, along, up) in zip(cards, cells_mm(deck, paper), strict=False):
@@ -140,7 +140,7 @@ def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
 
 @needs_poppler
 def test_card_markers_have_their_white_round_them() -> None:
-    for _, front, _ in card_pages(KIT, *printed("a4")):
+    for _, front, _ in card_pages(KIT, *pages_of("a4")):
         for _, corners in markers_mm(front):
             assert_white_around(front, corners, deck_of(KIT).marker_mm / MODULES)
 
@@ -173,7 +173,7 @@ def test_cutting_marks_alone_are_on_the_cuts() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_page_keeps_its_margins(paper: Paper) -> None:
-    sheets, pages = printed(paper)
+    sheets, pages = pages_of(paper)
     edge = int((MARGIN_MM - 0.2) * PX_PER_MM)
     assert len(pages) == len(sheets) == 28
     for sheet, page in zip(sheets, pages, strict=True):
@@ -202,7 +202,7 @@ def test_no_other_page_has_a_foreign_marker() -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_backs_lie_behind_the_cards(paper: Paper) -> None:
     deck = deck_of(KIT)
-    for cards, _, back in card_pages(KIT, *printed(paper)):
+    for cards, _, back in card_pages(KIT, *pages_of(paper)):
         assert not list(markers_mm(back))
         for turned in (back[:, ::-1], back[::-1]):
             for _, cell in zip(cards, cells_mm(deck, paper), strict=False):
@@ -218,7 +218,7 @@ def test_backs_lie_behind_the_cards(paper: Paper) -> None:
 def test_places_for_piles_fit_cards_and_lanes() -> None:
     deck = deck_of(KIT)
     for paper in PAPERS:
-        sheets, pages = printed(paper)
+        sheets, pages = pages_of(paper)
         for page, count in ((7, 3), (8, 3), (9, 1)):
             ink = (pages[page] < 128).astype(np.uint8)
             outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)

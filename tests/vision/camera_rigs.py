@@ -27,7 +27,7 @@ from vision.cameras.ribbon import choose_device, close_device, open_device
 SETTINGS = CameraSettings(size="1280x720")
 
 
-def opened(which: str = "") -> PiCamera:
+def open_pi(which: str = "") -> PiCamera:
     """A camera as the program opens it."""
     return PiCamera(SETTINGS, RealClock(), choose_device(which))
 

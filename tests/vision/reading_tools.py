@@ -23,19 +23,19 @@ from vision.simulation.view import View
 KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
-def rendered(kit: Kit, view: View | None = None) -> SimulatedTable:
+def render_table(kit: Kit, view: View | None = None) -> SimulatedTable:
     """Render a printed table. Bare ones that look alike are rendered once."""
     return share_bare_table(rendered_table(kit, view))
 
 
-class Seen:
+class ReadTable:
     """A rendered table, its camera, and a reader of these boards that prefers this one."""
 
     def __init__(
         self, kit: Kit, layout: Layout, kits: Mapping[str, Kit] | None = None, **view: Any
     ) -> None:
         self.kit = kit
-        self.table = rendered(kit, changed_view(View(), view))
+        self.table = render_table(kit, changed_view(View(), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(kits or {kit.game: kit})

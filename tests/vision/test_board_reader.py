@@ -6,7 +6,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from reading_tools import KITS, Seen, assert_nothing_wrong, lay, tops
+from reading_tools import KITS, ReadTable, assert_nothing_wrong, lay, tops
 
 from companion.core.errors import ConfigError
 from companion.core.grid import Square
@@ -26,8 +26,8 @@ START = lay(a1="purple robot", b1="purple flag", c4="lime robot", b4="lime flag"
 B2, C4 = Square(1, 1), Square(2, 3)
 
 
-def start(layout: Layout = START, **view: Any) -> Seen:
-    return Seen(SMALL, layout, BOTH, **view)
+def start(layout: Layout = START, **view: Any) -> ReadTable:
+    return ReadTable(SMALL, layout, BOTH, **view)
 
 
 CONDITIONS: dict[str, dict[str, Any]] = {
@@ -79,7 +79,7 @@ def test_a_hand_over_a_square_means_unknown(number: int) -> None:
 
 def test_a_piece_without_visible_marker_is_unknown() -> None:
     faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in SMALL.faces)
-    scene = Seen(replace(SMALL, faces=faces), lay(b2="purple robot"))
+    scene = ReadTable(replace(SMALL, faces=faces), lay(b2="purple robot"))
     scene.reader = board_reader({SMALL.game: SMALL})
     reading = scene.read(3)
     assert B2 in reading.unknown
@@ -112,7 +112,7 @@ def test_squares_outside_the_picture_are_unknown() -> None:
 
 def test_a_marker_seen_twice_is_a_stranger() -> None:
     twin = replace(SMALL, pieces=(*SMALL.pieces, ("purple robot",)))
-    reading = Seen(twin, lay(b2="purple robot", c4="purple robot")).read(3)
+    reading = ReadTable(twin, lay(b2="purple robot", c4="purple robot")).read(3)
     assert (reading.strangers, reading.seen) == ((20,), {})
     assert {B2, C4} <= reading.unknown
 
@@ -120,7 +120,7 @@ def test_a_marker_seen_twice_is_a_stranger() -> None:
 def test_duplicate_pieces_have_the_right_scale() -> None:
     twins = replace(SMALL, pieces=SMALL.pieces[:1] * 4)
     name = SMALL.pieces[0][0]
-    scene = Seen(twins, dict.fromkeys(SMALL.board.squares[2:18:4], (name,)))
+    scene = ReadTable(twins, dict.fromkeys(SMALL.board.squares[2:18:4], (name,)))
     assert scene.read(3).strangers
     assert "100 %" not in scene.reader.details.note
 
@@ -128,7 +128,7 @@ def test_duplicate_pieces_have_the_right_scale() -> None:
 # ---- pose and board ------------------------------------------------------------------------------
 
 
-def covered(luma: Luma, view: View, corners: tuple[int, ...]) -> Luma:
+def cover_corners(luma: Luma, view: View, corners: tuple[int, ...]) -> Luma:
     """Hide some corner markers in the picture under dark things."""
     pose, picture = camera_pose(SMALL, view), luma.copy()
     for corner in corners:
@@ -141,7 +141,7 @@ def test_a_known_board_needs_no_corner_markers() -> None:
     scene = start()
     scene.read(3)
     frame = scene.camera.frame()
-    dark = covered(frame.luma, scene.table.view, (0, 1, 2))
+    dark = cover_corners(frame.luma, scene.table.view, (0, 1, 2))
     reading = scene.reader.read(replace(frame, luma=dark))
     assert (reading.game, dict(reading.seen)) == ("outbuffered", tops(START))
 
@@ -149,7 +149,7 @@ def test_a_known_board_needs_no_corner_markers() -> None:
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
 def test_a_partly_hidden_board_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
     scene = start(tilt_deg=40.0, focal_ratio=0.9)
-    dark = covered(scene.table.render_luma(), scene.table.view, hidden)
+    dark = cover_corners(scene.table.render_luma(), scene.table.view, hidden)
     reading = scene.reader.read_picture(dark)
     if len(hidden) == 3:
         assert (reading.game, reading.unknown) == (None, frozenset(SMALL.board.squares))
@@ -172,7 +172,7 @@ def test_a_bumped_board_is_found_at_once() -> None:
 
 
 def test_another_board_of_the_game_is_refused() -> None:
-    scene = Seen(WALLS, lay(b2="purple robot"), BOTH)
+    scene = ReadTable(WALLS, lay(b2="purple robot"), BOTH)
     scene.reader.use(SMALL)
     assert scene.read(3).game is None
     assert (
@@ -183,7 +183,7 @@ def test_another_board_of_the_game_is_refused() -> None:
 
 
 def test_another_games_board_is_told_by_its_corners() -> None:
-    scene = Seen(KITS["arena"], {}, BOTH)
+    scene = ReadTable(KITS["arena"], {}, BOTH)
     for preferred in (SMALL, None):
         scene.reader.use(preferred)
         assert scene.read(3).game == "arena"
@@ -253,7 +253,7 @@ def test_a_white_on_black_print_is_named() -> None:
 def test_pieces_of_another_scale_are_named() -> None:
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)
-    scene = Seen(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
+    scene = ReadTable(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
     reader = board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
     reader.read_picture(scene.table.render_luma())
     assert "100 %" in reader.details.note

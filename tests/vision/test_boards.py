@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reading_tools import KITS, Seen, lay, tally_of, tops
+from reading_tools import KITS, ReadTable, lay, tally_of, tops
 
 from companion.core.grid import Square
 from companion.core.kit import Layout
@@ -51,8 +51,8 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def on_board(name: str, layout: Layout, **view: Any) -> Seen:
-    return Seen(KITS[name], layout, {game: KITS[game] for game in NAMES}, **view)
+def on_board(name: str, layout: Layout, **view: Any) -> ReadTable:
+    return ReadTable(KITS[name], layout, {game: KITS[game] for game in NAMES}, **view)
 
 
 # ---- the rendered table --------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def test_squares_next_to_walls_can_be_empty() -> None:
     """Without a gap there is no line between a square and a wall."""
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))
-    seen = Seen(kit, lay(b1="petrol robot 1", d4="coral robot 2"))
+    seen = ReadTable(kit, lay(b1="petrol robot 1", d4="coral robot 2"))
     for hand in map(Square.parse, ("d3", "e5", "c2", "b7")):
         seen.table.hold_hand(None)
         reading = seen.read(4)

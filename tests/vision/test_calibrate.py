@@ -48,7 +48,9 @@ def page() -> Any:
 
 
 @cache
-def seen(lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, float]) -> Any:
+def page_through(
+    lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, float]
+) -> Any:
     """Return the page through a lens: for each pixel, undistorted, where its ray meets the page.
 
     Every eighth ray of a row and column is followed: what lies between is even.
@@ -73,7 +75,7 @@ def seen(lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, f
 
 
 def views(lens: Lens) -> Iterator[Any]:
-    return (seen(lens, *view) for view in VIEWS)
+    return (page_through(lens, *view) for view in VIEWS)
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ def test_pictures_that_do_not_count_say_why() -> None:
     assert work.add(np.full((720, 1280), 128, np.uint8)).startswith(
         "The page is not seen well: show more of it"
     )
-    flat = seen(LENS, *VIEWS[0])
+    flat = page_through(LENS, *VIEWS[0])
     assert work.add(flat) == "Hold the page still for a moment"
     assert work.add(flat) == ""
     assert work.add(flat) == "This view is like one before: move or tilt the page"

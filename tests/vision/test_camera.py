@@ -23,7 +23,7 @@ def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
     return path
 
 
-def opened(source: Path | str) -> Camera:
+def open_source(source: Path | str) -> Camera:
     return open_camera(CameraSettings(source=str(source)), FakeClock(5.0))
 
 
@@ -31,7 +31,7 @@ def opened(source: Path | str) -> Camera:
 
 
 def test_a_single_picture_repeats_with_rising_numbers(tmp_path: Path) -> None:
-    camera = opened(picture(tmp_path / "a.png", 90))
+    camera = open_source(picture(tmp_path / "a.png", 90))
     frames = [camera.frame() for _ in range(3)]
     assert [frame.number for frame in frames if frame] == [1, 2, 3]
     assert frames[0]
@@ -50,15 +50,15 @@ def test_a_folder_stays_on_its_last_picture(
         picture(tmp_path / name, tone)
     (tmp_path / "notes.txt").write_text("not a picture")
     (tmp_path / "aa.png").write_bytes(b"\x89PNG damaged")
-    camera = opened(tmp_path)
+    camera = open_source(tmp_path)
     tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
     assert tones == [10, 20, 30, 30, 30]
     assert "aa.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
     (tmp_path / "empty").mkdir()
     with pytest.raises(CameraError, match="holds no pictures: put PNG or JPEG files into it"):
-        opened(tmp_path / "empty")
+        open_source(tmp_path / "empty")
     with pytest.raises(CameraError, match=r"cannot be read: No such file .* Check the path"):
-        opened(tmp_path / "gone.png")
+        open_source(tmp_path / "gone.png")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_folder_stays_on_its_last_picture(
 )
 def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
     with pytest.raises(CameraError, match=words):
-        opened(source)
+        open_source(source)
 
 
 # ---- which cameras there are ---------------------------------------------------------------------
@@ -110,13 +110,13 @@ def test_the_named_camera_opens(pi: PiHost) -> None:
         (f"picamera:{IMX708}", IMX708),
         ("picamera:1", IMX219),
     ):
-        with opened(word):
+        with open_source(word):
             assert pi.opened[-1].camera.id == expected
     with pytest.raises(
         CameraError,
         match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)",
     ):
-        opened("picamera:imx477")
+        open_source("picamera:imx477")
 
 
 def test_cameras_of_one_name_are_numbered(bus: UsbBus) -> None:
@@ -136,24 +136,24 @@ def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
 
 def test_auto_prefers_the_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
     bus.plug(2, Webcam())
-    assert opened("auto").name == "picamera"
+    assert open_source("auto").name == "picamera"
     pi.info.clear()
-    assert opened("auto").name == "usb:2"
+    assert open_source("auto").name == "usb:2"
     bus.pull(2)
     with pytest.raises(
         CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"
     ):
-        opened("auto")
+        open_source("auto")
 
 
 def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Laptop", "B2")
     bus.plug(2, Webcam(), "HD Pro Webcam C920")
-    assert opened("usb:c920").name == "usb:2"
+    assert open_source("usb:c920").name == "usb:2"
     with pytest.raises(
         CameraError, match=r"no USB camera of this name .*\(Laptop, HD Pro Webcam C920\)"
     ):
-        opened("usb:C270")
+        open_source("usb:C270")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from camera_rigs import RIGS, SETTINGS, Rig, opened
+from camera_rigs import RIGS, SETTINGS, Rig, open_pi
 
 from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
@@ -50,7 +50,7 @@ def test_cameras_are_listed_by_their_ids(rig: Rig) -> None:
 
 
 def test_a_picture_is_a_plane_without_padding(rig: Rig) -> None:
-    with opened() as camera:
+    with open_pi() as camera:
         width, height = SETTINGS.size_px
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         main = camera.device.camera_configuration()["main"]
@@ -67,7 +67,7 @@ def test_a_picture_is_a_plane_without_padding(rig: Rig) -> None:
 
 
 def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
-    with opened() as camera:
+    with open_pi() as camera:
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
@@ -78,7 +78,7 @@ def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
 
 
 def test_controls_that_a_camera_lacks_are_skipped(rig: Rig) -> None:
-    with opened() as camera:
+    with open_pi() as camera:
         assert camera.locks is None or isinstance(camera.locks, Locks)
         camera.frame()
         camera.lock(True, True)
@@ -94,17 +94,17 @@ def test_a_busy_camera_is_named_and_costs_nothing(rig: Rig) -> None:
         before = None
         for number in range(rig.many):
             with pytest.raises(CameraError, match="it is in use by another program"):
-                opened(which)
+                open_pi(which)
             if number == 2:  # libcamera opens some things once and for all
                 before = held()
         assert held() == before
-    with opened(which) as camera:
+    with open_pi(which) as camera:
         assert camera.frame() is not None
 
 
 @pytest.mark.parametrize("fault", ["silence", "end_loop"])
 def test_a_silent_camera_is_opened_anew(rig: Rig, fault: str) -> None:
-    camera = opened()
+    camera = open_pi()
     camera.frame()
     getattr(rig, fault)(camera)
     with pytest.raises(CameraError, match="has stopped sending pictures"):
@@ -112,14 +112,14 @@ def test_a_silent_camera_is_opened_anew(rig: Rig, fault: str) -> None:
     began_s = time.monotonic()
     camera.close()
     assert time.monotonic() - began_s < CLOSE_TIMEOUT_S
-    with opened() as camera:
+    with open_pi() as camera:
         assert camera.frame() is not None
 
 
 def test_a_camera_is_opened_a_hundred_times(rig: Rig) -> None:
     before = None
     for number in range(100):
-        with opened() as camera:
+        with open_pi() as camera:
             camera.frame()
         if number == 2:
             before = held()
@@ -128,10 +128,10 @@ def test_a_camera_is_opened_a_hundred_times(rig: Rig) -> None:
 
 def test_two_cameras_work_at_once(rig: Rig) -> None:
     one, other = pi_devices()
-    with opened(one.id) as first:
-        with opened(other.id) as second:
+    with open_pi(one.id) as first:
+        with open_pi(other.id) as second:
             assert second.device.camera.id == other.id
             assert second.frame() is not None
             with pytest.raises(CameraError, match="in use by another program"):
-                opened(other.id)
+                open_pi(other.id)
         assert first.frame() is not None, "closing one leaves the other"

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 from bench.reading.fans import FanTally, hard_tables
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -35,7 +35,7 @@ BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
 
 @pytest.fixture(scope="module")
 def table() -> SimulatedTable:
-    return rendered(KIT, VIEW)
+    return render_table(KIT, VIEW)
 
 
 def read(table: SimulatedTable) -> Reading:
@@ -95,7 +95,7 @@ def scratch(table: SimulatedTable, luma: Luma, zone: Square, face: str, ends: st
 
 def test_a_scratched_marker_is_read_or_counted() -> None:
     """Its outline is in two parts, so no quadrangle is found there."""
-    table = rendered(KIT, replace(VIEW, width=1280, height=720, tilt_deg=20.0))
+    table = render_table(KIT, replace(VIEW, width=1280, height=720, tilt_deg=20.0))
     names = [card.name for card in CARDS]
     layout = {zone: tuple(names[4 * n : 4 * n + 4]) for n, zone in enumerate(KIT.board.squares)}
     table.set_up(layout)
@@ -109,7 +109,7 @@ def test_a_scratched_marker_is_read_or_counted() -> None:
 
 
 def test_two_scratched_markers_are_one_card() -> None:
-    table = rendered(KIT, replace(VIEW, width=1280, height=720, defocus_px=1.0))
+    table = render_table(KIT, replace(VIEW, width=1280, height=720, defocus_px=1.0))
     table.set_up({zone: (card.name,) for zone, card in zip(KIT.board.squares, CARDS, strict=False)})
     luma = table.render_luma().copy()
     for zone, card in zip(KIT.board.squares, CARDS, strict=False):
@@ -128,7 +128,7 @@ def test_cards_face_down_are_not_reported(table: SimulatedTable) -> None:
 
 @pytest.mark.parametrize("light", [1.0, 0.35])
 def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
-    table = rendered(KIT, replace(VIEW, light=light))
+    table = render_table(KIT, replace(VIEW, light=light))
     names = [card.name for card in CARDS]
     layout = {zone: tuple(names[3 * n : 3 * n + 3]) for n, zone in enumerate(KIT.board.squares)}
     table.set_up(layout)
@@ -165,7 +165,7 @@ def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> N
 
 
 def test_a_moved_card_is_read_anew() -> None:
-    table, clock = rendered(KIT, VIEW), FakeClock()
+    table, clock = render_table(KIT, VIEW), FakeClock()
     table.set_up(BOTH)
     reader = board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
 from picamera_tools import PiHost
-from test_diagnosis import Looked
+from test_diagnosis import WatchedTable
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
@@ -84,7 +84,7 @@ def hues(picture: bytes | None) -> int:
 
 
 def test_live_picture_and_photographs_are_in_colour() -> None:
-    eye = Looked("outbuffered").look(12)
+    eye = WatchedTable("outbuffered").look(12)
     pictures = [eye.picture(), eye.photograph()]
     assert min(map(hues, pictures)) > 60
 

@@ -12,7 +12,7 @@ import pytest
 from bench.reading.corners import corner_view, cover_corner, judge_view
 from bench.reading.pictures import Tally, wrong_entries
 from bench.reading.scenes import kits
-from reading_tools import KITS, Seen, rendered
+from reading_tools import KITS, ReadTable, render_table
 
 from companion.core.grid import Square
 from companion.core.ports import Frame
@@ -72,7 +72,7 @@ def two_corners(
     """Return a bare board, its pose, and its two southern corner markers with so much noise on
     them.
     """
-    table = rendered(KAHMATE, view)
+    table = render_table(KAHMATE, view)
     table.set_up({})
     true, board = camera_pose(KAHMATE, view), KAHMATE.board
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
@@ -136,7 +136,7 @@ def test_squares_beyond_torn_lines_are_not_confirmed() -> None:
 
 
 def test_an_unsure_pose_leaves_no_square_empty() -> None:
-    reader, table = board_reader({KAHMATE.game: KAHMATE}), rendered(KAHMATE, View())
+    reader, table = board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, View())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
@@ -153,7 +153,7 @@ def test_an_unsure_pose_leaves_no_square_empty() -> None:
 def test_what_lies_beyond_a_hand_is_unknown() -> None:
     """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
     view = View(tilt_deg=20.0)
-    table = rendered(KAHMATE, view)
+    table = render_table(KAHMATE, view)
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
@@ -177,7 +177,7 @@ VIEW = {"width": 1920, "height": 1080, "tilt_deg": 25.0}
 
 @pytest.mark.parametrize("hidden", [0, 2])
 def test_a_board_with_three_corners_is_read_whole(hidden: int) -> None:
-    seen, board = Seen(ARENA, {}, **VIEW), ARENA.board
+    seen, board = ReadTable(ARENA, {}, **VIEW), ARENA.board
     luma, true = seen.table.render_luma(), camera_pose(ARENA, seen.table.view)
     cover_corner(luma, true, ARENA, board.corners[hidden], Random(hidden))
     reading, pose = seen.reader.read_picture(luma), seen.reader.pose
@@ -196,7 +196,7 @@ def test_a_touched_corner_marker_is_found(covered: int) -> None:
     to go by.
     """
     kit = KITS["binmat"]
-    seen = Seen(kit, {}, width=1920, height=1080, tilt_deg=0.0)
+    seen = ReadTable(kit, {}, width=1920, height=1080, tilt_deg=0.0)
     seen.clear()
     luma, true = seen.table.render_luma(), camera_pose(kit, seen.table.view)
     marker, *others = kit.board.corners

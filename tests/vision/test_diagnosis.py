@@ -12,7 +12,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from reading_tools import KITS, rendered
+from reading_tools import KITS, render_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -26,13 +26,13 @@ from vision.simulation.view import Glare, default_view
 from vision.watcher import Watcher, WatchListeners
 
 
-class Looked:
+class WatchedTable:
     """A rendered table of a game as set up, a watcher, and the eye on its frames."""
 
     def __init__(self, name: str, **view: Any) -> None:
         game, kit = GAMES[name], KITS[name]
         self.clock = FakeClock()
-        self.table = rendered(kit, replace(default_view(kit), **view))
+        self.table = render_table(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
         reader = board_reader(KITS)
         reader.use(kit)
@@ -53,11 +53,11 @@ class Looked:
 @cache
 def calm_view(name: str) -> BoardEye:
     """Return the eye on a good view of a game's board."""
-    return Looked(name).look()
+    return WatchedTable(name).look()
 
 
 def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
-    board = Looked(name, **view).look().board()
+    board = WatchedTable(name, **view).look().board()
     assert board is not None
     return [(advice.text, advice.why) for advice in board.advice]
 
@@ -117,7 +117,7 @@ def test_each_trouble_gives_its_advice(
 
 
 def test_weak_places_are_where_the_trouble_is() -> None:
-    board = Looked("scouts", glare=Glare(60.0, 60.0, 30.0)).look().board()
+    board = WatchedTable("scouts", glare=Glare(60.0, 60.0, 30.0)).look().board()
     assert board is not None
     glaring = {each.square for each in board.squares if Weakness.GLARE in each.weak}
     assert Square(2, 2) in glaring
@@ -126,39 +126,39 @@ def test_weak_places_are_where_the_trouble_is() -> None:
 
 
 def test_without_a_board_the_picture_itself_is_judged() -> None:
-    looked = Looked("kahmate", defocus_px=9.0)
-    looked.table.set_view(replace(looked.table.view, shift_mm=(5000.0, 0.0)))
-    eye = looked.look()
+    scene = WatchedTable("kahmate", defocus_px=9.0)
+    scene.table.set_view(replace(scene.table.view, shift_mm=(5000.0, 0.0)))
+    eye = scene.look()
     assert eye.board() is None
     assert eye.advice_without_board()[0].text == "Turn the lens, or unlock the focus"
-    looked.table.set_view(replace(looked.table.view, light=0.2, defocus_px=0.0))
-    assert looked.look().advice_without_board()[0].text == "Switch on a lamp"
+    scene.table.set_view(replace(scene.table.view, light=0.2, defocus_px=0.0))
+    assert scene.look().advice_without_board()[0].text == "Switch on a lamp"
 
 
 def test_a_frame_is_kept_when_movement_ends() -> None:
-    looked = Looked("outbuffered")
-    first = looked.look(12).settled_frames()
+    scene = WatchedTable("outbuffered")
+    first = scene.look(12).settled_frames()
     assert len(first) == 1, "a board that goes on lying still is no news"
-    piece = next(each for each in looked.table.pieces() if each.face == "purple robot")
-    looked.table.move_to(piece.id, Square(1, 1))
-    looked.table.hold_hand(Square(0, 2))
-    assert looked.look(1).photograph() is None, "something moves"
-    looked.table.hold_hand(None)
-    settled = looked.look(8).settled_frames()
+    piece = next(each for each in scene.table.pieces() if each.face == "purple robot")
+    scene.table.move_to(piece.id, Square(1, 1))
+    scene.table.hold_hand(Square(0, 2))
+    assert scene.look(1).photograph() is None, "something moves"
+    scene.table.hold_hand(None)
+    settled = scene.look(8).settled_frames()
     assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
-    assert size_of(looked.eye.picture()) == (960, 540), "pictures are small"
+    assert size_of(scene.eye.picture()) == (960, 540), "pictures are small"
 
 
 def test_only_the_last_settled_frames_are_kept() -> None:
-    looked = Looked("outbuffered", width=640, height=360)
-    (shown,) = looked.look(6).settled_frames()
+    scene = WatchedTable("outbuffered", width=640, height=360)
+    (shown,) = scene.look(6).settled_frames()
     for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
-        looked.eye.record(shown.frame, replace(shown.reading, seen=face))
-    kept = [frame.reading.seen[Square(0, 0)] for frame in looked.eye.settled_frames()]
+        scene.eye.record(shown.frame, replace(shown.reading, seen=face))
+    kept = [frame.reading.seen[Square(0, 0)] for frame in scene.eye.settled_frames()]
     assert kept == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
-    looked.eye.record(shown.frame, replace(shown.reading, game="arena"))
-    assert len(looked.eye.settled_frames()) == 1, "they go with their board"
+    scene.eye.record(shown.frame, replace(shown.reading, game="arena"))
+    assert len(scene.eye.settled_frames()) == 1, "they go with their board"
 
 
 @pytest.mark.parametrize("name", sorted(KITS))
@@ -174,10 +174,10 @@ def test_a_photograph_shows_the_board_alone(name: str) -> None:
 @pytest.mark.parametrize("name", ["binmat", "outbuffered"])
 def test_a_photograph_covers_squares_that_are_unknown(name: str) -> None:
     """A hand of cards may be held over them, or a phone lie there."""
-    looked, kit = Looked(name), KITS[name]
-    looked.look()
-    looked.table.hold_hand(Square(2, 0))
-    eye = looked.look(10)
+    scene, kit = WatchedTable(name), KITS[name]
+    scene.look()
+    scene.table.hold_hand(Square(2, 0))
+    eye = scene.look(10)
     board = eye.board()
     assert board is not None
     hidden = {each.square for each in board.squares if not each.is_known}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reading_tools import KITS, Seen, lay, tops
+from reading_tools import KITS, ReadTable, lay, tops
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
@@ -20,9 +20,9 @@ A1, B2, C3, E5 = (Square.parse(name) for name in ("a1", "b2", "c3", "e5"))
 LAYOUT = lay(a1="petrol robot 1", c3="petrol robot 2", h8="coral robot 3")
 
 
-def large(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> Seen:
+def large(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> ReadTable:
     """Return a table seen at 1080p."""
-    return Seen(kit, layout, width=1920, height=1080, **view)
+    return ReadTable(kit, layout, width=1920, height=1080, **view)
 
 
 def squares_asked(monkeypatch: pytest.MonkeyPatch, name: str, place: int) -> list[set[Square]]:

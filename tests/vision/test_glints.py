@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reading_tools import KITS, Seen
+from reading_tools import KITS, ReadTable
 
 from companion.core.grid import Square
 from companion.core.kit import Layout
@@ -34,7 +34,7 @@ def with_glint(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
 
 def reading_under(layout: Layout, radius_mm: float) -> Reading:
     """Return the reading of a reader that has seen this table without the lamp."""
-    seen = Seen(KIT, layout, width=1920, height=1080, light=0.45, tilt_deg=20.0)
+    seen = ReadTable(KIT, layout, width=1920, height=1080, light=0.45, tilt_deg=20.0)
     luma = seen.table.render_luma()
     assert PLACE not in seen.reader.read_picture(luma).unknown
     assert seen.reader.pose is not None
@@ -60,7 +60,7 @@ def test_no_piece_in_glare_is_missing() -> None:
     layout = {
         square: faces[:1] for square, faces in zip(KIT.board.squares[::8], KIT.pieces, strict=False)
     }
-    seen = Seen(KIT, layout, tilt_deg=20.0)
+    seen = ReadTable(KIT, layout, tilt_deg=20.0)
     luma = seen.table.render_luma()
     luma[:, : luma.shape[1] // 2] = 255
     reading = board_reader({KIT.game: KIT}).read_picture(luma)

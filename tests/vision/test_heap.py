@@ -17,7 +17,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from reading_tools import KITS, rendered
+from reading_tools import KITS, render_table
 
 from companion.games import GAMES
 
@@ -58,7 +58,7 @@ def allocator() -> None:
 @pytest.mark.slow
 def test_reading_boards_keeps_the_heap_whole(tmp_path: Path) -> None:
     for name, game in GAMES.items():
-        table = rendered(KITS[name])
+        table = render_table(KITS[name])
         table.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
         table.move_to(table.pieces()[0].id, next(iter(KITS[name].board.squares)))
         np.save(tmp_path / name, table.render_luma())

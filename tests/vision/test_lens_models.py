@@ -11,7 +11,7 @@ import pytest
 from bench.reading.pictures import Tally
 from bench.reading.scenes import default_kits, kits, layout_of
 from bench.reading.wide_lenses import GLASSES, judge_view, through, truth_of, wide_view
-from reading_tools import assert_nothing_wrong, rendered
+from reading_tools import assert_nothing_wrong, render_table
 from table_pictures import print_once
 
 from companion.core.kit import Kit, Layout
@@ -94,7 +94,7 @@ def test_a_lens_stored_without_model_is_ordinary() -> None:
 
 def test_a_mirrored_camera_is_turned_back() -> None:
     layout = layout_of(ARENA, Random("mirror"))
-    table = rendered(ARENA, View(tilt_deg=25.0))
+    table = render_table(ARENA, View(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
@@ -148,7 +148,7 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
     view = View(
         width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more
     )  # type: ignore[arg-type]  # numbers only
-    table = rendered(kit, view)
+    table = render_table(kit, view)
     table.set_up(layout)
     return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
@@ -50,7 +50,7 @@ class Camera(Device):
         return self._zoom
 
 
-def taught(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
+def tuner_of(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
     """Return a tuner that has come to a lens."""
     information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
     return LensTuner(LENSES["webcam"], lens, exact, views, information=information)
@@ -60,14 +60,14 @@ def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
     return Pose(np.zeros(3), np.array([0.0, 0, 500]), Lens(0.75), (1920, 1080), markers, rms_px)
 
 
-def keep(
+def store_lens(
     store: LensStore, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
 ) -> None:
     store.update(camera or Camera(), tuner, seen or pose())
     store.save()
 
 
-def kept_lens(folder: Path) -> tuple[Lens, bool]:
+def stored_lens(folder: Path) -> tuple[Lens, bool]:
     """Return the camera's lens after a restart, and whether it was measured."""
     return LensStore(folder / "lenses.json", SETTINGS).lens_of(Camera())
 
@@ -95,8 +95,8 @@ def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "state" / "lenses.json"
     store = LensStore(path, SETTINGS)
     assert store.lens_of(Camera()) == (LENSES["webcam"], False)
-    keep(store, taught(Lens(0.78, 0.01), 0.02))
-    keep(store, taught(Lens(0.81, -0.04), 0.005))
+    store_lens(store, tuner_of(Lens(0.78, 0.01), 0.02))
+    store_lens(store, tuner_of(Lens(0.81, -0.04), 0.005))
     again = LensStore(path, SETTINGS)
     assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
     assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), (
@@ -119,38 +119,38 @@ SURE = Lens(0.81, -0.04)
 @pytest.mark.parametrize(
     ("tuner", "seen"),
     [
-        (taught(SURE, 0.02), pose()),
-        (taught(SURE, 0.005, views=5), pose()),
-        (taught(SURE, 0.004), pose(rms_px=4.0)),
-        (taught(SURE, 0.004), pose(markers=2)),
-        (taught(Lens(1.2, -0.04), 0.004), pose()),
-        (taught(Lens(0.81, -0.3), 0.004), pose()),
-        (taught(Lens(math.nan, 0.0), 0.004), pose()),
+        (tuner_of(SURE, 0.02), pose()),
+        (tuner_of(SURE, 0.005, views=5), pose()),
+        (tuner_of(SURE, 0.004), pose(rms_px=4.0)),
+        (tuner_of(SURE, 0.004), pose(markers=2)),
+        (tuner_of(Lens(1.2, -0.04), 0.004), pose()),
+        (tuner_of(Lens(0.81, -0.3), 0.004), pose()),
+        (tuner_of(Lens(math.nan, 0.0), 0.004), pose()),
     ],
     ids=["less sure", "few views", "no fit", "half hidden", "far off", "bent", "no number"],
 )
 def test_a_lens_that_is_worse_is_not_kept(tmp_path: Path, tuner: LensTuner, seen: Pose) -> None:
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
-    keep(store, taught(Lens(0.78, 0.01), 0.005))
-    keep(store, tuner, seen=seen)
-    assert kept_lens(tmp_path) == (Lens(0.78, 0.01), False)
+    store_lens(store, tuner_of(Lens(0.78, 0.01), 0.005))
+    store_lens(store, tuner, seen=seen)
+    assert stored_lens(tmp_path) == (Lens(0.78, 0.01), False)
 
 
 def test_a_measured_lens_stays(tmp_path: Path) -> None:
     lens = {"focal_ratio": 0.79, "k1": 0.02, "spread": 0.001, "exact": True}
     content = json.dumps({"usb 046d:082d:A1 1920x1080": lens})
     (tmp_path / "lenses.json").write_text(content)
-    keep(LensStore(tmp_path / "lenses.json", SETTINGS), taught(SURE, 0.0001))
-    assert kept_lens(tmp_path) == (Lens(0.79, 0.02), True)
+    store_lens(LensStore(tmp_path / "lenses.json", SETTINGS), tuner_of(SURE, 0.0001))
+    assert stored_lens(tmp_path) == (Lens(0.79, 0.02), True)
 
 
 def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
     store = LensStore(path, SETTINGS)
     for second in range(300):
-        store.save_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), float(second))
+        store.save_periodically(Camera(), tuner_of(Lens(0.8), 0.01), pose(), float(second))
     assert not path.exists()
-    store.save_periodically(Camera(), taught(Lens(0.8), 0.01), pose(), 300.0)
+    store.save_periodically(Camera(), tuner_of(Lens(0.8), 0.01), pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
             "focal_ratio": 0.8,
@@ -166,10 +166,10 @@ def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
 def test_a_damaged_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "lenses.json"
     path.write_bytes(b'{"a": {"focal_ratio": "x"}}')
-    assert kept_lens(tmp_path) == (LENSES["webcam"], False)
+    assert stored_lens(tmp_path) == (LENSES["webcam"], False)
     assert "the cameras learn their lenses anew" in caplog.text
-    keep(LensStore(path, SETTINGS), taught(Lens(0.8), 0.01))
-    assert kept_lens(tmp_path)[0] == Lens(0.8)
+    store_lens(LensStore(path, SETTINGS), tuner_of(Lens(0.8), 0.01))
+    assert stored_lens(tmp_path)[0] == Lens(0.8)
 
 
 def test_a_disk_that_takes_nothing_is_told(
@@ -177,7 +177,7 @@ def test_a_disk_that_takes_nothing_is_told(
 ) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     store = LensStore(tmp_path / "state" / "lenses.json", SETTINGS)
-    keep(store, taught(Lens(0.8), 0.01))
+    store_lens(store, tuner_of(Lens(0.8), 0.01))
     assert caplog.text.count("the lenses cannot be stored") == 1
     with pytest.raises(
         CameraError, match=r"the lenses cannot be stored: .*: make room, or mend state_dir"
@@ -191,7 +191,7 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
     camera = PictureCamera(tmp_path / "a.png", FakeClock())
-    store.update(camera, taught(Lens(0.8), 0.01), pose())
+    store.update(camera, tuner_of(Lens(0.8), 0.01), pose())
     store.save()
     assert not (tmp_path / "lenses.json").exists()
     with pytest.raises(CameraError, match="has no lens that can be stored"):
@@ -201,12 +201,12 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
 # ---- the watcher and the reader ------------------------------------------------------------------
 
 
-class Watched:
+class WatchedWebcam:
     """A webcam with a lens of its own over a rendered board, watched from here."""
 
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.clock = FakeClock()
-        self.world = rendered(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
+        self.world = render_table(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
         self.webcam = Webcam("YUYV", (1280, 720))
         self.webcam.scene = self.world.render_luma
         bus.plug(0, self.webcam)
@@ -226,7 +226,7 @@ class Watched:
 def test_a_learned_lens_is_there_after_a_restart(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    watched = Watched(UsbBus(monkeypatch, tmp_path), tmp_path)
+    watched = WatchedWebcam(UsbBus(monkeypatch, tmp_path), tmp_path)
     with watched.start() as watcher:
         for turn in range(24):
             watched.world.set_view(

@@ -48,7 +48,7 @@ def shifted_tag(picture: Picture, row: int, column: int) -> None:
     picture[row : row + 35, column + 35 : column + 70] = tag(row)
 
 
-class Shown:
+class StillTable:
     """A still table in front of a camera, which changes each picture by `spoil`."""
 
     def __init__(self, spoil: Camera) -> None:
@@ -83,11 +83,11 @@ def is_near(movement: Movement, x: int, y: int) -> bool:
 # ---- cameras -------------------------------------------------------------------------------------
 
 
-def plain(picture: Picture) -> Luma:
+def plain_camera(picture: Picture) -> Luma:
     return picture.round().clip(0, 255).astype(np.uint8)
 
 
-def noisy(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
+def noisy_camera(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
     """Return noise, stronger where it is light: parts of one large field, which is much faster."""
     rng = np.random.default_rng(1)
     field = rng.standard_normal((HEIGHT + 128, WIDTH + 128), np.float32)
@@ -95,13 +95,15 @@ def noisy(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
     def camera(picture: Picture) -> Luma:
         row, column = rng.integers(0, 128, 2)
         noise = field[row : row + HEIGHT, column : column + WIDTH]
-        return plain(picture * np.float32(light) + (sigma + by_light * picture / 255) * noise)
+        return plain_camera(
+            picture * np.float32(light) + (sigma + by_light * picture / 255) * noise
+        )
 
     return camera
 
 
-def encoded(quality: int, sigma: float) -> Camera:
-    spoil = noisy(sigma)
+def jpeg_camera(quality: int, sigma: float) -> Camera:
+    spoil = noisy_camera(sigma)
 
     def camera(picture: Picture) -> Luma:
         data = cv2.imencode(".jpg", spoil(picture), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
@@ -110,9 +112,9 @@ def encoded(quality: int, sigma: float) -> Camera:
     return camera
 
 
-def lit(by: Callable[[int], NDArray[np.float64] | float]) -> Camera:
+def lamp_camera(by: Callable[[int], NDArray[np.float64] | float]) -> Camera:
     """Return a camera whose light differs in every frame, with the noise of a good one."""
-    spoil, numbers = noisy(1.5), count()
+    spoil, numbers = noisy_camera(1.5), count()
     return lambda picture: spoil((picture * by(next(numbers))).astype(np.float32))
 
 
@@ -121,16 +123,18 @@ def exposure(number: int) -> float:
 
 
 CAMERAS: dict[str, Callable[[], Camera]] = {
-    "noise 0": lambda: plain,
-    "noise 7": lambda: noisy(7),
-    "noise 14": lambda: noisy(14),
-    "uneven noise": lambda: noisy(2, by_light=7),
-    "dark": lambda: noisy(8, light=0.18),
-    "jpeg 30": lambda: encoded(30, 3),
-    "jpeg 16": lambda: encoded(16, 2),
-    "exposure": lambda: lit(exposure),
-    "bands": lambda: lit(lambda n: 1 - 0.1 * np.sin(np.arange(HEIGHT)[:, None] / 50 + 1.7 * n)),
-    "dusk": lambda: lit(lambda n: 1 - 0.006 * n),
+    "noise 0": lambda: plain_camera,
+    "noise 7": lambda: noisy_camera(7),
+    "noise 14": lambda: noisy_camera(14),
+    "uneven noise": lambda: noisy_camera(2, by_light=7),
+    "dark": lambda: noisy_camera(8, light=0.18),
+    "jpeg 30": lambda: jpeg_camera(30, 3),
+    "jpeg 16": lambda: jpeg_camera(16, 2),
+    "exposure": lambda: lamp_camera(exposure),
+    "bands": lambda: lamp_camera(
+        lambda n: 1 - 0.1 * np.sin(np.arange(HEIGHT)[:, None] / 50 + 1.7 * n)
+    ),
+    "dusk": lambda: lamp_camera(lambda n: 1 - 0.006 * n),
 }
 
 
@@ -139,7 +143,7 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
     ["noise 0", "noise 14", "uneven noise", "dark", "jpeg 16", "exposure", "bands", "dusk"],
 )
 def test_only_what_moves_is_movement(camera: str) -> None:
-    shown = Shown(CAMERAS[camera]())
+    shown = StillTable(CAMERAS[camera]())
     assert sum(shown.see().is_moving for _ in range(40)) == 0
     shifted_tag(shown.picture, 240, 460)
     assert any(shown.see().is_moving for _ in range(2)), "a tag was pushed by its own width"
@@ -172,7 +176,7 @@ def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
     [("trembles", "jpeg 30"), ("creeps", "noise 7"), ("waves at the rim", "jpeg 30")],
 )
 def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None:
-    shown, where = Shown(CAMERAS[camera]()), hands(kind)
+    shown, where = StillTable(CAMERAS[camera]()), hands(kind)
     moving = [shown.see(shown.with_hand(*place)).is_moving for place in islice(where, 150)]
     assert sum(moving[-50:]) >= 49
     shifted_tag(shown.picture, 520, 880)
@@ -184,14 +188,16 @@ def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None
 
 
 def test_a_lamp_is_drift_and_no_movement() -> None:
-    shown = Shown(lit(lambda number: 1.0 if number < LEARNING else 0.7))
+    shown = StillTable(lamp_camera(lambda number: 1.0 if number < LEARNING else 0.7))
     after = [shown.see() for _ in range(6)]
     assert not any(movement.is_moving for movement in after)
     assert any(movement.has_changed for movement in after)
 
 
 def test_a_flickering_light_is_no_drift() -> None:
-    shown = Shown(lit(lambda number: 1.0 if number < LEARNING else (0.9, 1.1)[number % 2]))
+    shown = StillTable(
+        lamp_camera(lambda number: 1.0 if number < LEARNING else (0.9, 1.1)[number % 2])
+    )
     assert not any(shown.see().has_changed for _ in range(20))
 
 
@@ -199,7 +205,7 @@ def test_slow_changes_add_up() -> None:
     """What was read is the measure, not the picture before: a tag that is pushed slowly ends up
     pushed.
     """
-    shown, drifted = Shown(noisy(4)), []
+    shown, drifted = StillTable(noisy_camera(4)), []
     piece = shown.picture[100:135, 320:355].copy()
     for number in range(1, 36):
         shown.picture[100:135, 320:390] = 215

@@ -206,7 +206,7 @@ def test_what_is_no_address_is_said(source: str) -> None:
 # ---- a video by RTSP -----------------------------------------------------------------------------
 
 
-def encoded(folder: Path) -> list[bytes]:
+def encode_video(folder: Path) -> list[bytes]:
     """Return a short video of a bright field in MPEG-4, picture by picture, from the file of
     OpenCV.
     """
@@ -262,7 +262,7 @@ def rtsp(pictures: list[bytes]) -> Serve:
 
 
 def test_a_video_by_rtsp_is_read(tmp_path: Path) -> None:
-    pictures = encoded(tmp_path)
+    pictures = encode_video(tmp_path)
     with server(rtsp(pictures)) as port, camera_at(port, "rtsp") as camera:
         frame = camera.frame()
         assert frame is not None

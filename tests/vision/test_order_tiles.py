@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, RowFault, RowSeen, RowsWanted, Seat
@@ -37,7 +37,7 @@ class Table:
     """A rendered table whose orders lie as tiles, with a reader that has found its board."""
 
     def __init__(self, view: View = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
-        self.world = rendered(KIT, view)
+        self.world = render_table(KIT, view)
         self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
         self.world.lay_tiles(SOUTH, south)
         self.world.lay_tiles(NORTH, north)

@@ -16,12 +16,12 @@ from vision.cameras.ribbon import choose_device, close_device
 from vision.cameras.source import Locks
 
 
-def opened(settings: CameraSettings | None = None, which: str = "") -> PiCamera:
+def open_pi(settings: CameraSettings | None = None, which: str = "") -> PiCamera:
     return PiCamera(settings or CameraSettings(), FakeClock(), choose_device(which))
 
 
 def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost) -> None:
-    camera, px = opened(), (1920, 1080)
+    camera, px = open_pi(), (1920, 1080)
     device = pi.opened[0]
     device.metadata["ScalerCrop"] = (768, 432, 3072, 1728)
     frame = camera.frame()
@@ -57,7 +57,7 @@ def test_a_picture_is_stamped_when_it_was_exposed(
 )
 def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> None:
     pi.info[0]["Model"] = sensor
-    assert opened().lens_name == lens_name
+    assert open_pi().lens_name == lens_name
 
 
 # ---- trouble -------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> N
     ],
 )
 def test_a_lost_camera_closes(pi: PiHost, trouble: Exception, words: str) -> None:
-    camera = opened()
+    camera = open_pi()
     camera.frame()
     device = pi.opened[0]
     device.trouble = trouble
@@ -96,7 +96,7 @@ def test_a_failed_opening_names_its_first_cause(pi: PiHost) -> None:
     with pytest.raises(
         CameraError, match="cannot be opened: no tuning file for ov9999, check the ribbon cable"
     ):
-        opened()
+        open_pi()
 
 
 # ---- memory --------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_with_little_memory_a_smaller_mode_is_taken(
 ) -> None:
     pi.info[0]["Model"] = "imx219"
     pi.contiguous_bytes = megabytes << 20
-    camera = opened()
+    camera = open_pi()
     configuration = pi.opened[0].configuration
     assert configuration["main"]["size"] == size
     assert configuration["sensor"]["output_size"] == output
@@ -133,12 +133,12 @@ def test_too_little_memory_is_named_with_its_remedy(pi: PiHost) -> None:
         CameraError,
         match=r"does not start: the contiguous memory is too small \(CMA\), so set dtoverlay=",
     ):
-        opened()
+        open_pi()
     assert not pi.acquired
 
 
 def test_a_camera_that_does_not_close_says_so(pi: PiHost) -> None:
-    camera = opened()
+    camera = open_pi()
     pi.close_hangs = True
     with pytest.raises(CameraError, match="cannot be closed: 0 s: restart the program"):
         close_device(camera.device, timeout_s=0.05)
@@ -146,7 +146,7 @@ def test_a_camera_that_does_not_close_says_so(pi: PiHost) -> None:
 
 def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:
     pi.info[0]["Model"] = "ov9281"
-    with opened() as camera:
+    with open_pi() as camera:
         assert camera.frame() is not None
         assert camera.lens_name == "webcam"
     assert pi.opened[0].configuration["sensor"] == {}
@@ -163,7 +163,7 @@ FREE = {
 
 
 def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
-    camera = opened()
+    camera = open_pi()
     device = pi.opened[0]
     assert device.controls == [{"AfMode": 2, **FREE}]
     assert camera.locks == Locks(False, False)
@@ -181,7 +181,7 @@ def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
 
 def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
     pi.lacks = {"AfMode", "LensPosition", "AeFlickerMode", "AeFlickerPeriod"}
-    camera = opened()
+    camera = open_pi()
     assert camera.locks == Locks(None, False)
     camera.lock(True, None)
     for _ in range(45):
@@ -189,13 +189,13 @@ def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
     assert camera.locks == Locks(None, True)
     pi.lacks |= {"AeEnable"}
     camera.close()
-    camera = opened()
+    camera = open_pi()
     assert camera.locks is None
     assert not camera.meter(slow=True)
 
 
 def test_locks_are_set_and_let_go_by_hand(pi: PiHost) -> None:
-    camera = opened()
+    camera = open_pi()
     device = pi.opened[0]
     for _ in range(45):
         camera.frame()
@@ -211,7 +211,7 @@ def test_locks_are_set_and_let_go_by_hand(pi: PiHost) -> None:
 
 
 def test_an_exposure_may_last_a_whole_frame(pi: PiHost) -> None:
-    camera = opened(CameraSettings(fps=8))
+    camera = open_pi(CameraSettings(fps=8))
     for _ in range(45):
         camera.frame()
     device = pi.opened[0]

@@ -84,9 +84,7 @@ def test_a_photograph_stands_as_it_was_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 @pytest.mark.parametrize("width", [80, 320])
-def test_colours_of_a_turned_strip_are_small(
-    tmp_path: Path, kind: str, width: int
-) -> None:
+def test_colours_of_a_turned_strip_are_small(tmp_path: Path, kind: str, width: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by 90 degrees
     height = 400 - width

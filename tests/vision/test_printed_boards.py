@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reading_tools import KITS, rendered
+from reading_tools import KITS, render_table
 
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import Glare, default_view
@@ -21,7 +21,7 @@ LIGHTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("game", KITS)
 def test_a_bare_board_is_bare(game: str, light: str) -> None:
     kit = KITS[game]
-    table = rendered(kit, replace(default_view(kit), **LIGHTS[light]))
+    table = render_table(kit, replace(default_view(kit), **LIGHTS[light]))
     table.set_up({})
     for piece in table.pieces():
         table.nudge(piece.id, 3000.0, 0.0)
@@ -43,7 +43,7 @@ def test_titles_of_strips_are_no_cards() -> None:
     names = [card.name for card in kit.deck.cards]
     zones = [square for square in kit.board.squares if square.file in (0, 1, 4, 5)]
     layout = {zone: tuple(names[3 * number : 3 * number + 3]) for number, zone in enumerate(zones)}
-    table = rendered(kit, default_view(kit))
+    table = render_table(kit, default_view(kit))
     table.set_up(layout)
     reading = board_reader(KITS).read_picture(table.render_luma())
     assert dict(reading.fans) == layout
@@ -60,7 +60,7 @@ def test_a_card_under_glare_leaves_no_empty_zone(
     zone = kit.board.squares[4]
     x, y = kit.board.centre_mm(zone)
     glare = Glare(x + off_mm[0], y + off_mm[1], radius_mm)
-    table = rendered(kit, replace(default_view(kit), glare=glare))
+    table = render_table(kit, replace(default_view(kit), glare=glare))
     table.set_up({zone: ("4^",)})
     reading = board_reader(KITS).read_picture(table.render_luma())
     assert zone in reading.unknown or reading.fans.get(zone)

@@ -53,7 +53,7 @@ def test_a_grey_back_leaves_no_empty_square(
     assert tally.bare, "the board is found"
 
 
-def lit(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
+def lit_paper(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
     """Return a cell of white paper with the edge of a shadow across it, a little blurred."""
     angle = np.radians(angle_deg)
     across = PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)
@@ -64,7 +64,7 @@ def lit(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32
 @pytest.mark.parametrize("angle_deg", [0, 33, 90, 171])
 @pytest.mark.parametrize("dark", [0.2, 0.8])
 def test_a_shadows_edge_is_light_and_not_print(angle_deg: float, dark: float) -> None:
-    found = reflectance(lit(angle_deg, dark, 4.0), SEEN, PAPER, ALL)
+    found = reflectance(lit_paper(angle_deg, dark, 4.0), SEEN, PAPER, ALL)
     assert found is not None
     share = (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean()
     assert share > 0.92
@@ -73,20 +73,22 @@ def test_a_shadows_edge_is_light_and_not_print(angle_deg: float, dark: float) ->
 @pytest.mark.parametrize("dark", [0.1, 0.7])
 @pytest.mark.parametrize("half_mm", [6.0, 14.9])
 def test_a_patch_within_the_square_is_no_shadow(dark: float, half_mm: float) -> None:
-    tone = lit(30, 0.5)
+    tone = lit_paper(30, 0.5)
     tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark
     assert reflectance(tone, SEEN, PAPER, ALL) is None
 
 
-def crossed(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
+def paper_under_two_shadows(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
     """Return white paper crossed by the hard edge of one shadow and the soft rim of another."""
     angle = np.radians(rim_deg)
     across = (PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)).reshape(SIDE, SIDE)
-    return np.asarray(lit(angle_deg, 0.6, 2.0) * (0.8 + 0.2 * np.tanh(across / 9.0)), np.float32)
+    return np.asarray(
+        lit_paper(angle_deg, 0.6, 2.0) * (0.8 + 0.2 * np.tanh(across / 9.0)), np.float32
+    )
 
 
 @pytest.mark.parametrize(("angle_deg", "rim_deg"), [(40, 120), (90, 30), (135, 50)])
 def test_two_shadows_that_cross_are_light(angle_deg: float, rim_deg: float) -> None:
-    found = reflectance(crossed(angle_deg, rim_deg), SEEN, PAPER, ALL)
+    found = reflectance(paper_under_two_shadows(angle_deg, rim_deg), SEEN, PAPER, ALL)
     assert found is not None
     assert (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean() > 0.92

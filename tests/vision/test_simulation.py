@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bench.reading.ground_truth import prints_of
 from bench.reading.scenery import changed_view
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
@@ -36,7 +36,7 @@ def piece(table: SimulatedTable, face: str) -> WorldPiece:
 
 @pytest.fixture
 def table() -> SimulatedTable:
-    table = rendered(KIT, View(noise=0))
+    table = render_table(KIT, View(noise=0))
     table.set_up(START)
     return table
 
@@ -89,7 +89,7 @@ TROUBLE = {
 
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
-    table = rendered(KIT, TROUBLE[trouble])
+    table = render_table(KIT, TROUBLE[trouble])
     table.set_up(START)
     detector = cv2.aruco.ArucoDetector(dictionary_of(DICTIONARY))
     corners, ids, _ = detector.detectMarkers(table.render_luma())
@@ -115,7 +115,7 @@ def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
 
 def test_seeded_noise_changes_from_frame_to_frame() -> None:
     view = View(noise=3, seed=5)
-    one, other = (RenderedCamera(rendered(KIT, view), FakeClock()) for _ in range(2))
+    one, other = (RenderedCamera(render_table(KIT, view), FakeClock()) for _ in range(2))
     first = one.frame().luma
     assert (first == other.frame().luma).all()
     change = first.astype(int) - one.frame().luma

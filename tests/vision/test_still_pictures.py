@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 from bench.reading.costs import photographs_folder
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
@@ -48,7 +48,7 @@ def test_every_marker_of_the_photographs_is_found() -> None:
 
 
 def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
-    table = rendered(SMALL)
+    table = render_table(SMALL)
     table.set_up({B2: ("lime flag",)})
     table.hold_hand(C4)
     (tmp_path / "1.jpg").write_bytes(table.jpeg())
@@ -71,7 +71,7 @@ def test_a_picture_is_answered_in_plain_json(tmp_path: Path) -> None:
 
 def test_open_cards_are_answered(tmp_path: Path) -> None:
     kit = GAMES["binmat"].kit(GAMES["binmat"].options({}))
-    table = rendered(kit)
+    table = render_table(kit)
     table.set_up({C1: ("4^", "9^")})
     cv2.imwrite(str(tmp_path / "cards.png"), table.render_luma())
     (answer,) = read_images([tmp_path / "cards.png"], {kit.game: kit})

@@ -14,7 +14,7 @@ from vision.cameras.source import Locks
 from vision.cameras.usb import UsbCamera, usb_devices, usb_number
 
 
-def opened(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
+def open_usb(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
     settings = CameraSettings(fps=fps, mains_hz=50 if mains_hz == 50 else 60)
     return UsbCamera(0, settings, FakeClock())
 
@@ -25,7 +25,7 @@ def test_every_format_gives_its_brightness(
     bus: UsbBus, fourcc: str, size: tuple[int, int] | None
 ) -> None:
     bus.plug(0, Webcam(fourcc, size))
-    frame = opened().frame()
+    frame = open_usb().frame()
     width, height = size or (1920, 1080)
     assert frame.luma.shape == (height, width)
     assert frame.luma.flags.c_contiguous
@@ -63,7 +63,7 @@ def test_settings_choose_the_size_of_mjpg(bus: UsbBus) -> None:
 
 def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
-    camera = opened()
+    camera = open_usb()
     webcam.damaged = 3
     assert (camera.frame().luma[-1, 8:] > 20).all(), (
         "half a picture, filled up with grey, came through"
@@ -89,18 +89,18 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
 def test_what_is_no_picture_is_named(bus: UsbBus, sends: object, words: str) -> None:
     bus.plug(0, Webcam()).sends = sends
     with pytest.raises(CameraError, match=words):
-        opened().frame()
+        open_usb().frame()
 
 
 def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
     bus.plug(0, Webcam())
-    camera = opened()
+    camera = open_usb()
     camera.frame()
     bus.pull(0)
     with pytest.raises(CameraError, match="usb:0 sends no pictures: check its plug and cable"):
         camera.frame()
     with pytest.raises(CameraError, match=r"USB camera 0 is missing \(/dev/video0\): plug it in"):
-        opened()
+        open_usb()
 
 
 def test_the_only_camera_is_found_under_another_number(bus: UsbBus) -> None:
@@ -114,7 +114,7 @@ def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     webcam.busy = True
     with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
-        opened()
+        open_usb()
     assert webcam.opened[0].released == 1
 
 
@@ -123,7 +123,7 @@ def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
 
 def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
-    camera = opened()
+    camera = open_usb()
     assert camera.locks == Locks(False, False)
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
@@ -141,7 +141,7 @@ def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
 def test_a_camera_without_controls_says_that_it_cannot(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     del webcam.controls[cv2.CAP_PROP_AUTOFOCUS]
-    camera = opened()
+    camera = open_usb()
     assert camera.locks == Locks(None, False)
     camera.lock(True, None)
     assert cv2.CAP_PROP_AUTOFOCUS not in webcam.controls
@@ -155,7 +155,7 @@ def test_longer_exposures_are_whole_periods_within_a_frame(
     bus: UsbBus, fps: float, mains_hz: int, expected: int
 ) -> None:
     webcam = bus.plug(0, Webcam())
-    camera = opened(fps, mains_hz)
+    camera = open_usb(fps, mains_hz)
     assert camera.meter(slow=True)
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 1
     assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == expected

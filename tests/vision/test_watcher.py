@@ -4,7 +4,7 @@ import threading
 from dataclasses import replace
 
 import cv2
-from reading_tools import rendered
+from reading_tools import render_table
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
@@ -44,10 +44,10 @@ class Flaky:
         self.closed += 1
 
 
-class Watched:
+class WatchedCamera:
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.table = rendered(KIT)
+        self.table = render_table(KIT)
         self.camera = Flaky(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
@@ -61,7 +61,7 @@ class Watched:
 
 
 def test_the_watcher_says_when_the_board_is_gone() -> None:
-    watched = Watched()
+    watched = WatchedCamera()
     watched.watcher.step()
     watched.table.set_view(replace(watched.table.view, board_turn_deg=0.0, shift_mm=(5000.0, 0.0)))
     watched.clock.advance(0.9)
@@ -75,7 +75,7 @@ def test_the_watcher_says_when_the_board_is_gone() -> None:
 
 
 def test_a_lost_camera_is_tried_again() -> None:
-    watched = Watched()
+    watched = WatchedCamera()
     watched.watcher.step()
     watched.camera.mood = "gone"
     watched.watcher.step()
@@ -98,7 +98,7 @@ def test_a_lost_camera_is_tried_again() -> None:
 
 
 def test_another_thread_notices_a_hanging_camera() -> None:
-    watched = Watched()
+    watched = WatchedCamera()
     watched.watcher.step()
     watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
@@ -138,12 +138,12 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     def broken(_source: str) -> Camera:
         raise RuntimeError("no idea")
 
-    def heard(status: CameraStatus) -> None:
+    def note_status(status: CameraStatus) -> None:
         statuses.append(status)
         done.set()
 
     with Watcher(
-        Cameras(broken), board_reader({}), clock, WatchListeners(on_status=heard)
+        Cameras(broken), board_reader({}), clock, WatchListeners(on_status=note_status)
     ) as watcher:
         watcher.start()
         watcher.start()
@@ -156,7 +156,7 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
 
 
 def test_the_watcher_gives_the_camera_back() -> None:
-    watched, settled = Watched(), threading.Event()
+    watched, settled = WatchedCamera(), threading.Event()
     listeners = WatchListeners(
         lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01)
     )
