@@ -38,15 +38,17 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
     )
     assert process.stdout is not None
     try:
-        told = ""
-        while "Ctrl-C" not in told:
+        output = ""
+        while "Ctrl-C" not in output:
             line = process.stdout.readline()
-            assert line, told
-            told += line
-        found = re.search(r"hub join (\S+) (\w+)", told)
-        assert found, told
-        assert host_key_text(HubFolder(folder).file.host_key) not in told, "it would stay in a log"
-        yield process, found[1], found[2]
+            assert line, output
+            output += line
+        match = re.search(r"hub join (\S+) (\w+)", output)
+        assert match, output
+        assert host_key_text(HubFolder(folder).file.host_key) not in output, (
+            "it would stay in a log"
+        )
+        yield process, match[1], match[2]
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

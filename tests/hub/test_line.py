@@ -135,16 +135,16 @@ def test_a_restored_journal_continues_in_another_epoch(
 def test_the_room_shows_all_after_a_refused_result(
     hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown, process, show = [], hub.league.results.process_record, hub.room.receive_record
+    shown_entries, process, show = [], hub.league.results.process_record, hub.room.receive_record
     refusals = [SystemTrouble("The disk is full")] * 2
 
     def refuse_twice(*given: Any) -> None:
-        if refusals and len(shown) == 2:
+        if refusals and len(shown_entries) == 2:
             raise refusals.pop()
         process(*given)
 
     def note(table: str, record: PublicRecord, *given: Any) -> None:
-        shown.append(record.entry)
+        shown_entries.append(record.entry)
         show(table, record, *given)
 
     require_all_records(hub, table)
@@ -154,7 +154,7 @@ def test_the_room_shows_all_after_a_refused_result(
     table.play(2)
     require_all_records(hub, table)
     assert not refusals
-    assert before + shown == table.entries()
+    assert before + shown_entries == table.entries()
 
 
 def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
@@ -237,16 +237,16 @@ def test_stolen_credentials_open_only_the_tables_subjects(
     other = victim.member.table
     said = [record_subject(other), state_subject(other), command_subject(other)]
     said += [f"$JS.API.STREAM.PURGE.{RECORDS}", "$JS.API.STREAM.NAMES"]
-    heard = [">", "tables.>", command_subject(other), f"{inbox_prefix(other)}.>"]
+    subscriptions = [">", "tables.>", command_subject(other), f"{inbox_prefix(other)}.>"]
     refused: list[str] = []
 
     async def act(client: Client) -> None:
         for subject in said:
             await client.publish(subject, b"{}")
-        for subject in heard:
+        for subject in subscriptions:
             await client.subscribe(subject)
         async with asyncio.timeout(60):
-            while len(refused) < len(said) + len(heard):
+            while len(refused) < len(said) + len(subscriptions):
                 await asyncio.sleep(0.01)
 
     act_with_key(hub, table, act, refused)
@@ -297,8 +297,10 @@ def test_names_are_told_only_where_agreed(
         at_hub = hub.room.table(number)
         return at_hub.state if at_hub else None
 
-    until("it is there", lambda: (told := state()) and told.health)
-    until("names are as agreed", lambda: (told := state()) and set(told.names.values()) == names)
+    until("it is there", lambda: (report := state()) and report.health)
+    until(
+        "names are as agreed", lambda: (report := state()) and set(report.names.values()) == names
+    )
     table.close()
 
 
@@ -368,10 +370,10 @@ def test_a_table_without_a_hub_pays_nothing() -> None:
         "'asyncio')"
         " or name.startswith(('companion.hub', 'web.hub'))])"
     )
-    told = subprocess.run(
+    report = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     ).stdout
-    assert told.strip() == "[]"
+    assert report.strip() == "[]"
 
 
 def test_a_fault_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:

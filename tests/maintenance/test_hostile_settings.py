@@ -136,14 +136,14 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
     assert path.read_bytes() == GOOD
     refused = path.with_name("settings.refused.toml")
     assert (refused.read_bytes(), refused.stat().st_mode & 0o777) == (BAD, 0o600)
-    told = LastGoodSettings(path).notice()
-    assert told == (
+    notice = LastGoodSettings(path).notice()
+    assert notice == (
         "The companion did not start three times, so the last settings that worked are back. The "
         "others are in "
         "settings.refused.toml."
     )
     LastGoodSettings(path).keep(GOOD)
-    assert LastGoodSettings(path).notice() == told, "until they are changed again"
+    assert LastGoodSettings(path).notice() == notice, "until they are changed again"
     SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().digest)
     assert LastGoodSettings(path).notice() == ""
 

@@ -165,10 +165,10 @@ def test_a_file_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().digest
+    digest = file.read().digest
     path.write_text(OURS.replace("usb:0", "usb:1"))
     with pytest.raises(Stale, match="Somebody else has changed"):
-        file.change({"web.port": 1}, seen)
+        file.change({"web.port": 1}, digest)
     assert "usb:1" in path.read_text()
     assert "port" not in path.read_text()
 
@@ -177,10 +177,10 @@ def test_wrong_values_and_files_write_nothing(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().digest
+    digest = file.read().digest
     for changes in ({"web.port": 70_000}, {"quiet.from": "22:00"}):
         with pytest.raises(ConfigError):
-            file.change(changes, seen)
+            file.change(changes, digest)
     assert path.read_text() == OURS
     path.write_text("[web\n")
     with pytest.raises(ConfigError, match="not TOML"):
@@ -196,7 +196,7 @@ def test_a_refusing_disk_leaves_the_old_file(
     path = tmp_path / "settings.toml"
     path.write_text(OURS)
     file = SettingsFile(path)
-    seen = file.read().digest
+    digest = file.read().digest
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -205,7 +205,7 @@ def test_a_refusing_disk_leaves_the_old_file(
     with pytest.raises(
         SystemTrouble, match=r"settings\.toml cannot be written \(No space left on device\)"
     ):
-        file.change({"web.port": 1}, seen)
+        file.change({"web.port": 1}, digest)
     assert path.read_text() == OURS
     assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
 

@@ -239,10 +239,10 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
         companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=renamed))
         publish_now(companion)
         subscriber.sync()
-        kept = {topic for topic, _, _ in subscriber.messages if subscriber.last(topic)}
-        assert "new/state" in kept
-        assert not [topic for topic in kept if "old" in topic]
-        assert not [topic for topic in kept if topic.startswith("homeassistant/device/new")]
+        topics = {topic for topic, _, _ in subscriber.messages if subscriber.last(topic)}
+        assert "new/state" in topics
+        assert not [topic for topic in topics if "old" in topic]
+        assert not [topic for topic in topics if topic.startswith("homeassistant/device/new")]
         off = msgspec.structs.replace(renamed, enabled=False)
         companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=off))
         subscriber.wait_for(
@@ -331,15 +331,15 @@ def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
     with Broker(tmp_path, user="table") as broker:
         word.write_text("guess\n")
         mqtt = mqtt_settings(broker.port, user="table", password_file=str(word))
-        (found,) = examine_broker(mqtt)
-        assert found.grade == "warn"
-        assert found.text == (
+        (finding,) = examine_broker(mqtt)
+        assert finding.grade == "warn"
+        assert finding.text == (
             "The broker 127.0.0.1 refuses the table (Not authorized): check [mqtt] user and "
             "password_file."
         )
         word.write_text("secret\n")
-        (found,) = examine_broker(mqtt)
-        assert (found.grade, found.text) == (
+        (finding,) = examine_broker(mqtt)
+        assert (finding.grade, finding.text) == (
             "ok",
             f"Connected to the broker 127.0.0.1, port {broker.port}.",
         )
@@ -355,18 +355,18 @@ def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
     named = "-subj /CN=house -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
     subprocess.run(f"{made} {named}".split(), cwd=tmp_path, check=True, capture_output=True)
     with Broker(tmp_path, tls=True) as broker:
-        (found,) = examine_broker(mqtt_settings(broker.port, tls=True))
-        assert found.text.startswith(
+        (finding,) = examine_broker(mqtt_settings(broker.port, tls=True))
+        assert finding.text.startswith(
             "The broker 127.0.0.1 cannot be trusted (CERTIFICATE_VERIFY_FAILED): check [mqtt] tls"
         )
         mqtt = mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "cert.pem"))
         with table_with_broker(tmp_path / "state", mqtt) as companion:
             publish_now(companion)
             assert companion.broker.is_connected
-        (found,) = examine_broker(
+        (finding,) = examine_broker(
             mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem"))
         )
-        assert found.text.endswith("none.pem cannot be read: No such file or directory.")
+        assert finding.text.endswith("none.pem cannot be read: No such file or directory.")
 
 
 def test_a_broker_that_never_answers_keeps_nobody_waiting(

@@ -62,7 +62,7 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         salt = "5a17" * 8
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
         rounds(companion, clock)
-        told = b"".join(parts_of(companion.support_zip()).values())
+        content = b"".join(parts_of(companion.support_zip()).values())
         nonces = [companion.table.nonce_of(seat) or "?" for seat in Seat]
         keys = [
             companion.host_key,
@@ -78,7 +78,7 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         *nonces,
         *keys,
     ):
-        assert secret.encode() not in told, secret
+        assert secret.encode() not in content, secret
 
 
 def test_a_sealed_order_changes_no_byte(

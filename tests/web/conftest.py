@@ -16,5 +16,5 @@ __all__ = ["clock", "free_tables", "league", "place"]
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
-        yield opened
+    with open_place(tmp_path) as place:
+        yield place

@@ -19,8 +19,8 @@ ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, welcome=Welcome(has_pads=True)) as opened:
-        yield opened
+    with open_place(tmp_path, welcome=Welcome(has_pads=True)) as place:
+        yield place
 
 
 def goes(place: Place) -> str:

@@ -117,8 +117,8 @@ def room_in(folder: Path) -> Iterator[Room]:
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    with room_in(tmp_path) as opened:
-        yield opened
+    with room_in(tmp_path) as room:
+        yield room
 
 
 LOOKING = ("/host/health", "/live/health", "/camera/frame.jpg")

@@ -29,10 +29,10 @@ HOST = {"X-Host-Key": HOST_KEY}
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
+    with open_place(tmp_path) as place:
         for seat, name in zip(SEATS, ("Ann & Co", "Bob"), strict=True):
-            opened.table.take_seat(seat, name)
-        yield opened
+            place.table.take_seat(seat, name)
+        yield place
 
 
 def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:

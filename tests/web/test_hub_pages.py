@@ -61,12 +61,12 @@ def words(html: str) -> str:
 
 def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
     html = page(app, "/")
-    told = words(html[html.index('<main id="live"') :])
+    text = words(html[html.index('<main id="live"') :])
     for part in ("Tuesday club", "12 tables", "Mara", "Finished", "12 Free", "By the window"):
-        assert part in told
+        assert part in text
     assert html.count('class="board"') == 10
-    assert "Table 7 is calling" in told
-    assert "7 It is calling." in told
+    assert "Table 7 is calling" in text
+    assert "7 It is calling." in text
 
 
 def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
@@ -91,9 +91,9 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENCE_TIMEOUT_S + 1)
         room.step()
-        told = words(page(app, "/"))
-        assert "Table 1: It is silent." in told
-        assert "Not connected" in told
+        text = words(page(app, "/"))
+        assert "Table 1: It is silent." in text
+        assert "Not connected" in text
         asked = {"numbers": [1], "values": {"table.theme": "dark"}}
         refused = app.test_client().post("/api/hub/settings", json=asked, headers=KEY)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
@@ -101,10 +101,10 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         room.set_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
-        told = words(page(app, "/"))
+        text = words(page(app, "/"))
         for part in ("Somebody is coming", "The hub’s disk is full."):
-            assert part in told
-        assert "Not connected" not in told
+            assert part in text
+        assert "Not connected" not in text
         assert app.test_client().get("/health").status_code == 503
 
 
@@ -130,9 +130,9 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     html = page(app, "/overlay/1")
     assert 'class="wall overlay"' in html
-    told = words(html)
+    text = words(html)
     for part in ("Mara", "Jonas", "Outbuffered, turn 3", "Step 1 of 3", "0 : 0"):
-        assert part in told
+        assert part in text
     assert html.count('class="shut"') == 4  # of six orders two are open
 
 
@@ -150,14 +150,14 @@ def test_spectators_see_everything_with_the_delay() -> None:
         room.step()
         assert "Nothing to see yet" in page(app, "/watch/1")
         assert "1 minute late." in words(page(app, "/"))
-        seen = []
-        while len(seen) < len(records):
+        events = []
+        while len(events) < len(records):
             room.step()
-            if followed.version > len(seen) and followed.shown:
-                seen.append((followed.shown.record.entry, room.now_s() - begin_s))
+            if followed.version > len(events) and followed.shown:
+                events.append((followed.shown.record.entry, room.now_s() - begin_s))
             clock.advance(1)
         due = [60.0 + wait for wait in range(len(records))]
-        assert seen == [(record.entry, at) for record, at in zip(records, due, strict=True)]
+        assert events == [(record.entry, at) for record, at in zip(records, due, strict=True)]
         for path in ("/watch/1", "/overlay/1"):
             assert "1 minute late." in words(page(app, path)), path
         room.set_delay(90)

@@ -70,8 +70,8 @@ Strays = set[tuple[str, str]]
 @pytest.fixture
 def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
     welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
-    with open_bench(tmp_path, welcome=welcome) as opened:
-        yield opened
+    with open_bench(tmp_path, welcome=welcome) as place:
+        yield place
 
 
 def pages_of(place: Place) -> list[str]:

@@ -105,8 +105,8 @@ def room_in(folder: Path) -> Iterator[Room]:
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    with room_in(tmp_path) as opened:
-        yield opened
+    with room_in(tmp_path) as room:
+        yield room
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:

@@ -159,10 +159,12 @@ def test_a_broken_rule_is_marked_on_the_board(place: Place) -> None:
 def test_only_the_seat_on_turn_gets_plays(place: Place) -> None:
     south, north = place.sit("south"), place.sit("north")
     to_scouts(place)
-    told = south.get("/api/seat/south/plays").json
-    assert told["moment"] == place.table.view().moment
-    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in told["plays"]
-    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in told["plays"]
+    answer = south.get("/api/seat/south/plays").json
+    assert answer["moment"] == place.table.view().moment
+    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in answer["plays"]
+    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in answer[
+        "plays"
+    ]
     assert north.get("/api/seat/north/plays").json["plays"] == []
     assert north.get("/api/seat/south/plays").status_code == 403
 

@@ -15,10 +15,10 @@ from web_fixtures import Place, open_bench
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    with open_bench(tmp_path) as opened:
-        opened.to_orders()
-        opened.browser().post("/workbench/tidy", json={})
-        yield opened
+    with open_bench(tmp_path) as place:
+        place.to_orders()
+        place.browser().post("/workbench/tidy", json={})
+        yield place
 
 
 def test_the_page_has_picture_pads_and_phones(place: Place) -> None:
@@ -74,7 +74,7 @@ def test_the_stream_sends_only_what_changes(place: Place) -> None:
             assert words in first
         (piece, *_) = browser.get("/workbench/state").json["pieces"]
         browser.post("/workbench/piece", json={"id": piece["id"], "square": "c4"})
-        told = next(chunks).decode()
-        assert told.startswith("event: world\ndata: ")
-        assert json.loads(told.split("data: ")[1])["pieces"]
-        assert "panel" not in told
+        event = next(chunks).decode()
+        assert event.startswith("event: world\ndata: ")
+        assert json.loads(event.split("data: ")[1])["pieces"]
+        assert "panel" not in event

@@ -20,9 +20,9 @@ ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.coun
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosts")
-    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as running:
-        running.start()
-        yield running
+    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as server:
+        server.start()
+        yield server
 
 
 def answer(server: Server, head: bytes, source: str = "") -> bytes:

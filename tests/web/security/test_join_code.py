@@ -23,8 +23,8 @@ EVENING_S = 6 * 3600
 
 @pytest.fixture
 def cafe(tmp_path: Path) -> Iterator[Place]:
-    with open_guarded_table(tmp_path, join="code") as opened:
-        yield opened
+    with open_guarded_table(tmp_path, join="code") as place:
+        yield place
 
 
 def test_nobody_sits_down_without_the_code(cafe: Place) -> None:

@@ -47,13 +47,13 @@ FOREIGN_NAMES = (
 
 def doors(place: Place) -> list[tuple[str, str]]:
     """Return method and path of everything that can be asked."""
-    found = []
+    routes = []
     for rule in place.app.url_map.iter_rules():
         path = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", lambda name: SAMPLES.get(name[1], "1"), rule.rule)
-        found += [
+        routes += [
             (method, path) for method in rule.methods or () if method not in ("HEAD", "OPTIONS")
         ]
-    return sorted(found)
+    return sorted(routes)
 
 
 def state_of(place: Place) -> tuple[object, ...]:
@@ -263,9 +263,9 @@ def test_no_secret_is_in_logs_addresses_or_errors(
             phone.post("/host", data={"key": HOST_KEY}),
             phone.post("/api/host/undo", json={}, headers={"X-Host-Key": HOST_KEY}),
         ]
-        told = [caplog.text, *(str(answer.headers) + answer.text for answer in answers)]
+        texts = [caplog.text, *(str(answer.headers) + answer.text for answer in answers)]
         for secret in (code, plain_code(code), HOST_KEY, nonce, "wifi-secret", made):
-            assert not [text for text in told if secret in text]
+            assert not [text for text in texts if secret in text]
 
 
 def test_only_the_own_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

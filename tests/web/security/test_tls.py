@@ -36,9 +36,9 @@ ELSEWHERE = "127.0.0.66"
 
 @pytest.fixture
 def server(place: Place) -> Iterator[Server]:
-    with open_server(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as running:
-        running.start()
-        yield running
+    with open_server(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as server:
+        server.start()
+        yield server
 
 
 def https_connection(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
