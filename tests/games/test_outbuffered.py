@@ -5,7 +5,6 @@ properties.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from random import Random
 
 import pytest
@@ -186,7 +185,7 @@ def test_anything_but_three_letters_is_malformed(text: str) -> None:
 
 
 def test_positions_counted_to_depth_two() -> None:
-    """Distinct positions after each buffer of a side against those of the other that go anywhere.
+    """Distinct positions after every pair of buffers.
 
     One turn: each robot reaches 7 tiles in three steps (its own flag bars the way past its base), 4
     of which it shares with the other: 7 x 7 - 4 = 45. The second number is this engine's own count,
@@ -194,14 +193,14 @@ def test_positions_counted_to_depth_two() -> None:
     """
     buffers = list(GAME.legal_actions(start(), Seat.SOUTH))
     assert len(buffers) == 216
-    moves = [buffer for buffer in buffers if set(buffer) <= set("ULR")]
 
     def key(state: State) -> tuple[object, ...]:
         return (state.robots, state.flags, state.outcome is not None)
 
     after_one = {
         key(step.state): step.state
-        for south, north in {*product(buffers, moves), *product(moves, buffers)}
+        for south in buffers
+        for north in buffers
         if (step := play(start(), south, north))
     }
     assert len(after_one) == GOLDEN_COUNTS[0]
@@ -210,13 +209,13 @@ def test_positions_counted_to_depth_two() -> None:
     after_two = {
         key(play(after_one[position], south, north).state)
         for position in sample
-        for south in buffers[::7]
-        for north in buffers[::11]
+        for south in buffers[::5]
+        for north in buffers[::7]
     }
     assert len(after_two) == GOLDEN_COUNTS[1]
 
 
-GOLDEN_COUNTS = (45, 225)
+GOLDEN_COUNTS = (45, 265)
 
 GOLDEN_GAME = [
     ("UUU", "ULU"),

@@ -116,7 +116,7 @@ GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
         13239961,
         501,
     ),
-    "two robots against one, one turn": ({"board": "n..\ns.s"}, 1, 1573, 80),
+    "two robots each, one turn": ({"board": "n.n\ns.s"}, 1, 20449, 394),
 }
 
 
