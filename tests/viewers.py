@@ -10,14 +10,11 @@ from service import Client
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 
-SHARED_PATHS = (
-    "/", "/watch", "/join", "/join/south", "/host", "/api/view", "/health", "/seat/south", "/api/seat/south/view",
-    "/api/seat/south/mine", "/history", "/history/1", "/api/history", "/api/photographs", "/host/health", "/api/doctor",
-)  # fmt: skip
-# Answers that do not depend on who asks.
 PUBLIC_PATHS = (
-    "/rules/outbuffered", "/workbench", "/workbench/state", "/nowhere", "/history/1/scene/0", "/history/1.webp", "/pass",
-    "/api/photograph/1/1.0", "/host/health/bundle.zip",
+    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
+    "/workbench/state", "/seat/south", "/api/seat/south/view", "/api/seat/south/mine", "/nowhere",
+    "/history", "/history/1", "/history/1/scene/0", "/history/1.webp",
+    "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
 NORTH_PATHS = ("/seat/north", "/api/seat/north/view")
 STREAM_PATHS = (
@@ -59,8 +56,8 @@ class Viewer:
         """Return all pages, all JSON, all streams and all refusals."""
         answers = []
         for client, paths in (
-            (self.public, (*SHARED_PATHS, *PUBLIC_PATHS)),
-            (self.north, (*SHARED_PATHS, *NORTH_PATHS)),
+            (self.public, PUBLIC_PATHS),
+            (self.north, (*PUBLIC_PATHS, *NORTH_PATHS)),
         ):
             for path in paths:
                 status, body, headers = client.send(path)

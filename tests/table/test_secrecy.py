@@ -106,9 +106,11 @@ def buffer(scene: Scene, text: str) -> Acts:
         lambda: scene.press("back"),
         lambda: scene.press(pads[2], "ready"),
         lambda: scene.press("back"),
-        lambda: (scene.say(f"{text}U", 400), scene.say(text, 409, moment="0.9")),
+        lambda: scene.say(f"{text}U", 400),
+        lambda: scene.say(text, 409, moment="0.9"),
         lambda: scene.say(text),
-        lambda: (scene.say(text, 409, salt="beef"), scene.mine()),
+        lambda: scene.say(text, 409, salt="beef"),
+        scene.mine,
     )
 
 
@@ -121,7 +123,8 @@ def card(scene: Scene, text: str) -> Acts:
     return (
         lambda: scene.say("d0"),
         lambda: scene.say("d3", seat="north"),
-        lambda: (scene.say(f"p{hidden}", 400), scene.say(f"u{hidden}1", 409)),
+        lambda: scene.say(f"p{hidden}", 400),
+        lambda: scene.say(f"u{hidden}1", 409),
         lambda: scene.say(f"p{hidden}1"),
         lambda: scene.say("--", seat="north"),
         scene.companion.table.undo,
@@ -145,8 +148,10 @@ def sheet(scene: Scene, text: str) -> Acts:
         lambda: scene.press(*orders[0], *orders[1], *orders[2]),
         lambda: scene.press("ready", hold_s=2.0),
         lambda: scene.press("back"),
-        lambda: (scene.say(f"{text} 9:N", 400), scene.say(f"{text} 7:N", 409)),
-        lambda: (scene.say(text), scene.mine()),
+        lambda: scene.say(f"{text} 9:N", 400),
+        lambda: scene.say(f"{text} 7:N", 409),
+        lambda: scene.say(text),
+        scene.mine,
         scene.take_back,
         lambda: scene.say(text),
     )
@@ -156,8 +161,10 @@ def placing(scene: Scene, text: str) -> Acts:
     """Choose where six pieces will stand."""
     scene.begin("kahmate")
     return (
-        lambda: (scene.say(text[:-1], 400), scene.say(text.replace("B@c1", "B@c5"), 409)),
-        lambda: (scene.say(text), scene.mine()),
+        lambda: scene.say(text[:-1], 400),
+        lambda: scene.say(text.replace("B@c1", "B@c5"), 409),
+        lambda: scene.say(text),
+        scene.mine,
         scene.take_back,
         lambda: scene.say(text),
     )
@@ -181,7 +188,8 @@ def strength(scene: Scene, text: str) -> Acts:
         lambda: scene.press(pad, "ready"),
         lambda: scene.press("back"),
         lambda: scene.say(f"{text}7", 400),
-        lambda: (scene.say(text), scene.mine()),
+        lambda: scene.say(text),
+        scene.mine,
         lambda: scene.say(text, 409, salt="beef"),
     )
 
