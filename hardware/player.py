@@ -97,6 +97,9 @@ class CuePlayer:
         self._pattern_start_ms: dict[TurnLamp, float] = {}
         # Start of the last time that each tone was played.
         self._last_played_ms: dict[Tone, float] = {}
+        # Whether a turn lamp shows `TurnLamp.WRONG`, or would without trouble.
+        self._is_wrong = False
+        # None while nothing is wrong.
         self._repeat: _Repeat | None = None
 
     def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool, now_ms: float) -> None:
@@ -118,14 +121,16 @@ class CuePlayer:
         self._pattern_start_ms = {
             pattern: self._pattern_start_ms.get(pattern, now_ms) for pattern in patterns
         }
-        if not any(state.turn is TurnLamp.WRONG for state in lamps.values()):
+        # asked of `lamps`, because trouble covers the pattern in `state.lamps`
+        self._is_wrong = any(state.turn is TurnLamp.WRONG for state in lamps.values())
+        if not self._is_wrong:
             self._repeat = None
 
     def signal(self, signal: Signal, now_ms: float) -> None:
         """Start a cue now, where nothing of higher priority is played.
 
         The lamps of each seat and the buzzer decide by themselves, so a cue may be seen and not
-        heard. One that has to be repeated (`REPEAT_AFTER_MS`) comes again in either case.
+        heard. In either case one of `REPEAT_AFTER_MS` comes again while something is wrong.
         """
         priority = row_of(signal.cue).priority
         has_tone = self._may_play_tone(signal, priority, now_ms)
@@ -144,7 +149,7 @@ class CuePlayer:
             self._overlays[seat] = _Overlay(signal.cue, priority, now_ms, tracks)
         if has_tone and not self._is_silent:
             self._tone = _PlayedTone(priority, now_ms, row_of(signal.cue).tone)
-        if signal.cue in REPEAT_AFTER_MS:
+        if self._is_wrong and signal.cue in REPEAT_AFTER_MS:
             self._repeat = _Repeat(now_ms + REPEAT_AFTER_MS[signal.cue], signal)
 
     def _note_short_time(self, signal: Signal, seat: Seat, now_ms: float) -> None:
@@ -186,13 +191,9 @@ class CuePlayer:
         return math.isinf(change_ms)
 
     def advance(self, now_ms: float) -> None:
-        """Repeat a cue that is due again, or forget it if the board is right by now."""
+        """Start a cue again that is due to be repeated."""
         if self._repeat is not None and now_ms >= self._repeat.at_ms:
-            signal = self._repeat.signal
-            if any(state.lamps.turn is TurnLamp.WRONG for state in self._seats.values()):
-                self.signal(signal, now_ms)
-            else:
-                self._repeat = None
+            self.signal(self._repeat.signal, now_ms)
 
     def tone_hz(self, now_ms: float) -> float | None:
         """Return the frequency of the buzzer. None for silence."""

@@ -5,6 +5,7 @@ silence.
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given
@@ -165,8 +166,8 @@ def test_switching_off_blinks_until_the_end() -> None:
 
 def test_a_wrong_board_sounds_every_20_s() -> None:
     player = CuePlayer()
-    player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
+    player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
     for at_ms, hz in ((19_999.0, None), (20_000.0, 440.0), (40_000.0, 440.0)):
         player.advance(at_ms)
         assert player.tone_hz(at_ms) == hz
@@ -174,6 +175,21 @@ def test_a_wrong_board_sounds_every_20_s() -> None:
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 55_000.0)
     player.advance(60_000.0)
     assert player.tone_hz(60_000.0) is None
+
+
+def test_trouble_does_not_silence_a_wrong_board() -> None:
+    player = CuePlayer()
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 0.0)
+    player.signal(Signal(Cue.BOARD_WRONG, frozenset({SOUTH})), 0.0)
+    player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, True, 5_000.0)
+    player.advance(20_000.0)
+    assert player.tone_hz(20_000.0) == 440.0
+
+
+def test_a_cue_without_a_wrong_board_is_not_repeated() -> None:
+    player = CuePlayer()
+    player.signal(Signal(Cue.BOARD_WRONG), 0.0)
+    assert player.next_change_ms(1_000.0) == math.inf
 
 
 @pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
