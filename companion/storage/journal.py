@@ -27,7 +27,7 @@ from typing import IO
 
 import msgspec
 
-from companion.core.errors import CompanionError, JournalError
+from companion.core.errors import CompanionError, JournalError, Malformed
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.storage.archive_tables import ArchiveTables
@@ -198,19 +198,23 @@ class Journal(Closeable):
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its records.
 
-        A game that is damaged, or that the rules no longer accept, does not go on. `notice` then
-        says so.
+        A game does not go on if it is damaged, has a record that cannot be read (such as one of a
+        newer version), or if the rules no longer accept it. `notice` then says so.
         """
-        session, why = Session(), ""
+        session = Session()
         # If all entries of the last game are lost, only its row in `ends` is left.
         last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
         last = max([last_end, *self.games()])
         is_undamaged = self.is_game_intact(last)
-        if not is_undamaged:
-            why = say("it was damaged on the disk")
         # All seats count, also those that were taken after the damage.
         games = (SEATS_GAME, last) if is_undamaged else (SEATS_GAME,)
-        for entry in self.entries(*games):
+        entries, unreadable_id = self.entries_until_damage(*games)
+        why = ""
+        if not is_undamaged:
+            why = say("it was damaged on the disk")
+        elif unreadable_id is not None:
+            why = f"{Malformed.kind}, entry {unreadable_id}"
+        for entry in entries:
             try:
                 session, _ = advance(session, entry.record)
             except CompanionError as error:

@@ -132,6 +132,22 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
     assert damaged_files(path) == []
 
 
+def test_a_record_of_a_newer_version_ends_its_game(path: Path) -> None:
+    make_journal(path)
+    last = [row[0] for row in rows(path) if row[1] == 3]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            """UPDATE entries SET record = CAST('{"is":"later"}' AS BLOB) WHERE id = ?""",
+            (last[-2],),
+        )
+        database.link_all(db)
+    with Journal(path) as journal:
+        assert journal.restore().game is None
+        assert journal.notice == (
+            f"Game 3 cannot be continued (malformed, entry {last[-2]}): start a new one."
+        )
+
+
 @pytest.mark.parametrize("game", [1, 3])
 def test_a_deeply_nested_record_is_damage(path: Path, game: int) -> None:
     content, _ = make_journal(path.with_name("made.sqlite"))
