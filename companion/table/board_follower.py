@@ -24,7 +24,7 @@ from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
 from companion.table.remote.fold import advance
 from companion.table.session import BOTH, Phase, Session, Signals, StageKey
-from companion.table.state import TableState, is_piece_in_hand, problems_of
+from companion.table.state import TableState, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_stage, hand_in
 
@@ -204,7 +204,7 @@ class BoardFollower:
         one, show why.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
-        is_in_hand = is_piece_in_hand(live, problems)
+        is_in_hand = _is_piece_in_hand(live, problems)
         problems = () if is_in_hand else problems
         if session.paused_by or not session.is_played_here(seat):
             # Hands may have played before the machine has ended its turn.
@@ -295,6 +295,19 @@ def _has_other_markers(live: TableState) -> bool:
     before, reading = live.markers_before.items(), live.reading
     visible = {square: marker for square, marker in before if square not in reading.unknown}
     return reading.markers != visible
+
+
+def _is_piece_in_hand(live: TableState, problems: Problems) -> bool:
+    """Return whether the only problem is a piece that the seat on turn holds.
+
+    It must be its own piece or a neutral one.
+    """
+    session = live.session
+    if len(session.awaited) != 1 or len(problems) != 1 or session.kit is None:
+        return False
+    (problem,), (seat,) = problems, session.awaited
+    is_gone = problem.square == problem.home and problem.square not in live.reading.seen
+    return is_gone and session.kit.face(problem.face).seat in (None, seat)
 
 
 def _seat_on_turn(session: Session) -> Seat | None:

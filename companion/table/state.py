@@ -1,8 +1,9 @@
 """The state of the table at one moment: the session, and what need not survive a restart.
 
 `TableStore` holds the current `TableState`, and everything that viewers see is computed from it.
-Code that works on it calls it `live`. The words (stage, headline, moment) are explained in
-`companion.table.session`.
+Code that works on it calls it `live`. Below it come the functions of a state that several modules
+need: its headlines, the problems of its board, and the instructions to hands. The words (stage,
+headline, moment) are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from companion.table.board_check import NO_READING, BoardBefore, HandMove, Probl
 from companion.table.records import HandIn
 from companion.table.session import Phase, Session, Viewer
 
-# Topic of the notice that the journal cannot be written.
+# Topic, among `TableState.notices`, of the sentence that the journal cannot be written.
 WRITE_ERROR = "write"
 
 NO_CAMERA = CameraStatus(CameraState.NONE)
@@ -102,7 +103,7 @@ class TableState:
     reading: Reading = NO_READING
     """What the camera has seen last, of whichever board."""
     problems: Problems = ()
-    """What is wrong on the board, without what was overruled."""
+    """What is wrong on the board, without `overruled_problems`."""
     disagrees_since_s: float | None = None
     """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
     overruled_problems: Problems = ()
@@ -125,8 +126,9 @@ class TableState:
     """What is entered on the pads, by seat."""
     tiles: TileState = NO_TILES
     possible_actions: tuple[str, ...] = ()
-    """The actions, in notation, from which the player has to choose. The board can mean several, or
-    does not prove the only one. Otherwise empty.
+    """Actions in notation that the board may mean, from which the player on turn has to choose.
+
+    Empty unless there are several, or one that the board does not prove.
     """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
@@ -270,49 +272,31 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     return live
 
 
-def headlines_of(session: Session) -> tuple[Headline, ...]:
-    """Return the headlines of the current stage. If hands have work, only its scenes.
-
-    A stage without headlines and without work gets one: the text of its last event, or its title.
-    """
-    if session.phase is not Phase.STAGES:
-        return ()
-    stage = session.shown_stage
-    if session.has_moves:
-        return tuple(headline for headline in stage.headlines if headline.scene)
-    text = stage.events[-1].text if stage.events else stage.title
-    return stage.headlines or (Headline(text),)
+# ---- headlines -----------------------------------------------------------------------------------
 
 
 def headline_at(session: Session, number: int) -> TimedHeadline | None:
-    """Return a headline of the current stage that waits for a tap. None after the last one."""
-    headlines = headlines_of(session)
+    """Return a headline of the current stage that waits for a tap. None after the last one.
+
+    While hands have work, only headlines with a drawing count. A stage without headlines and
+    without work has one: the text of its last event, or its title.
+    """
+    if session.phase is not Phase.STAGES:
+        return None
+    stage = session.shown_stage
+    headlines = stage.headlines
+    if session.has_moves:
+        headlines = tuple(headline for headline in headlines if headline.scene)
+    elif not headlines:
+        headlines = (Headline(stage.events[-1].text if stage.events else stage.title),)
     return TimedHeadline(headlines[number], number) if number < len(headlines) else None
 
 
-def must_wait_for_camera(live: TableState, order: HandIn) -> bool:
-    """Return whether a press of the clock must wait for the camera.
-
-    That is so while a hand is moving, or if the last picture is older than the press and the rules
-    forbid the action by what it shows. `order` is the action that the press hands in.
-    """
-    session, reading = live.session, live.reading
-    is_due = order.moment == session.moment and order.seat in session.awaited
-    if not is_due or not live.sees_board or order.action not in session.open_actions:
-        return False
-    if not reading.quiet:
-        return True
-    game = session.require_game()
-    try:
-        game.check(session.state, order.seat, game.parse(order.action))
-    except Illegal:
-        # An older picture may not show the move that makes the press legal.
-        return reading.at_s < order.now_s
-    return False
+# ---- problems of the board -----------------------------------------------------------------------
 
 
 def problems_of(live: TableState) -> Problems:
-    """Return the problems of the board, without what was overruled.
+    """Return the problems of the board by its last reading, without those that were overruled.
 
     While something moves, the previous ones stay. Empty while no board is checked or seen.
     """
@@ -338,7 +322,7 @@ def problems_of(live: TableState) -> Problems:
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
     """Return the problems of pieces that were missing when their place was last seen.
 
-    Only those whose place is hidden by a hand now.
+    Only those whose place is hidden now, so that no hand can cover up a missing piece.
     """
     missed = []
     for problem in live.problems:
@@ -347,17 +331,7 @@ def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
     return tuple(missed)
 
 
-def is_piece_in_hand(live: TableState, problems: Problems) -> bool:
-    """Return whether the only problem is a piece that the seat on turn holds.
-
-    It must be its own piece or a neutral one.
-    """
-    session = live.session
-    if len(session.awaited) != 1 or len(problems) != 1 or session.kit is None:
-        return False
-    (problem,), (seat,) = problems, session.awaited
-    is_gone = problem.square == problem.home and problem.square not in live.reading.seen
-    return is_gone and session.kit.face(problem.face).seat in (None, seat)
+# ---- instructions to hands -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -385,12 +359,8 @@ def instructions(live: TableState) -> tuple[Instruction, ...]:
             Instruction(HandMove((), None, None, done), session.piece_mover(seat), text)
             for seat, text in todo
         )
-    if (
-        kit is None
-        or kit.deck
-        or target is None
-        or session.phase not in (Phase.STAGES, Phase.SETUP)
-    ):
+    is_for_hands = session.phase in (Phase.STAGES, Phase.SETUP)
+    if not is_for_hands or kit is None or kit.deck or target is None:
         return ()
     reading = live.reading if live.sees_board else NO_READING
     moves = board_check.hand_moves(

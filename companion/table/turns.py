@@ -17,7 +17,7 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import NO_TILES, TileState, instructions, must_wait_for_camera
+from companion.table.state import NO_TILES, TableState, TileState, instructions
 from companion.table.store import TableStore
 
 # Maximum number of characters of a salt. The one that fills a missing salt has 32.
@@ -56,7 +56,7 @@ def hand_in(store: TableStore, order: HandIn) -> str:
             return ""
         if session.is_repeated_press(seat, moment, order.action):
             return ""
-        if must_wait_for_camera(store.live, order):
+        if _must_wait_for_camera(store.live, order):
             store.publish(replace(store.live, early_press=order))
             return ""
     salted = msgspec.structs.replace(
@@ -65,6 +65,27 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     store.accept_in_time(order.now_s, salted)
     sealed = store.session.sealed_at(seat, moment)
     return sealed.receipt if sealed else ""
+
+
+def _must_wait_for_camera(live: TableState, order: HandIn) -> bool:
+    """Return whether a press of the clock must wait for the camera.
+
+    That is so while a hand is moving, or if the last picture is older than the press and the rules
+    forbid the action by what it shows. `order` is the action that the press hands in.
+    """
+    session, reading = live.session, live.reading
+    is_due = order.moment == session.moment and order.seat in session.awaited
+    if not is_due or not live.sees_board or order.action not in session.open_actions:
+        return False
+    if not reading.quiet:
+        return True
+    game = session.require_game()
+    try:
+        game.check(session.state, order.seat, game.parse(order.action))
+    except Illegal:
+        # An older picture may not show the move that makes the press legal.
+        return reading.at_s < order.now_s
+    return False
 
 
 def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
