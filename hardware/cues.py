@@ -38,8 +38,8 @@ FLASH_MS = 80.0
 MIN_FLASH_INTERVAL_MS = 400.0
 # Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt.
 MIN_TONE_INTERVAL_MS = 300.0
-# Time in ms after which a cue is repeated while a turn lamp shows `TurnLamp.WRONG`, or would but for
-# trouble.
+# Time in ms after which a cue is repeated while a turn lamp shows `TurnLamp.WRONG`, or would if
+# there were no trouble.
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 # Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed.
 MIN_RHYTHM_NOTE_MS = 60.0
