@@ -165,7 +165,7 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
 
     # `False` sorts first, so what is for the winner comes last, which is preferred
     event = _memorable_event(sorted(past.step.events, key=is_for_winner))
-    return TurningPoint(past.turn_number, past.last, event.text if event else "")
+    return TurningPoint(past.turn_number, past.last_scene, event.text if event else "")
 
 
 def _memorable_event(events: Sequence[Event]) -> Event | None:

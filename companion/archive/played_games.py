@@ -45,7 +45,10 @@ class SeatedPlayer:
 
 @dataclass(frozen=True)
 class GameLine:
-    """A game in the list, whether or not it is over."""
+    """A game in the list, whether or not it is over.
+
+    The names of the fields are keys of `/api/history`, so they stay as they are.
+    """
 
     number: int
     game: str
@@ -87,8 +90,8 @@ class GameLine:
 class HighlightedEvent:
     """A memorable event of a replay."""
 
-    place: int
-    """Index of the scene in which it happens."""
+    scene_index: int
+    """Index in the replay of the scene in which it happens."""
     turn: int
     event: Event
 
@@ -101,8 +104,6 @@ class ReplayScene:
     `lanes`, `hands` and `count`, with everything that any seat saw.
     """
 
-    place: int
-    """Index of the scene in the replay."""
     turn: int
     """Number of the turn from 1 on. 0 is the start."""
     stage: int
@@ -134,7 +135,7 @@ class TurningPoint:
 
     turn: int
     """Number of the turn in the game's own count."""
-    place: int
+    scene_index: int
     """Index of its last scene in the replay."""
     words: str
     """Sentence on its most memorable event, or empty."""

@@ -33,10 +33,10 @@ class PastTurn(NamedTuple):
     moment: str
     """Number of the decision, such as `3.7` for the seventh one of game 3."""
     actions: Mapping[Seat, SealedAction]
-    first: int
-    """Place of its first scene in the replay."""
-    last: int
-    """Place of its last scene."""
+    first_scene: int
+    """Index of its first scene in the replay."""
+    last_scene: int
+    """Index of its last scene."""
     turn_number: int
     """Number in the game's own count, in which several turns of the file may be one.
 
@@ -51,7 +51,7 @@ class Replay:
     """Replay of a finished game. Scenes are made on request, from any thread.
 
     A stage is a part of a turn that is carried out on the board before the next one is shown. A
-    scene is the board after a stage. Its place is its index in the replay, 0 for the start.
+    scene is the board after a stage, and scene 0 is the start.
 
     Raises a `CompanionError` if the game or its options are unknown. If turns or receipts do not
     match, `trouble` says so, and the replay ends before the first such turn.
@@ -95,7 +95,7 @@ class Replay:
     @property
     def scene_count(self) -> int:
         """Return the number of scenes. The first one is the start."""
-        return self.turns[-1].last + 1 if self.turns else 1
+        return self.turns[-1].last_scene + 1 if self.turns else 1
 
     def photograph(self, turn: int) -> str:
         """Return the moment of the photograph after a turn (0: the set-up), or an empty string."""
@@ -128,10 +128,10 @@ class Replay:
         for turn in self.turns:
             step = turn.step
             events_by_scene = [stage.events for stage in step.stages] or [step.events]
-            for place, events in enumerate(events_by_scene, turn.first):
+            for scene_index, events in enumerate(events_by_scene, turn.first_scene):
                 for event in events:
                     if event.kind.highlight:
-                        highlights.append(HighlightedEvent(place, turn.number, event))
+                        highlights.append(HighlightedEvent(scene_index, turn.number, event))
         return tuple(highlights)
 
     def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
@@ -170,28 +170,26 @@ class Replay:
         state = next(turn.state for turn in self.turns if turn.moment == moment)
         return spell_legal_action(self.game, state, seat, action)
 
-    def scene(self, place: int) -> ReplayScene:
+    def scene(self, index: int) -> ReplayScene:
         """Return one scene. Raises `IndexError`."""
-        if place == 0:
+        if index == 0:
             layout = self._layout_of(self._first_state)
-            start = ReplayScene(
-                place=0, turn=0, stage=0, stages=0, title=say("The start"), layout=layout
-            )
+            start = ReplayScene(turn=0, stage=0, stages=0, title=say("The start"), layout=layout)
             return self._complete(start, self._first_state)
         for turn in self.turns:
-            if turn.first <= place <= turn.last:
-                return self._scene_of(turn, place - turn.first)
-        raise IndexError(place)
+            if turn.first_scene <= index <= turn.last_scene:
+                return self._scene_of(turn, index - turn.first_scene)
+        raise IndexError(index)
 
-    def _scene_of(self, turn: PastTurn, index: int) -> ReplayScene:
-        """Return the board after a stage of a turn. A turn without stages has one scene."""
+    def _scene_of(self, turn: PastTurn, stage_index: int) -> ReplayScene:
+        """Return the board after a stage of a turn. A turn without stages has one scene, 0."""
         stages = turn.step.stages
-        shown = stages[: index + 1]
-        is_last = index + 1 >= len(stages)
-        before = stages[index - 1].expected if index else None
+        shown = stages[: stage_index + 1]
+        is_last = stage_index + 1 >= len(stages)
+        before = stages[stage_index - 1].expected if stage_index else None
         if before is None:
             before = self._layout_of(turn.state)
-        after = stages[index].expected if stages else None
+        after = stages[stage_index].expected if stages else None
         if after is None and is_last:
             after = self.game.expected(turn.step.state)
         if after is None:
@@ -201,11 +199,10 @@ class Replay:
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         scene = ReplayScene(
-            place=turn.first + index,
             turn=turn.number,
-            stage=index + 1 if stages else 0,
+            stage=stage_index + 1 if stages else 0,
             stages=len(stages),
-            title=stages[index].title if stages else "",
+            title=stages[stage_index].title if stages else "",
             layout=after,
             # without pieces that came to the board, left it, or were turned over
             moves=tuple(
@@ -213,9 +210,9 @@ class Replay:
                 for move in moves_by_hand
                 if move.origin and move.target and move.origin != move.target
             ),
-            events=stages[index].events if stages else turn.step.events,
+            events=stages[stage_index].events if stages else turn.step.events,
             orders=tuple(stage.orders for stage in shown if stage.orders),
-            sheets=self.game.opened(turn.state, actions, stages, index) or {},
+            sheets=self.game.opened(turn.state, actions, stages, stage_index) or {},
             tallies=tallies[-1] if tallies else (),
         )
         return self._complete(scene, turn.step.state if is_last else turn.state, is_last)

@@ -381,10 +381,11 @@ def _contribute(session: Session, record: Contribute) -> Advance:
 
 
 def _time_out(session: Session, record: TimeOut) -> Advance:
-    """End the turn with the action that the rules take for a timed-out seat.
+    """End the turn with the action that the rules take for the timed-out seat.
 
     If they take none, the turn goes on with an expired clock. On a chess clock the game is lost.
-    The alarm itself is not among the cues, because the panel sounds it on time.
+    Only one seat is due: no game gives a time limit to a decision of both. The alarm itself is not
+    among the cues, because the panel sounds it on time.
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:

@@ -186,12 +186,11 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
     room.past.import_game(msgspec.json.encode(random_game(name, 3, 60)))
     replay = room.past.replay(1)
     assert replay.trouble == ""
-    firsts = [turn.first for turn in replay.turns]
-    lasts = [turn.last for turn in replay.turns]
+    firsts = [turn.first_scene for turn in replay.turns]
+    lasts = [turn.last_scene for turn in replay.turns]
     assert firsts == [1, *(last + 1 for last in lasts[:-1])]
     assert lasts[-1] == replay.scene_count - 1
-    scenes = [replay.scene(place) for place in range(replay.scene_count)]
-    assert [scene.place for scene in scenes] == list(range(replay.scene_count))
+    scenes = [replay.scene(index) for index in range(replay.scene_count)]
     assert {scene.turn for scene in scenes} == set(range(len(replay.turns) + 1))
     if name == "binmat":
         assert scenes[-1].lanes

@@ -55,11 +55,11 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
         if kind:
             title = say("Turn {number}", number=replay.turns[highlighted.turn - 1].turn_number)
             words = with_heading(title, highlighted.event.text)
-            add(highlighted.place, kind.drawing, words, kind.weight)
+            add(highlighted.scene_index, kind.drawing, words, kind.weight)
     turn = last_lead_change(replay.leads, replay.line.winners)
     if turn:
         words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].turn_number)
-        add(replay.turns[turn - 1].last, "turning", words, _TURNING_WEIGHT)
+        add(replay.turns[turn - 1].last_scene, "turning", words, _TURNING_WEIGHT)
     if last:
         add(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)
     return _assign_widths([keys[scene_index] for scene_index in sorted(keys)])
@@ -88,7 +88,7 @@ def lead_path(replay: Replay) -> str:
         return ""
     scene_width = 1000 / max(replay.scene_count - 1, 1)
     # leads are those at the start and after each turn
-    scenes = [0, *(turn.last for turn in replay.turns)]
+    scenes = [0, *(turn.last_scene for turn in replay.turns)]
     # the largest lead nearly fills its half, and y points down, where North is
     lead_height = -46 / max(map(abs, leads))
     points = [

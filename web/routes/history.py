@@ -191,9 +191,10 @@ class HistoryPages(PageGroup):
 
         `turn` is that of the scene, 0 before the first one.
         """
-        if self._features.coach is None or not turn or scene_index != replay.turns[turn - 1].last:
+        if self._features.coach is None or not turn:
             return False
-        return turn in turns_to_review(replay.leads, replay.line.winners)
+        is_end = scene_index == replay.turns[turn - 1].last_scene
+        return is_end and turn in turns_to_review(replay.leads, replay.line.winners)
 
     def _scene_values(self, replay: Replay, scene_index: int) -> dict[str, Any]:
         """Return the template values of a scene."""
