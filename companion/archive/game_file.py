@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
+from companion.core.errors import CompanionError, Malformed, wrong_phase
 from companion.core.i18n import Verbatim, in_language, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -83,9 +83,7 @@ def game_file(
     `Illegal` while the game is on, because the file would reveal what is hidden.
     """
     if session.phase is not Phase.OVER:
-        raise Illegal(
-            Refusal.WRONG_PHASE, say("The game is still on: it can be exported when it is over")
-        )
+        raise wrong_phase(say("The game is still on: it can be exported when it is over"))
     turns = tuple(
         PlayedTurn(
             turn.moment,

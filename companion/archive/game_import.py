@@ -14,13 +14,12 @@ from companion.core.i18n import say
 from companion.core.messages import is_dense
 from companion.core.names import is_printable
 from companion.games import game_named
+from companion.table.seats.seat_fold import MAX_NAME
 
 # Maximum number of turns of an imported game.
 MAX_TURNS = 2000
 # Latest valid start of a game: the beginning of the year 2100, Unix time.
 _LATEST_START = 4_102_444_800.0
-
-_MAX_NAME_LENGTH = 24
 
 
 def read_game(content: bytes) -> GameFile:
@@ -59,11 +58,9 @@ def check_game(played: GameFile) -> None:
     if not (math.isfinite(played.begun) and 0 <= played.begun <= _LATEST_START):
         raise Malformed(say("The start of the game is not a valid date"))
     for name in played.players.values():
-        if len(name) > _MAX_NAME_LENGTH or not is_printable(name):
+        if len(name) > MAX_NAME or not is_printable(name):
             raise Malformed(
-                say(
-                    "A name may have at most {number} printable characters", number=_MAX_NAME_LENGTH
-                )
+                say("A name may have at most {number} printable characters", number=MAX_NAME)
             )
     # raises unless the game can be replayed to its end
     end_reason(played)

@@ -33,7 +33,7 @@ from companion.archive.scoresheet import format_score_sheet
 from companion.archive.statistics import PlayerStatistics, statistics_of
 from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
-from companion.core.errors import CompanionError, Illegal, JournalError, Malformed, Refusal
+from companion.core.errors import CompanionError, JournalError, Malformed, wrong_phase
 from companion.core.files import why_refused
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
@@ -163,7 +163,7 @@ class History:
             sentence = say("This game was never finished: none of it is shown")
             if line.ending is Ending.ON:
                 sentence = say("The game is still on: it is shown when it is over")
-            raise Illegal(Refusal.WRONG_PHASE, sentence)
+            raise wrong_phase(sentence)
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
@@ -268,10 +268,7 @@ class History:
         digest = digest_of(played.game, played.turns)
         for number, fingerprint in self._summaries.fingerprints():
             if self._summaries.summary(number, fingerprint).digest == digest:
-                raise Illegal(
-                    Refusal.WRONG_PHASE,
-                    say("This game is here already: number {number}", number=number),
-                )
+                raise wrong_phase(say("This game is here already: number {number}", number=number))
         content = msgspec.json.encode(played)
         return self._journal.archive.add_imported(content, digest, self._clock.wall_s())
 
@@ -283,9 +280,8 @@ class History:
         """
         self._require_line(number)
         if number == self._on_table():
-            raise Illegal(
-                Refusal.WRONG_PHASE,
-                say("Game {number} lies on the table: start another one first", number=number),
+            raise wrong_phase(
+                say("Game {number} lies on the table: start another one first", number=number)
             )
         self._journal.archive.remove_game(number)
         self._summaries.drop(number)

@@ -180,7 +180,7 @@ def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
     return {
         "camera": camera.state.value,
         "camera_words": translate(camera.sentence, language),
-        "pads": translate(devices.panel, language),
+        "pads": translate(devices.panel_notice, language),
         "trouble": camera.state is CameraState.TROUBLE or bool(devices.notices),
         "notices": [translate(notice, language) for notice in devices.notices],
     }

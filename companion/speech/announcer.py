@@ -146,8 +146,8 @@ def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
     Details that change while pieces are moved are left out. A headline says what has happened, and
     stands in the sign until it is read.
     """
-    headline_number = view.turn.headline.number if view.turn.headline else None
-    stage = (view.phase, view.moment, view.turn.stage, headline_number)
+    headline_index = view.turn.headline.index if view.turn.headline else None
+    stage = (view.phase, view.moment, view.turn.stage, headline_index)
     if view.board.problems:
         return (*stage, view.board.problems[0].sign)
     if view.phase in (Phase.SETUP, Phase.STAGES):

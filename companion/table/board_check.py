@@ -328,15 +328,18 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
         absent[square] = list(stack[:-1] if is_seen else stack)
     problems = []
     homes = set()
+    # First the pieces that lie wrong, each with the square where it belongs.
     for square, face in wrong.items():
         if face is not None:
             problem = _problem_on_own_square(kit, face, square, target.get(square, ()))
             problem = problem or _problem_off_square(face, square, absent, reading, before)
             problems.append(problem)
-            # One problem per piece: do not report the square where it is missing as well.
+            # One problem per piece: do not report the square where it is missing as well, and
+            # send no second piece like it there.
             homes.add(problem.home)
             if problem.home is not None and face in absent.get(problem.home, ()):
                 absent[problem.home].remove(face)
+    # Then the pieces that are seen nowhere.
     for square, face in wrong.items():
         stack = target.get(square, ())
         if stack and face != stack[-1] and square not in homes:

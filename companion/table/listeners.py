@@ -61,9 +61,9 @@ class Listeners:
         self._version = 0
         self._closed = False
         self._listeners: list[TableListener] = []
-        # What the listeners were told last. `_game` is the number of the running game, 0 for none.
+        # What the listeners were last called with. A game's number is 0 while none is running.
         self._kit: Kit | None = None
-        self._game, self._turn_count = 0, 0
+        self._game_number, self._turn_count = 0, 0
         self._alarms: tuple[Alarm, ...] = ()
         self.delayed_signals: Signals = ()
         """Cues that wait until the reveal has been shown."""
@@ -101,10 +101,10 @@ class Listeners:
         session, turn_count_before = live.session, self._turn_count
         south, north = SEATS
         lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
-        kit_before, alarms_before, game_before = self._kit, self._alarms, self._game
+        kit_before, alarms_before, number_before = self._kit, self._alarms, self._game_number
         self._kit, self._turn_count = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
-        self._game = 0 if session.is_between_games else session.number
+        self._game_number = 0 if session.is_between_games else session.number
         for listener in self._listeners:
             # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
             listener.on_lamps(lamps, live.is_in_trouble)
@@ -112,9 +112,9 @@ class Listeners:
                 listener.on_alarms(self._alarms)
             if self._kit != kit_before:
                 listener.on_kit(self._kit)
-            if self._game != game_before:
+            if self._game_number != number_before:
                 # A game that the owner has ended is already replaced by the lobby, without turns.
-                listener.on_game(self._game, self._turn_count or turn_count_before)
+                listener.on_game(self._game_number, self._turn_count or turn_count_before)
         self.send_signals(*signals)
         with self._changed:
             self._version = live.version
@@ -155,15 +155,17 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     has_question = bool(live.possible_actions) and seat in session.awaited
     has_handed_in = seat in session.sealed or seat in live.tiles.ready
     turn_lamp = _turn_lamp(live, seat, has_question, has_handed_in)
-    # A pad has three order lamps, so the fourth stage or order lights the first one again.
     count = live.drafts.get(seat, NO_DRAFT).count
-    lit = set(range(1, (count - 1) % 3 + 2)) if count else set()
+    lit: set[int] = set()
+    # A pad has three order lamps, so the fourth stage or order lights the first one again.
     if has_handed_in:
         lit = {1, 2, 3}
     elif has_question:
-        lit = {2}
+        lit = {2}  # the middle one: the phone asks which action is meant
     elif session.phase is Phase.STAGES:
         lit = {session.stage_index % 3 + 1}
+    elif count:
+        lit = set(range(1, (count - 1) % 3 + 2))
     return SeatLamps(frozenset(lit), turn_lamp)
 
 

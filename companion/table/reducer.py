@@ -186,7 +186,8 @@ def _with_clock(session: Session, now_s: float) -> Advance:
         paused = replace(session, countdown=countdown, paused_by="start")
         return paused, (Signal(Cue.PAUSED, BOTH),)
     else:
-        countdown = countdown if session.paused_by else countdown.start(now_s)
+        if not session.paused_by:
+            countdown = countdown.start(now_s)
         session = replace(session, countdown=countdown)
     if is_same_seat:
         return session, ()

@@ -70,8 +70,8 @@ class TimedHeadline:
     """A headline of a stage, and how long it is shown."""
 
     content: Headline
-    number: int
-    """Index of the headline in its stage."""
+    index: int
+    """Index of the headline in its stage, among those that are shown."""
     lasts_s: float = 0.0
     """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
@@ -148,7 +148,7 @@ class TableState:
     """The players of a tournament's round at this table, as a sentence. Empty without a round."""
 
     # ---- devices and programs ----
-    panel: str = ""
+    panel_notice: str = ""
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: Mapping[str, str] = field(default_factory=dict)
     """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
@@ -275,7 +275,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 # ---- headlines -----------------------------------------------------------------------------------
 
 
-def headline_at(session: Session, number: int) -> TimedHeadline | None:
+def headline_at(session: Session, index: int) -> TimedHeadline | None:
     """Return a headline of the current stage that waits for a tap. None after the last one.
 
     While hands have work, only headlines with a drawing count. A stage without headlines and
@@ -289,7 +289,7 @@ def headline_at(session: Session, number: int) -> TimedHeadline | None:
         headlines = tuple(headline for headline in headlines if headline.scene)
     elif not headlines:
         headlines = (Headline(stage.events[-1].text if stage.events else stage.title),)
-    return TimedHeadline(headlines[number], number) if number < len(headlines) else None
+    return TimedHeadline(headlines[index], index) if index < len(headlines) else None
 
 
 # ---- problems of the board -----------------------------------------------------------------------

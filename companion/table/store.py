@@ -328,7 +328,8 @@ class TableStore:
             session, record_signals = advance(session, record)
             signals += record_signals
         since_s = session.countdown.started_s if session.countdown else None
-        if since_s and session.chess_clocks and not before.chess_clocks and not session.remote:
+        has_new_clocks = session.chess_clocks and not before.chess_clocks
+        if since_s and has_new_clocks and not session.remote:
             # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
             session, record_signals = advance(session, records[-1])
@@ -380,7 +381,7 @@ class TableStore:
         notices = {**self.live.notices, "journal": self.journal.notice, topic: sentence}
         self.publish(replace(self.live, notices=notices))
 
-    def start_headline(self, session: Session, number: int = 0) -> TimedHeadline | None:
+    def start_headline(self, session: Session, index: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage that starts now. None after the last one.
 
         A scene (a headline with a drawing) lasts twice as long. If it is the stage's first, a delay
@@ -388,7 +389,7 @@ class TableStore:
         `LESSON_READING_FACTOR` times as long as a plain headline. With the longest setting a
         headline waits for a tap.
         """
-        headline = headline_at(session, number)
+        headline = headline_at(session, index)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
@@ -398,7 +399,7 @@ class TableStore:
         reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
         lasts_s = scale * factor * reading_s
         due_s = self.now_s() + lasts_s
-        if content.scene and number == 0:
+        if content.scene and index == 0:
             due_s += scale * MOVES_SHOWN_S
         return replace(headline, lasts_s=lasts_s, due_s=due_s)
 

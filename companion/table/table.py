@@ -353,7 +353,7 @@ class Table(Closeable):
     def set_panel_notice(self, sentence: str) -> None:
         """Show a sentence about the pads. An empty one removes it."""
         with self._store.hold_for_device():
-            self._store.publish(replace(self._store.live, panel=sentence))
+            self._store.publish(replace(self._store.live, panel_notice=sentence))
 
     def set_notice(self, topic: Topic, sentence: str) -> None:
         """Show a lasting trouble that stops nothing. An empty sentence removes it."""

@@ -217,7 +217,7 @@ class DevicesView:
     """The state of camera and pads, and notices of trouble."""
 
     camera: CameraStatus
-    panel: str
+    panel_notice: str
     """A sentence about the pads. Empty if there is nothing to say."""
     notices: tuple[str, ...]
     """Lasting troubles that stop nothing, as sentences."""

@@ -165,14 +165,14 @@ def end_stage(store: TableStore, by: str) -> None:
         store.accept(StageDone(session.moment, session.stage_index, by, now_s))
 
 
-def read_headline(store: TableStore, by: str, moment: str, stage: int, number: int) -> None:
+def read_headline(store: TableStore, by: str, moment: str, stage: int, index: int) -> None:
     """Mark the current headline as read. Raises `Stale` if another one is shown now.
 
     It has no effect while this table waits for the other one.
     """
     session, headline = store.session, store.live.headline
-    shown = (session.moment, session.stage_index, headline.number if headline else None)
-    if (moment, stage, number) != shown:
+    shown = (session.moment, session.stage_index, headline.index if headline else None)
+    if (moment, stage, index) != shown:
         raise Stale(say("That step is already done"))
     if not session.awaits_other_table:
         show_next_headline(store, by)
@@ -184,7 +184,7 @@ def show_next_headline(store: TableStore, by: str) -> None:
     After the last one, end the stage if hands have nothing to do.
     """
     session, headline = store.session, store.live.headline
-    following = store.start_headline(session, headline.number + 1) if headline else None
+    following = store.start_headline(session, headline.index + 1) if headline else None
     if following or session.has_moves:
         store.publish(replace(store.live, headline=following))
     else:

@@ -94,7 +94,9 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         own=_own_view(live, viewer),
         time=_time_view(session),
         match=_match_view(live),
-        devices=DevicesView(live.camera, live.panel, tuple(filter(None, live.notices.values()))),
+        devices=DevicesView(
+            live.camera, live.panel_notice, tuple(filter(None, live.notices.values()))
+        ),
         # During a game there is no next commitment yet.
         fairness=FairnessView(
             chance_of(session), session.commitment if session.is_between_games else ""

@@ -41,7 +41,7 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
         assert companion.notes[1] == "No camera: switched off in the settings."
         assert companion.simulation is None
         companion.step()
-        assert companion.table.view().devices.panel == "No pads: phones only."
+        assert companion.table.view().devices.panel_notice == "No pads: phones only."
 
 
 def test_pages_do_not_wait_for_slow_cameras(

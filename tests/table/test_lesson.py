@@ -142,7 +142,7 @@ def test_a_pad_is_told_when_ready_is_enough(played: Played) -> None:
     played.press(SOUTH, "ready")
     guide = played.view.guide
     assert guide is not None
-    assert guide.number == 2
+    assert guide.step_index == 2
 
 
 @EACH

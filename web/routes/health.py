@@ -179,7 +179,7 @@ class HealthPages(PageGroup):
             "first_advice": first_advice(findings, report),
             "grave_topics": {finding.topic for finding in findings if finding.grade in GRAVE},
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
-            "panel_trouble": self._table.view().devices.panel,
+            "panel_trouble": self._table.view().devices.panel_notice,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
             "topics": TOPICS,

@@ -26,9 +26,9 @@ class GuideView:
 
     lesson: Lesson
     step: LessonStep
-    number: int
+    step_index: int
     """Index of the step in the lesson."""
-    part: int
+    part_index: int
     """Index of the part of the lesson to which the step belongs."""
     is_shown: bool
     """Whether the last stage of the step is on the screen."""
@@ -49,10 +49,10 @@ _NORTH_DRAWINGS = {
 
 def guide_of(session: Session) -> GuideView | None:
     """Return the visible part of the lesson. None without a lesson."""
-    lesson, number = lesson_of(session), lesson_step_index(session)
-    if lesson is None or number is None:
+    lesson, step_index = lesson_of(session), lesson_step_index(session)
+    if lesson is None or step_index is None:
         return None
-    game, step = session.require_game(), lesson.steps[number]
+    game, step = session.require_game(), lesson.steps[step_index]
     # While the stages of a turn are shown, the orders are still those for its beginning.
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
@@ -67,8 +67,8 @@ def guide_of(session: Session) -> GuideView | None:
     return GuideView(
         lesson,
         step,
-        number,
-        part=lesson.part_of(number),
+        step_index,
+        part_index=lesson.part_of(step_index),
         is_shown=session.phase is Phase.STAGES and session.stage_index + 1 == len(session.stages),
         orders={**orders, Seat.NORTH: north_orders},
         arrows=arrows,

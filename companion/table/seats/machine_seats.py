@@ -32,9 +32,11 @@ class MachineTurn:
 
     seat: Seat
     name: str
+    """Name of the machine player."""
     game: str
     """Name of the game's rules, a key of `companion.games.GAMES`."""
     number: int
+    """Number of the game in the journal."""
     options: Mapping[str, Any]
     """The game's options, without those that reveal hidden information."""
     moment: str
@@ -110,9 +112,9 @@ class MachineSeats:
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
 
 
-def state_after_turns(session: Session, number: int) -> Any:
+def state_after_turns(session: Session, turn_count: int) -> Any:
     """Return the game's position after this number of its turns."""
-    while len(session.turns) > number and session.before_turn:
+    while len(session.turns) > turn_count and session.before_turn:
         session = session.before_turn
     return session.state
 
@@ -122,21 +124,22 @@ def plain_json(value: Any) -> Any:
     return msgspec.json.decode(_encode(value))
 
 
-def machine_turn(session: Session, seat: Seat, number: int | None = None) -> MachineTurn:
+def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) -> MachineTurn:
     """Return the decision that is due, as a program at this seat may know it.
 
-    With `number`, return the earlier decision after that number of turns, as it was known then.
+    With `turn_index`, an index in `Session.turns`, return the decision of that turn as it was known
+    then.
     """
     game, state, moment = session.require_game(), session.state, session.moment
-    if number is not None:
-        state, moment = state_after_turns(session, number), session.turns[number].moment
+    if turn_index is not None:
+        state, moment = state_after_turns(session, turn_index), session.turns[turn_index].moment
     hidden_names = game.hidden_options(session.options) or ()
     options = {
         name: value for name, value in session.chosen_options.items() if name not in hidden_names
     }
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
-    is_due = number is None and seat in session.awaited and not session.paused_by and has_time
+    is_due = turn_index is None and seat in session.awaited and not session.paused_by and has_time
     return MachineTurn(
         seat=seat,
         name=session.seats[seat].name,
@@ -145,8 +148,8 @@ def machine_turn(session: Session, seat: Seat, number: int | None = None) -> Mac
         options=options,
         moment=moment,
         view=plain_json(game.view(state, seat)),
-        events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:number]),
+        events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:turn_index]),
         is_due=is_due,
-        due_s=countdown.due_s if countdown and number is None else None,
+        due_s=countdown.due_s if countdown and turn_index is None else None,
         lesson_action=wanted_action(session, seat),
     )

@@ -117,7 +117,7 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
     session, headline = store.session, store.live.headline
     if headline:
         if not press.is_held:
-            turns.read_headline(store, by, session.moment, session.stage_index, headline.number)
+            turns.read_headline(store, by, session.moment, session.stage_index, headline.index)
     # Only a hold whose own press was refused overrules the camera. A press that has ended another
     # stage, or started the clock, does not.
     elif not press.is_held or store.refused_stage_key == session.stage_key:
