@@ -329,7 +329,7 @@ class TableStore:
             signals += record_signals
         since_s = session.countdown.started_s if session.countdown else None
         has_new_clocks = session.chess_clocks and not before.chess_clocks
-        if since_s and has_new_clocks and not session.remote:
+        if since_s is not None and has_new_clocks and not session.remote:
             # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
             session, record_signals = advance(session, records[-1])

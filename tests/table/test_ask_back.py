@@ -25,6 +25,7 @@ def to_second_move(played: Played) -> None:
     """Begin Scouts with its clock running, after White's first move."""
     played.table.new_game("scouts", {"start": "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"}, 1)
     played.confirm()
+    played.table.resume("host")
     played.hand_in(Seat.SOUTH, "a1-a2")
     played.finish_stages()
 

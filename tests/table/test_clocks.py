@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from inside import live_of
 from table_tools import Played, playing, seat_both
+from toy import Race, Toy
 
 from companion.core.errors import Illegal, Stale
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Alarm, PadKey, Press, TurnLamp
+from companion.games import GAMES
+from companion.games.screen import ChessClock
 from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 
@@ -242,6 +245,27 @@ def test_a_pass_is_reversible_until_the_other_acts(played: Played) -> None:
     assert (turns_left(played), left_s(played)) == (110, 3)
     played.hand_in(SOUTH, "d0")
     assert played.table.view(SOUTH).own.take_back_moment is None, "a card was seen"
+
+
+class ToyWithoutBoard(Toy):
+    """The toy on chess clocks, with no board that is checked."""
+
+    def expected(self, state: Race) -> None:
+        return None
+
+    def chess_clock(self, state: Race) -> ChessClock:
+        return ChessClock(60.0)
+
+
+def test_a_chess_clock_without_a_board_waits_for_its_start(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(GAMES, "toy", ToyWithoutBoard())
+    played.clock.advance(1000)
+    played.table.new_game("toy")
+    clock = played.view.time.clock
+    assert clock is not None
+    assert (clock.left_s, clock.paused) == (60.0, "start")
 
 
 # ---- alarms --------------------------------------------------------------------------------------

@@ -52,7 +52,6 @@ def test_plays_under_stopped_clocks_count_later(played: Played) -> None:
     played.table.new_game("scouts", {"start": start}, seed=1)
     board = dict(played.view.board.target or {})
     played.show(board, game="scouts")
-    played.table.pause("host")
     moment = played.view.moment
     board[Square.parse("c2")] = board.pop(Square.parse("c1"))
     played.show(board, game="scouts")

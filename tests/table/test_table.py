@@ -313,6 +313,8 @@ def test_the_press_that_starts_the_clock_overrules_nothing(played: Played) -> No
     follow_instructions(played.table)
     placements = [f"@{file}{rank}" for file in "bcdef" for rank in (1, 10)]
     for action in (*placements, "b1-b2"):
+        if session_of(played.table).paused_by:
+            played.table.resume("host")
         (seat,) = session_of(played.table).awaited
         played.hand_in(seat, action)
         follow_instructions(played.table)
