@@ -117,10 +117,12 @@ def _require_open_entries(tournament: Tournament) -> None:
 def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
     """Withdraw an entrant from all further rounds.
 
-    An entrant that was in no round is removed.
+    An entrant that was in no round is removed. One that has withdrawn before keeps its last round.
     """
     _require_running(tournament)
     entrant = tournament.entrant(entrant_number)
+    if entrant.until:
+        return tournament
     if not tournament.rounds or entrant.since > len(tournament.rounds):
         others = tuple(other for other in tournament.entrants if other.number != entrant_number)
         return replace(tournament, entrants=others)

@@ -312,11 +312,7 @@ def problems_of(live: TableState) -> Problems:
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
-    remaining = []
-    for problem in problems:
-        if problem not in live.overruled_problems:
-            remaining.append(problem)
-    return tuple(remaining)
+    return tuple(problem for problem in problems if problem not in live.overruled_problems)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:

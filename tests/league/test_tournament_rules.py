@@ -163,6 +163,16 @@ def test_whoever_has_withdrawn_may_come_back() -> None:
     assert tournament_rules.withdraw(tournament_of(people=4), 2).entrant_of(2) is None
 
 
+def test_a_second_withdrawal_changes_nothing() -> None:
+    tournament = tournament_of(people=4)
+    for _ in range(2):
+        tournament = tournament_rules.pair_round(tournament, 0.0)
+        for place in open_places(tournament):
+            tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
+        tournament = tournament_rules.withdraw(tournament, 2)
+    assert tournament.entrant(2).until == 1
+
+
 def test_a_pairing_is_stored_whole_or_not(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
