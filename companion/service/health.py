@@ -56,9 +56,9 @@ log = logging.getLogger(__name__)
 TABLE = "table"
 JOURNAL = "journal"
 CAMERA = "camera"
-# Maximum time in seconds between two rounds of a loop. The table's loop has ten rounds a second,
-# and the journal is checked every two seconds. The camera's loop has one for every frame, or every
-# ten seconds while it retries to open a camera, which may take a while longer.
+# Maximum time in seconds between two rounds of a loop. The table's loop has twenty rounds a second
+# or more, and the journal is checked every two seconds. The camera's loop has one for every frame,
+# or every ten seconds while it retries to open a camera, which may take a while longer.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
 # Interval in seconds at which journal and camera are checked. In the thread of these checks a
 # journal that does not answer is noticed, so this is also the journal's loop.

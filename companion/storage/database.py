@@ -206,7 +206,10 @@ def is_intact(previous_link: bytes, row: Row) -> bool:
 
 
 def record_of(content: bytes) -> AnyRecord | None:
-    """Return the record that is stored as this JSON. None if it is damaged."""
+    """Return the record that is stored as this JSON.
+
+    None if it is damaged, or of a kind that only a newer version knows.
+    """
     try:
         record: AnyRecord = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):

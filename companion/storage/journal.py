@@ -147,7 +147,10 @@ class Journal(Closeable):
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the entries of some games, or of all, in order, up to the first damaged one."""
+        """Return the entries of some games, or of all, in order.
+
+        They end before the first one that is damaged or cannot be read.
+        """
         return self.entries_until_damage(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
@@ -159,10 +162,11 @@ class Journal(Closeable):
         return [entry for values in rows if (entry := _entry_of(Row(*values)))]
 
     def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
-        """Return the entries of some games, or of all, up to the first damaged one, and its number.
+        """Return the entries of some games, or of all, in order, and the number at which they fail.
 
-        The number is None if all are intact. A lost end of a game is not noticed here, but by
-        `is_game_intact`.
+        They end before the first one that is damaged or cannot be read, such as one of a newer
+        version. The number is that entry's, None if there is none. A lost end of a game is not
+        noticed here, but by `is_game_intact`.
         """
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
@@ -229,7 +233,7 @@ class Journal(Closeable):
         return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records, up to the first damaged one.
+        """Return one game folded from its own records, up to the first that cannot be read.
 
         Raises `JournalError` if there is none, and another `CompanionError` if the rules no longer
         accept a record.

@@ -432,7 +432,7 @@ def match_actions(
             reading_as_laid = with_expected_stacks(before.kit, layout, reading, before.layout)
             if shows_layout(layout, reading_as_laid, before.layout):
                 agreeing.append(layout)
-        if any(_is_shown(layout, reading, before) for layout in agreeing):
+        if any(_is_shown(before, layout, reading) for layout in agreeing):
             shown.append(action)
         elif any(_may_be_meant(before, layout) for layout in agreeing):
             possible.append(action)
@@ -469,11 +469,10 @@ def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
     return squares
 
 
-def _is_shown(layout: Layout, reading: Reading, before: BoardBefore) -> bool:
-    """Return whether the board shows more than that a piece is gone.
+def _is_shown(before: BoardBefore, layout: Layout, reading: Reading) -> bool:
+    """Return whether a reading that agrees with the layout shows more than that a piece is gone.
 
-    The caller has checked that the reading agrees with the layout. On a piece that looks the same
-    only the marker shows it.
+    If a piece lies on one that looks the same, only its marker shows it.
     """
     old_tops = top_faces(before.layout)
     has_new_top = any(old_tops.get(square) != face for square, face in top_faces(layout).items())

@@ -1,6 +1,6 @@
 """What one viewer may know of the table, as values: `TableView` and its parts.
 
-`companion.table.views` makes them. Pages, lamps, the API and brokers read nothing else of a table.
+`companion.table.views` makes them. Pages, voices, the API and brokers read nothing else of a table.
 The API has its own names (`web/rendering/answers.py`), which stay the same if these change.
 
 The words (sealed, receipt, moment, stage, door) are explained in `companion.table.session`.
