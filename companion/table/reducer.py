@@ -231,9 +231,9 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     if wanted is not None and text != wanted:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
-    owner = session.nonce_of(seat) or ""
+    nonce = session.nonce_of(seat) or ""
     receipt = receipt_of(session.moment, seat, text, record.salt)
-    sealed = Sealed(text, record.salt, record.at, receipt, owner)
+    sealed = Sealed(text, record.salt, record.at, receipt, nonce)
     session = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if session.awaited:

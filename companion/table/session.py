@@ -102,7 +102,7 @@ class Sealed:
     """Unix time in seconds at which it was handed in."""
     receipt: str
     """SHA-256 of the action with its salt (see `receipt_of`)."""
-    owner: str = ""
+    nonce: str = ""
     """Nonce of the player who handed it in. A later player of the seat may take the action back,
     but never see it.
     """
@@ -443,7 +443,7 @@ class Session:
     def own_sealed(self, seat: Seat) -> Sealed | None:
         """Return the sealed action of a seat, but not that of an earlier player of the seat."""
         sealed = self.sealed.get(seat)
-        return sealed if sealed and sealed.owner == self.nonce_of(seat) else None
+        return sealed if sealed and sealed.nonce == self.nonce_of(seat) else None
 
     def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
         """Return the action that a seat handed in for a moment, sealed or already revealed."""
@@ -486,7 +486,7 @@ class Session:
         return tuple(
             index
             for index, turn in enumerate(self.opened_turns)
-            if seat in turn.sealed and turn.sealed[seat].owner == nonce
+            if seat in turn.sealed and turn.sealed[seat].nonce == nonce
         )
 
     @property

@@ -106,6 +106,7 @@ def _press_key(store: TableStore, press: Press) -> None:
     elif (
         session.phase is Phase.LOBBY and not press.is_held and press.key in (PadKey.READY, PadKey.A)
     ):
+        # Ready begins the game, A its lesson.
         lobby.begin_by_key(store, is_guided=press.key is PadKey.A)
 
 
