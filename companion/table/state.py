@@ -312,7 +312,11 @@ def problems_of(live: TableState) -> Problems:
     for problem in _missed_and_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
-    return tuple(problem for problem in problems if problem not in live.overruled_problems)
+    remaining = []
+    for problem in problems:
+        if problem not in live.overruled_problems:
+            remaining.append(problem)
+    return tuple(remaining)
 
 
 def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
