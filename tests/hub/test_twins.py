@@ -84,10 +84,10 @@ def _orders(companion: Companion) -> bool:
     return companion.table.view().phase is Phase.ORDERS
 
 
-# South's two orders in the two runs, and North's answer. In Arena orders take the same way as in
-# Outbuffered.
+# South's two orders in the two runs, and North's answer.
 SECRETS: dict[str, tuple[tuple[str, str], str]] = {
     "outbuffered": (("UUS", "DRI"), "UUU"),
+    "arena": (("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
     "kahmate": (
         ("R@c2 R@f2 B@c1 T@e2 F@a2 S@d1", "R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"),
         "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
