@@ -333,6 +333,8 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
         assert reader.twin() == "white scout c1"
         for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
             play(reader, SEATS[(number + 1) % 2], f"@{place}")
+        reader.hears("Start the clock")
+        reader.does("Start the clock")
         reader.hears("One scout to move")
         assert "white scout c1, black scout c10, white scout d1" in reader.twin()
         reader.square("c1")
