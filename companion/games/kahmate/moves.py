@@ -1,7 +1,8 @@
 """Move generation for Kahmate: all legal actions, their courses, and random actions.
 
-A course is what an action leads to, its face-offs included. A play is a run, pass, kick, tackle or
-the end of a turn. `one_play_per_course` leaves out plays that make no difference, for pages and
+A `Course` is a planned action: who moves, where piece and ball end, and which face-offs must be won
+first. A play is a run, pass, kick, tackle or the end of a turn, unlike the class `Play`, which is
+how a page taps one. `one_play_per_course` leaves out plays that make no difference, for pages and
 bots. Paths are generated here step by step, while `legal.check` tests one given action without
 generating others. Sources: the rulebook's section "One round", and the rulings.
 """
@@ -81,8 +82,7 @@ def _run_course(state: State, run: Run) -> Course:
     start = stop = run.path[0]
     mover = board[start]
     has_ball = state.ball == start
-    # IN_GOAL is never on a path, so without a loose ball nothing is picked up.
-    loose_ball = state.ball if state.carrier == EMPTY else IN_GOAL
+    loose_ball = state.ball if state.carrier == EMPTY else None
     opponents_met: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
@@ -154,8 +154,9 @@ def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
 def as_laid(state: State, action: Action) -> Layout | None:
     """Return the board after a play by hand, on the assumption that every face-off is won.
 
-    Tacklers are on top of the carrier, the first one below the second. None for a placing, a card
-    and the end of a turn, which move no piece.
+    It leads from an action to the board, `laid_out` from the board to an action. Tacklers are on
+    top of the carrier, the first one below the second. None for a `Placement`, a card and the end
+    of a turn, which move no piece.
     """
     if not isinstance(action, BallPlay):
         return None
@@ -173,9 +174,9 @@ def as_laid(state: State, action: Action) -> Layout | None:
 
 
 def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
-    """Return the placing that is visible on a seat's two ranks.
+    """Return the placement that is visible on a seat's two ranks, read from the board.
 
-    None unless exactly its six pieces are there, and after the placing.
+    None unless exactly its six pieces are there, and None once the placing is over.
     """
     # Two regulars share one face. The first of them gets the lower square.
     faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
@@ -183,7 +184,8 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
         (faces.index(face), NUMBER_OF[square]) for square, face in seen.items() if face in faces
     )
     squares = tuple(square for _, square in placed)
-    # A piece with its other face up does not count as placed.
+    # Compare one index per piece, that of its face. A set would not tell one regular from two. A
+    # piece with its other face up does not count as placed.
     has_all_pieces = [index for index, _ in placed] == sorted(map(faces.index, faces))
     if not state.is_placing or not has_all_pieces:
         return None
@@ -202,12 +204,13 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     elif state.course:
         yield from map(Card, state.cards[seat_number])
     elif seat_number == state.seat:
-        # `tuple` takes all paths of a tackler.
+        # As the choice of paths, `tuple` keeps all paths of a tackler.
         yield from _ball_plays(state, tuple)
         yield EndTurn()
 
 
-# Chooses the paths of a tackler that are listed: all of them, or the shortest ones.
+# Chooses the paths of a tackler that are listed: all of them (`tuple`), or the shortest ones
+# (`_shortest_paths`).
 PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
 
 
@@ -239,8 +242,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
     goal_rank = OWN_LINE[1 - state.seat]
     # The opponent's carrier is tackled and never run into (ruling).
     forbidden = state.opposing_carrier
-    # No square has the number IN_GOAL, so without a loose ball nothing is picked up.
-    loose_ball = ball if state.carrier == EMPTY else IN_GOAL
+    loose_ball = ball if state.carrier == EMPTY else None
     start = state.piece_squares[piece]
     # Each path comes with whether the runner has the ball at its end.
     paths: list[tuple[Path, bool]] = [((start,), start == ball)]
@@ -362,7 +364,8 @@ def step_count(action: Action) -> int:
 def _shortest_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the shortest paths to each last square, which decides where the ball goes."""
     lengths: dict[int, int] = {}
-    # Paths are sorted by length, so the first one to a square is the shortest.
+    # Paths are sorted by length, so the first one to a square is the shortest. `setdefault` stores
+    # its length, and returns that for all later ones to the square.
     return tuple(path for path in paths if len(path) == lengths.setdefault(path[-1], len(path)))
 
 
@@ -380,20 +383,20 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM_SIZE)))
     if state.course:
         return Card(rng.choice(state.cards[seat.number]))
+    # Each is an action with its course.
     plays = one_play_per_course(state)
     # Take either a purely random action or the best of many.
     sample_size = rng.choice((1, min(len(plays), _MAX_COMPARED)))
     compared = rng.sample(plays, sample_size)
-    action, _ = max(compared, key=lambda play: _progress(state, play))
+    action, _ = max(compared, key=lambda pair: _progress(state, pair[1]))
     return action
 
 
-def _progress(state: State, play: tuple[Action, Course | None]) -> int:
-    """Return how far a play brings the ball ahead, and the mover to the ball.
+def _progress(state: State, course: Course | None) -> int:
+    """Return how far a course brings the ball ahead, and the mover to the ball.
 
     The end of the turn, which has no course, brings nothing.
     """
-    _, course = play
     if course is None:
         return 0
     # A try is worth more than any other progress.

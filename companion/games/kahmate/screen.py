@@ -37,7 +37,8 @@ from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, Course, Kind
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
-# Proposed squares for R R B T F S of each seat: a line on the second rank with smart behind it.
+# Proposed squares of each seat, in the order of `ROLES`: regular, regular, big, tough, fast, smart.
+# They are a line on the second rank with smart behind it.
 _FORMATIONS = ("c2 f2 d2 e2 a2 d1", "f10 c10 e10 d10 h10 e11")
 # Keys for plays that the target square does not identify. Run, pass, tackle and try need none.
 _KEYS = (
@@ -172,7 +173,7 @@ def plays(state: State, seat: Seat) -> tuple[Play, ...]:
 def _plays(state: State) -> tuple[Play, ...]:
     """Return the plays of the seat on turn. Pages ask for them several times in one position."""
     # Pages use the first play to a square, so the safest comes first.
-    safest_first = sorted(one_play_per_course(state), key=lambda play: _risk(state, *play))
+    safest_first = sorted(one_play_per_course(state), key=lambda pair: _risk(state, *pair))
     return tuple(play_of(state, action, course) for action, course in safest_first)
 
 
@@ -190,7 +191,11 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
 
 
 def play_of(state: State, action: Action, course: Course | None) -> Play:
-    """Return an action as a play, with its squares in tap order and a label."""
+    """Return an action as a play, with its squares in tap order and a label.
+
+    Only a kick and a tackle with two need a key. Only a try, a run back to its start and a tackle
+    with two need other taps than their first and last square.
+    """
     if course is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
     label = label_of(state, course)

@@ -1,9 +1,11 @@
 """Execution of actions in Kahmate: placing, runs, passes, kicks, tackles, face-offs, ends of turns.
 
-A face-off is a duel with secret cards for a piece in the way. An action with face-offs waits in the
-state as its course, which is what it leads to, until the cards decide it. Only the result moves
-pieces. The stages tell hands what to do: first move the pieces, then the ball, then turn pieces
-over, then stand up those whose time is over. Sources: the rulebook and the rulings.
+A face-off is a duel with secret cards for a piece in the way. A `Course` is a planned action: who
+moves, where piece and ball end, and which face-offs must be won first. An action with face-offs
+waits in the state as its course until the cards decide it. Only the result moves pieces.
+
+The stages tell hands what to do: first move the pieces, then the ball, then turn pieces over, then
+stand up those whose time is over. Sources: the rulebook and the rulings.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ class _ActionLog(TurnLog):
         self.tallies: tuple[Tally, ...] = ()
         """Sums to show with the next stage."""
         self.changes: dict[str, Any] = {}
-        """Other fields of the state that change."""
+        """New values of the state's other fields, by the field's name."""
 
     def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage with the events since the last one.
@@ -115,17 +117,19 @@ class _ActionLog(TurnLog):
         """
         self.ball = square
         seat = None
-        text = say("The ball lies on {square}.", square=NAMES[square])
-        if square in self.piece_squares:
+        if square not in self.piece_squares:
+            text = say("The ball lies on {square}.", square=NAMES[square])
+        else:
             piece = self.piece_squares.index(square)
             seat = SEAT_OF[piece]
-            text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
             # A turned-over piece does not have the ball, which lies on its square.
             if self.turns_to_miss[piece] or piece in fallen:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.",
                     **names_of(piece, square),
                 )
+            else:
+                text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
         self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
@@ -153,11 +157,12 @@ class _ActionLog(TurnLog):
             self.turns_to_miss[piece] = max(0, self.turns_to_miss[piece] - 1)
         for piece in standing_up:
             square = self.piece_squares[piece]
-            text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
             if self.ball == square:
                 text = say(
                     "{piece!c} stands up on {square} and has the ball.", **names_of(piece, square)
                 )
+            else:
+                text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
             self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
         if standing_up:
             self.finish_stage(say("Stand up"))
@@ -206,7 +211,7 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
         pieces = joined(", ", (joined(" ", (role.name, NAMES[square])) for role, square in placed))
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         log.add(CommonEvent.PLACED, seat, text, "setting-up")
-    # Card k puts the ball on file number k + 1, so on b to g (ruling).
+    # Cards 1 to 6 put the ball on files b to g (ruling). Files count from 0, so file b is 1.
     log.ball = BALL_RANK * FILES + card
     name = NAMES[log.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
@@ -245,16 +250,18 @@ def _report_action(log: _ActionLog, course: Course) -> None:
         case Kind.RUN:
             to = NAMES[course.end]
             rule = "running"
-            text = say("{piece!c} runs from {start} to {end}.", **parts, end=to)
             if course.end == start:
                 text = say("{piece!c} runs from {start} and comes back.", **parts)
+            else:
+                text = say("{piece!c} runs from {start} to {end}.", **parts, end=to)
         case Kind.TACKLE:
             to = NAMES[state.ball]
             why = say("Both choose a card.")
-            text = say("{piece!c} tackles {target}.", **parts, target=defenders[0])
             if len(course.movers) > 1:
                 parts["other"] = PIECE_NAMES[course.movers[1]]
                 text = say("{piece!c} and {other} tackle {target}.", **parts, target=defenders[0])
+            else:
+                text = say("{piece!c} tackles {target}.", **parts, target=defenders[0])
         case Kind.PASS:
             to = NAMES[course.ball]
             text = say("{piece!c} passes from {start} to {end}.", **parts, end=to)
