@@ -137,7 +137,7 @@ class Step(Generic[S]):
     """The result of `apply`: the next state, all events of the turn, and the stages for the hands.
 
     The events of the stages are also in `events`. The name is part of the published contract. In
-    sentences for people a step is something else: one pair of orders of a turn.
+    sentences for people, “step” never means this: there it is one pair of orders within a turn.
     """
 
     state: S
@@ -261,6 +261,13 @@ class BoardMixin(Generic[S, A]):
     Three ways lead from the board to an action. If one seat is on turn, it may make one of its
     `plays` by hand, and the table recognises it by `layouts_by_hand`. If both seats owe an action,
     `laid_out` reads it from the pieces. In a game with real cards, `laid_open` reads it from them.
+
+    The four names side by side:
+
+    - `as_laid`: from an action to the one layout just after it.
+    - `layouts_by_hand`: from an action to all layouts that show it. `as_laid` is the first.
+    - `laid_out`: from the pieces on the board to a sealed action, such as a set-up.
+    - `laid_open`: from face-up cards to an action.
     """
 
     def expected(self, state: S) -> Layout | None:
@@ -353,12 +360,6 @@ class ScreenMixin(Generic[S, A]):
         """Return what a viewer (None for everybody) sees beside the board of a game with pieces."""
         return self.standing(state, seat)
 
-    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
-        """Return the `card_ui` of a game written for version 1.0."""
-
-    def standing(self, state: S, seat: Seat | None) -> BoardUi | None:
-        """Return the `board_ui` of a game written for version 1.0."""
-
     def opened(
         self, state: S, actions: Mapping[Seat, A], stages: Sequence[Stage], stage: int
     ) -> Mapping[Seat, tuple[UnitOrder, ...]] | None:
@@ -367,6 +368,14 @@ class ScreenMixin(Generic[S, A]):
         `state` is the one before the turn, and `stage` an index into `stages`. For games in which a
         seat fills in an order sheet for several pieces (`BoardUi.sheet`).
         """
+
+    # Kept for games written for version 1.0, which override these two.
+
+    def tableau(self, state: S, seat: Seat | None) -> CardUi | None:
+        """Return the `card_ui` of a game written for version 1.0."""
+
+    def standing(self, state: S, seat: Seat | None) -> BoardUi | None:
+        """Return the `board_ui` of a game written for version 1.0."""
 
 
 class ClockMixin(Generic[S, A]):
@@ -390,7 +399,10 @@ class ClockMixin(Generic[S, A]):
 
 
 class ChanceMixin:
-    """What is random or hidden, depending on the options."""
+    """What is random or hidden, depending on the options.
+
+    The methods that return a `bool` may also return None, which their defaults do. It means no.
+    """
 
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """Notice for everybody if the owner has chosen the seed."""
@@ -443,9 +455,6 @@ class TextMixin(Generic[S, A]):
     def extras(self, options: Any) -> Extras | None:
         """Return the other printed parts: player aids, hand cards, tiles."""
 
-    def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
-        """Return sensible first actions. Kept for games written for version 1.0."""
-
     def lead(self, state: S) -> float | None:
         """Return the lead of South, worked out of what everybody may see. Negative if North leads.
 
@@ -464,6 +473,11 @@ class TextMixin(Generic[S, A]):
 
         With None the table counts the turns.
         """
+
+    # Kept for games written for version 1.0. Nothing asks for it.
+
+    def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
+        """Return sensible first actions. Kept for games written for version 1.0."""
 
 
 # ---- the game ------------------------------------------------------------------------------------
@@ -498,9 +512,10 @@ class Game(
     option_rows: ClassVar[tuple[OptionRow, ...]] = ()
     """Rows of the set-up page, one for each field of `options_type` that people may choose."""
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
-    """One-tap starts from a seat. The last one counts until the owner has chosen options.
+    """One-tap starts from a seat. The last one is the default until the owner has chosen options.
 
-    If people deal the cards in that one, a game with a machine player takes the first one.
+    If people deal the cards by hand with these options, the machine would not know them. A game
+    with a machine player then begins with the first preset instead.
     """
     rules: ClassVar[tuple[Rule, ...]]
     turn_rule: ClassVar[str | None] = None
@@ -667,21 +682,6 @@ class Game(
 AnyGame = Game[Any, Any]
 
 
-# ---- kept for games written for version 1.0 ------------------------------------------------------
-
-
-class CardGame(Game[S, A]):
-    """Former name of a game with a `card_ui`, for games written for version 1.0."""
-
-
-class TimedGame(Game[S, A]):
-    """Former name of a game with a `time_limit`, for games written for version 1.0."""
-
-
-class ChessClockGame(Game[S, A]):
-    """Former name of a game with a `chess_clock`, for games written for version 1.0."""
-
-
 # ---- helpers for games and their callers ---------------------------------------------------------
 
 
@@ -714,3 +714,18 @@ def plain_outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     if outcome is None:
         return None
     return {"winners": sorted(outcome.winners), "reason": translate(outcome.reason)}
+
+
+# ---- kept for games written for version 1.0 ------------------------------------------------------
+
+
+class CardGame(Game[S, A]):
+    """Former name of a game with a `card_ui`, for games written for version 1.0."""
+
+
+class TimedGame(Game[S, A]):
+    """Former name of a game with a `time_limit`, for games written for version 1.0."""
+
+
+class ChessClockGame(Game[S, A]):
+    """Former name of a game with a `chess_clock`, for games written for version 1.0."""
