@@ -15,8 +15,11 @@ from companion.league.results import Player
 class PlayerCards:
     """Creates, changes and forgets cards, and remembers at which tables each was shown.
 
-    May be used from any thread. A change is stored before it is shown, and raises `SystemTrouble`
+    May be used from any thread. A change is stored before it is visible, and raises `SystemTrouble`
     if it cannot be.
+
+    To show a card is to type its code at a table. `Person.is_shown` is something else: whether the
+    name may appear on the hub's pages.
     """
 
     def __init__(self, file: LeagueFile) -> None:
@@ -24,8 +27,8 @@ class PlayerCards:
         self._people = {person.number: person for person in file.people()}
         # number of each card's person, by the card's id
         self._numbers = {person.card: person.number for person in self._people.values()}
-        # each card's id with each table where it was shown
-        self._shown = file.shown_cards()
+        # pairs of a card's id and a table where it was shown
+        self._shown_at_tables = file.shown_cards()
 
     def people(self) -> tuple[Person, ...]:
         """Return everybody with a card, sorted by number, including those who were forgotten."""
@@ -34,6 +37,7 @@ class PlayerCards:
 
     def person(self, number: int) -> Person | None:
         """Return the person with this number, or None."""
+        # without the lock, because one look-up in a dict cannot meet a half-made change
         return self._people.get(number)
 
     def require(self, number: int) -> Person:
@@ -43,6 +47,7 @@ class PlayerCards:
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
+            # the reason that programs have always seen here, although no phase is wrong
             raise wrong_phase(say("There is no player {number}", number=number))
         return person
 
@@ -73,7 +78,7 @@ class PlayerCards:
         return person
 
     def change(self, number: int, name: str, is_shown: bool) -> Person:
-        """Change somebody's name, and whether it is shown. Raises `Malformed` or `Illegal`."""
+        """Change somebody's name, and whether pages show it. Raises `Malformed` or `Illegal`."""
         with self._file.lock:
             person = replace(self.require(number), name=player_name(name), is_shown=is_shown)
             self._store(person)
@@ -86,21 +91,26 @@ class PlayerCards:
         """
         with self._file.lock:
             self._store(replace(self.require(number), name="", code="", is_shown=False))
+            # the log still holds the name and the code
             self._file.empty_log()
 
-    def note_shown(self, person: Person, table: str) -> None:
+    def note_shown_at_table(self, person: Person, table: str) -> None:
         """Store that somebody's card was shown at a table, so that its games there count."""
         with self._file.lock:
-            if (person.card, table) not in self._shown:
+            if (person.card, table) not in self._shown_at_tables:
                 self._file.write(put_shown(person.card, table))
-                self._shown.add((person.card, table))
+                self._shown_at_tables.add((person.card, table))
 
     def number_of(self, player: Player, table: str) -> int | None:
-        """Return the number of a player, or None without a card that was shown at this table."""
+        """Return the number of a player.
+
+        None if the player has no card that was shown at this table.
+        """
         if player.is_machine:
             return MACHINE_NUMBER
         # a table could report any card, so only one that was shown there counts
-        return self._numbers.get(player.card) if (player.card, table) in self._shown else None
+        was_shown = (player.card, table) in self._shown_at_tables
+        return self._numbers.get(player.card) if was_shown else None
 
     def _store(self, person: Person) -> None:
         self._file.write(put("people", person.number, person))

@@ -51,7 +51,7 @@ class RatingRow:
 def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     """Return the ratings of everybody who has played against others, strongest first.
 
-    Results that do not count are skipped (see `StoredResult.counts`).
+    Results that do not count are skipped (see `StoredResult.is_between_two_people`).
 
     Raises `SystemTrouble` if the library is not installed.
     """
@@ -66,7 +66,7 @@ def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     tallies: dict[int, Counter[str]] = {}
     # rate games in the order in which they ended, because each rating depends on earlier ones
     for game in sorted(games, key=lambda game: (game.result.ended_s, game.result.key)):
-        if not game.counts or game.south is None or game.north is None:
+        if not game.is_between_two_people or game.south is None or game.north is None:
             continue
         people = (game.south, game.north)
         winner = game.result.winner

@@ -1,9 +1,13 @@
 """Results, derived from the records that tables publish. Each game has at most one result.
 
-A game at two tables is identified by the pair's id. Any other is identified by the mark (a digest)
-of the input that began it, or by its table, epoch and number if that input was missed. No other
-journal has the same mark at that place. So a result that arrives again is recognized: after an
-outage or a lost store, from a restored journal, or from a table that has rejoined.
+A game is identified by a key (`GameResult.key`), in one of three ways:
+
+- at two tables, by the pair's id
+- at one table, by the mark of the input that began it, a digest that no other journal has there
+- if that input was missed, by table, epoch and number
+
+So a result that arrives again is recognized: after an outage or a lost store, from a restored
+journal, or from a table that has rejoined.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ class Player(msgspec.Struct, frozen=True):
     is_machine: bool = False
 
 
+# in stored results the own seat is called `at`, the field's former name
 class GameResult(msgspec.Struct, frozen=True, rename={"own_seat": "at"}):
     """Result of a game, as a table has reported it. Its times are by the hub's clock."""
 
@@ -70,7 +75,7 @@ class StoredResult(msgspec.Struct, frozen=True):
     """Whether the owner has excluded the result from ratings."""
 
     @property
-    def counts(self) -> bool:
+    def is_between_two_people(self) -> bool:
         """Return whether two different people with cards have played the game.
 
         Then it counts for ratings, unless it is void.
@@ -116,13 +121,15 @@ def follow_record(
         return before, ResultChange()
     progress = replace(before, epoch=record.epoch, entry=record.entry)
     if record.what == NEW_GAME or record.game != before.number:
-        # if the beginning of a game was missed, identify it by its table and number
+        # if the beginning of a game was missed, identify it by its table and number:
+        # `record.game` is that number, while `view.game` below is the name of its rules
         key = record.mark if record.what == NEW_GAME else f"{table}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
         progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)
     view = record.view
-    # the game is not over, or no longer over: undo its reported result
+    # a game has no result while it is not over, if it is void, or if its rules are unknown here, so
+    # undo one that was reported
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
         return replace(progress, result=None), ResultChange(removed=progress.result)
     if progress.result is not None:
@@ -134,7 +141,8 @@ def follow_record(
 def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
     """Return the result of a game from the reports of its two tables.
 
-    None if the reports are not from both tables of one game, or if they disagree on its end.
+    None if the reports are not from both tables of one game, or if they disagree on its end. What
+    the tables need not agree on is that of `one`: table, key, options, times, entry and mark.
     """
     is_from_both = {one.own_seat, other.own_seat} == set(SEATS) and one.table != other.table
     if not is_from_both or (one.game, one.winner) != (other.game, other.winner):
@@ -144,8 +152,8 @@ def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
     return replace(one, own_seat=None, south=south.south, north=north.north)
 
 
-def is_same_game(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two sets of options are equal, with defaults for missing ones.
+def has_same_options(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two sets of options of one game are equal, with defaults for missing ones.
 
     False if the game is unknown or an option is not valid.
     """

@@ -47,8 +47,8 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     }
     rows = [_row(tournament, entrant, halves, round_count) for entrant in halves]
 
-    def ranking_key(row: TournamentRow) -> tuple[int, ...]:
-        # the points, then what breaks ties, negated so that sorting puts the highest first
+    def points_and_tie_breaks(row: TournamentRow) -> tuple[int, ...]:
+        # points first, then the tie-breaks of the system, negated to sort the highest first
         match tournament.system:
             case System.SWISS:
                 return -row.halves, -row.buchholz, -row.sonneborn
@@ -57,10 +57,12 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
             case System.KNOCKOUT:
                 return (-row.halves,)
 
-    rows.sort(key=lambda row: (ranking_key(row), row.entrant))
-    keys = [ranking_key(row) for row in rows]
+    rows.sort(key=lambda row: (points_and_tie_breaks(row), row.entrant))
+    keys = [points_and_tie_breaks(row) for row in rows]
     # entrants that are level share the place of the first of them
-    return tuple(replace(row, place=bisect_left(keys, ranking_key(row)) + 1) for row in rows)
+    return tuple(
+        replace(row, place=bisect_left(keys, points_and_tie_breaks(row)) + 1) for row in rows
+    )
 
 
 def _row(

@@ -17,7 +17,7 @@ from companion.core.i18n import Verbatim, pack, say
 from companion.core.names import is_printable, plain_name
 from companion.games import game_named
 from companion.league.pairing import next_matches, seeded_entrants
-from companion.league.results import StoredResult, is_same_game
+from companion.league.results import StoredResult, has_same_options
 from companion.league.tournament import (
     BoardPlace,
     BoardVerdict,
@@ -270,7 +270,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     board = board_at(tournament, place)
     if result.own_seat is not None:
         raise wrong_phase(say("It was played between two tables"))
-    if result.game != tournament.game or not is_same_game(
+    if result.game != tournament.game or not has_same_options(
         result.game, result.options, tournament.options
     ):
         raise wrong_phase(

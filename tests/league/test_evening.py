@@ -93,7 +93,7 @@ def play_round(evening: Evening) -> None:
                 person = evening.league.cards.person(number)
                 assert person
                 if evening.rng.random() < 0.8:  # the others forget their cards
-                    evening.league.cards.note_shown(person, table)
+                    evening.league.cards.note_shown_at_table(person, table)
                     cards[seat] = person.card
             evening.play(table, cards)
             if evening.rng.random() < 0.1:

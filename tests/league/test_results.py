@@ -43,7 +43,7 @@ class Told:
     def sit(self, league: League, *people: Person) -> None:
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
-            league.cards.note_shown(person, self.name)
+            league.cards.note_shown_at_table(person, self.name)
             self.table.show_card(seat, person.card)
 
     def sit_two(self, league: League) -> None:
@@ -201,7 +201,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
     tables = (told, other)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
-        league.cards.note_shown(person, table.name)
+        league.cards.note_shown_at_table(person, table.name)
         table.table.show_card(seat, person.card)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:

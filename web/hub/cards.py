@@ -128,7 +128,7 @@ class CardPages(HubGroup):
         if table not in admitted:
             raise NotFound
         person = self._person_with(code)
-        self._cards.note_shown(person, table)
+        self._cards.note_shown_at_table(person, table)
         return jsonify(card=person.card)
 
     # ---- inside ----
