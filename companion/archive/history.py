@@ -55,6 +55,9 @@ Painter = Callable[[Replay], bytes]
 class History:
     """The games of a journal, and imported games. It may be used from any thread.
 
+    A game has a number, and a fingerprint that changes whenever the game does. What is cached of a
+    game belongs to both. `line` looks up the fingerprint, `_make_line` makes the line from it.
+
     `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
     summaries and pictures, None for no cache. `album` has the photographs of the board after each
     turn, if they are taken. `paint` draws a moving picture of a game, if that is possible here.
@@ -80,7 +83,7 @@ class History:
         self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
         self._lock = threading.RLock()
         # by number, fingerprint, and what else it shows, the one used last at the end
-        self._replays: OrderedDict[tuple[int, str, str], Replay] = OrderedDict()
+        self._replays: OrderedDict[tuple[int, str, object], Replay] = OrderedDict()
 
     # ---- the list --------------------------------------------------------------------------------
 
@@ -91,12 +94,12 @@ class History:
     def lines(self, first: int = 0, limit: int = 50) -> Sequence[GameLine]:
         """Return up to `limit` lines of the list of games from index `first` on, newest first."""
         fingerprints = self._summaries.fingerprints()[first : first + limit]
-        return [self._line(number, fingerprint) for number, fingerprint in fingerprints]
+        return [self._make_line(number, fingerprint) for number, fingerprint in fingerprints]
 
     def line(self, number: int) -> GameLine | None:
         """Return the line of one game, or None if there is no such game."""
         fingerprint = self._summaries.fingerprint(number)
-        return None if fingerprint is None else self._line(number, fingerprint)
+        return None if fingerprint is None else self._make_line(number, fingerprint)
 
     def _require_line(self, number: int) -> GameLine:
         line = self.line(number)
@@ -106,7 +109,7 @@ class History:
             )
         return line
 
-    def _line(self, number: int, fingerprint: str) -> GameLine:
+    def _make_line(self, number: int, fingerprint: str) -> GameLine:
         summary = self._summaries.summary(number, fingerprint)
         game = GAMES.get(summary.game)
         return GameLine(
@@ -171,7 +174,7 @@ class History:
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
         # the key includes photographs and names, which can disappear while the game stays the same
-        shown = f"{len(photographs)} {line.players}"
+        shown = (len(photographs), *line.players.items())
         key = (number, str(self._summaries.fingerprint(number)), shown)
         with self._lock:
             replay = self._replays.get(key)
@@ -204,7 +207,7 @@ class History:
         for number, fingerprint in self._summaries.fingerprints():
             if number > line.number:
                 continue
-            other = self._line(number, fingerprint)
+            other = self._make_line(number, fingerprint)
             # an imported game may be of any evening, whatever its number
             if other.is_imported or not other.begun:
                 continue
@@ -216,8 +219,9 @@ class History:
     def file(self, number: int) -> GameFile:
         """Return a finished game as a file, without names of forgotten players.
 
-        Raises `Malformed` if there is no such game, `Illegal` if it is not over, and another
-        `CompanionError` if its rules no longer accept an input.
+        Raises `Malformed` if there is no such game, `Illegal` if it is not over (from `game_file`;
+        an imported game always is), and another `CompanionError` if its rules no longer accept an
+        input.
         """
         line = self._require_line(number)
         last = line.last_players
@@ -313,6 +317,7 @@ class History:
         if not folded_name or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget(name)
+        # of all games, because any may show the name
         self._pictures.remove()
         return count
 
@@ -322,7 +327,7 @@ class History:
         """Return the statistics of each player over all finished games, most games first."""
         oldest_first = reversed(self._summaries.fingerprints())
         return statistics_of(
-            self._line(number, fingerprint)
+            self._make_line(number, fingerprint)
             for number, fingerprint in oldest_first
             if self._summaries.summary(number, fingerprint).is_over
         )

@@ -5,7 +5,8 @@ is SHA-256 of a text of commitment and secret, read as a number. After the game 
 published, so that anybody can compute all of it again. docs/security.md, "Fair chance", explains it
 for outsiders.
 
-The last part is what a game draws from its seed, fair or not.
+The last section makes each turn's random generator from the seed, also in games whose chance is not
+fair.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ def commitment_of(secret: str) -> str:
 def chance_of_orders(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
-    Both actions were sealed before either was opened, so nobody could choose the seed. The secret
-    is only the hash of the game's id at both tables.
+    Both actions were sealed before either was opened, so nobody could choose the seed. The salts
+    carry the secrecy. What is called the secret here is only the hash of the game's id, which both
+    tables know.
     """
     secret = hashlib.sha256(game_id.encode()).hexdigest()
     contributions = {
@@ -102,13 +104,13 @@ def chance_of_orders(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
 # ---- what is drawn from the seed -----------------------------------------------------------------
 
 
-def turn_random(seed: int, stream_number: int) -> Random:
+def turn_random(seed: int, stream: int) -> Random:
     """Return the random generator of one turn, for the game and its replay.
 
-    Each turn draws from a stream of its own: that of `stream_number`, and 0 for the set-up. So what
-    one turn draws does not change what the next one draws.
+    Each turn draws from a numbered stream of its own, see `stream_number`, and the set-up from
+    stream 0. So what one turn draws does not change what the next one draws.
     """
-    return Random(f"{seed}/{stream_number}")
+    return Random(f"{seed}/{stream}")
 
 
 def stream_number(
@@ -117,6 +119,6 @@ def stream_number(
     """Return the number of a turn's stream of random numbers: that of the turn, counted from 1.
 
     In games of older versions with neither chance nor a chosen seed, it is the tick of the turn's
-    moment, which also counts turns that were taken back. For games that draw nothing, both do.
+    moment, which also counts turns that were taken back. If a game draws nothing, either will do.
     """
     return tick if chance is None and not is_seed_chosen else turn_number
