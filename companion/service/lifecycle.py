@@ -74,8 +74,10 @@ def run(
     while True:
         begun_s = time.monotonic()
         try:
+            # The start counts as failed until `keep` or `reset_count` clears the count.
             last_good.count_start()
-            prepared = _restore_backup(load_settings, path)
+            prepared = _carry_out_staged(load_settings, path)
+            # The settings file as it is now. Somebody may edit it before it has proved to work.
             tried_settings = last_good.content()
             companion = Companion(
                 prepared.settings,
@@ -99,8 +101,11 @@ def run(
                 greet(companion, is_first)
                 freeze_objects()
                 early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
-                # The settings work if the service has run for a while, or if somebody ends it
-                # sooner. But after a slow start that may be systemd, whose timeout has passed.
+                # Do the settings work? Never while a loop is late. Otherwise they do in two cases:
+                # - No signal has come: the service has run for `WELL_AFTER_S`.
+                # - A signal has come early after a quick start: somebody has ended the service.
+                # They may not if the start was slow. Then systemd may have sent the signal, because
+                # its timeout has passed.
                 was_quick = time.monotonic() - begun_s < WELL_AFTER_S
                 if (early_signal is None or was_quick) and not companion.health.late_loops():
                     last_good.keep(tried_settings)
@@ -122,6 +127,7 @@ def _report(companion: Companion, trouble: str, success: str) -> None:
     if trouble:
         companion.table.set_notice("upkeep", trouble)
     companion.upkeep.start_notice = success
+    # Put both before the notes that are there already.
     companion.notes[:0] = [sentence for sentence in (trouble, success) if sentence]
 
 
@@ -142,7 +148,7 @@ def freeze_objects() -> None:
     gc.freeze()
 
 
-def _restore_backup(load_settings: Callable[[], Settings], path: Path) -> _Preparation:
+def _carry_out_staged(load_settings: Callable[[], Settings], path: Path) -> _Preparation:
     """Carry out a staged restore or deletion, if there is one, and load the settings.
 
     If the disk refuses, the service starts with the games that are here.
@@ -180,7 +186,7 @@ class ManagerNotifier(Closeable):
         self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
         if manager.is_there:
             companion.table.connect(TableListener(on_lamps=self._note_lamps))
-            manager.tell(READY="1", **self._status_fields())
+            manager.tell(READY="1", **self._update_status())
             self._thread.start()
 
     def _note_lamps(self, _lamps: object, has_trouble: bool) -> None:
@@ -188,14 +194,14 @@ class ManagerNotifier(Closeable):
 
     def _run(self) -> None:
         while not self._stop.wait(self._pause_s):
-            fields = self._status_fields()
+            fields = self._update_status()
             if fields:
                 self._manager.tell(**fields)
 
-    def _status_fields(self) -> dict[str, str]:
-        """Return the fields to report: the watchdog's if no loop is late, and a changed status.
+    def _update_status(self) -> dict[str, str]:
+        """Set the system lamp, and return the fields to report to systemd.
 
-        Also set the system lamp.
+        They are the watchdog's if no loop is late, and the status if it has changed.
         """
         late = self._companion.health.late_loops()
         own_wifi = self._companion.own_wifi

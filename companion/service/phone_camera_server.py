@@ -50,7 +50,7 @@ class PhoneCameraServer(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
-        """The application of the table's own pages. To be set before `begin` and `address`."""
+        """The application of the table's own pages. To be set before `begin` and `open_address`."""
         # What pages use of this, from any thread.
         self.phone_camera = PhoneCameraFeature(
             connection=board.phone,
@@ -58,7 +58,7 @@ class PhoneCameraServer(Closeable):
             board_eye=lambda: board.eye,
             status=lambda: table.view().devices.camera,
             urls=urls,
-            address=self.address,
+            open_address=self.open_address,
             is_open=lambda: self._server is not None or bool(settings.web.certificate),
             clock=clock,
         )
@@ -68,11 +68,11 @@ class PhoneCameraServer(Closeable):
         """Take the phone that was the camera before the start as the camera, and open its port."""
         self.phone_camera.choose_camera()
         try:
-            self.address()
+            self.open_address()
         except CompanionError as error:
             log.warning("The old phone cannot be the camera: %s", error.message)
 
-    def address(self) -> str:
+    def open_address(self) -> str:
         """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none.
 
         Unless the owner has set a certificate, the first call opens the port.

@@ -150,7 +150,7 @@ def _is_damaged(path: Path) -> bool:
     """
     if not os.path.lexists(path):
         return False
-    if not path.is_file() or not _can_be_written(path):
+    if not path.is_file() or not _is_marked_writable(path):
         return True
     try:
         with closing(_connect(path.absolute().as_uri())) as db:
@@ -161,19 +161,21 @@ def _is_damaged(path: Path) -> bool:
             # Check every page: 99 MB with 504,000 entries took 0.3 s of a core of a PC.
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return True
-            return not is_chain_intact(db, SEATS_GAME) or not all(
-                has_valid_rows(db, table) for table in SIDE_TABLES
-            )
+            # Entries of no game, such as changes of seats. `Journal` checks those of games.
+            if not is_chain_intact(db, SEATS_GAME):
+                return True
+            return not all(has_valid_rows(db, table) for table in SIDE_TABLES)
     except UnicodeDecodeError:  # SQLite's message contains damaged text
         return True
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0)
+        # The low byte of an extended code is the primary code (sqlite.org/rescode.html).
         if code & 0xFF in _TEMPORARY and code not in _UNREADABLE:
             raise
         return True
 
 
-def _can_be_written(path: Path) -> bool:
+def _is_marked_writable(path: Path) -> bool:
     """Return whether the header marks the file as writable.
 
     Both versions in it must be 1 or 2 (sqlite.org/fileformat.html, 1.3).
@@ -227,6 +229,6 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _read_text(content: bytes) -> str:
-    # A flipped bit can turn a link's bytes into text. The check of the links detects that, so
-    # continue reading.
+    # A flipped bit can turn the bytes of a link, the hash that ties an entry to the one before it,
+    # into text. The check of the links detects that, so continue reading.
     return content.decode("utf-8", "replace")
