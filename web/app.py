@@ -76,7 +76,9 @@ def create_app(
 ) -> Flask:
     """Return the application of a table, with pages for the features that it has.
 
-    What routes need without a page context is in `app.extensions`.
+    What others need without a page context is in `app.extensions`: the guards of routes and the
+    error pages read it in a request, `Server` the worker, and the service the join code and the
+    presence.
     """
     features = features or Features()
     guard = Auth(site, table.nonce_of, clock)
@@ -85,7 +87,15 @@ def create_app(
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     presence = Presence(table, clock.monotonic_s)
     page_context = PageContext(
-        table, games, clock, guard, streams, site.join_urls, join_code, features, presence
+        table=table,
+        games=games,
+        clock=clock,
+        guard=guard,
+        streams=streams,
+        join_urls=site.join_urls,
+        join_code=join_code,
+        features=features,
+        presence=presence,
     )
     app.extensions |= {
         "join_code": join_code,
@@ -276,17 +286,19 @@ def _set_headers(answer: Response) -> Response:
     """Set the headers of any answer. One without a `Cache-Control` of its own is never stored.
 
     If the page sent a token with a long request, a cookie with that token tells the page that the
-    answer has arrived.
+    answer has arrived. Cookies and redirections are fitted to the path of a proxy, and cookies are
+    restricted to HTTPS if the request came that way.
     """
+    # headers of this answer's own, which do not depend on where it is served
     token = request.args.get("wait", "")
     if _WAIT_TOKEN.fullmatch(token):
         answer.set_cookie("made", token, max_age=60, samesite="Lax")
     answer.headers.setdefault("Content-Security-Policy", _SECURITY_POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    # cookies and redirections, which do: routes set them as if the pages were at the top, over HTTP
     root = request.script_root
     cookies = answer.headers.getlist("Set-Cookie")
-    # under a proxy's path, routes redirect and set cookies as if they were at the top
     if root:
         cookies = [cookie.replace("; Path=/", f"; Path={root}") for cookie in cookies]
         if (answer.location or "").startswith("/"):
@@ -296,6 +308,5 @@ def _set_headers(answer: Response) -> Response:
     if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
     # pages can hold secrets of one seat, so no cache may store them
-    if not answer.headers.get("Cache-Control"):
-        answer.headers["Cache-Control"] = "no-store"
+    answer.headers.setdefault("Cache-Control", "no-store")
     return answer

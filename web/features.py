@@ -94,7 +94,7 @@ class PhoneCameraFeature:
     """Returns the state of the camera."""
     urls: Callable[[], tuple[str, ...]]
     """Returns the addresses of the first page, the best one for phones first."""
-    address: Callable[[], str]
+    open_address: Callable[[], str]
     """Opens the HTTPS port for the phone's page and returns its address, or raises a
     `CompanionError`.
     """

@@ -62,7 +62,7 @@ class PhoneCameraPages:
             # only the owner's page opens the HTTPS port, no stranger
             if not phone_camera.is_open():
                 raise NotFound
-            address = f"{phone_camera.address()}eye/{code}"
+            address = f"{phone_camera.open_address()}eye/{code}"
             return render_template("eye_warning.html", address=address)
         is_camera = phone_camera.pairing.is_camera(self._guard.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
@@ -103,7 +103,7 @@ class PhoneCameraPages:
         answer = EyeJson(
             now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.connection.period_s)
         )
-        if not 0 <= now_s - self._drawn_s < DRAW_INTERVAL_S:
+        if now_s - self._drawn_s >= DRAW_INTERVAL_S:
             self._drawn_s = now_s
             self._add_reading(answer)
         return answer
@@ -144,7 +144,7 @@ class PhoneOwnerPages:
         phone_camera = self._phone_camera
         try:
             # opens the port for the phone's page
-            phone_camera.address()
+            phone_camera.open_address()
         except CompanionError as error:
             trouble = error.message
             page = render_template("eye_code.html", phone_camera=phone_camera, trouble=trouble)
@@ -161,6 +161,7 @@ class PhoneOwnerPages:
         def draw() -> str:
             return render_template("_eye_code.html", phone_camera=self._phone_camera)
 
+        # the owner has a place among the seats, see `Audience`
         return self._streams.stream_redrawn(draw, Audience.SEAT)
 
     @post("/api/camera/phone/remove", guard=host_only)

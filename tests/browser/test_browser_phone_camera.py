@@ -45,7 +45,7 @@ class Place:
         """Scan the code on the owner's page with the phone."""
         camera_server = self.companion.phone_server
         phone.get(
-            f"{camera_server.address()}eye/{code or camera_server.phone_camera.pairing.code()}"
+            f"{camera_server.open_address()}eye/{code or camera_server.phone_camera.pairing.code()}"
         )
 
     @property

@@ -160,7 +160,7 @@ def test_a_phone_is_led_past_the_warning(room: Room, agent: dict[str, str], said
     browser = room.main.test_client()
     browser.environ_base.update(ELSEWHERE)
     assert browser.get("/eye").status_code == 404, "no stranger opens a port"
-    address = room.companion.phone_server.address()
+    address = room.companion.phone_server.open_address()
     page = single_spaced(browser.get(f"/eye/{room.code()}", headers=agent).text)
     assert "Your phone will warn you" in page
     assert said in page

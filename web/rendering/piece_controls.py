@@ -37,8 +37,9 @@ def clock_words(clock: ClockView) -> str:
 def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays (moves that can be tapped) for `board.js`, each as a list.
 
-    It has the notation, the squares, the label, the name of the key that begins the play, the
-    squares to tap, and those where a piece of the other side can stop it, see `Play`.
+    The list is `[text, squares, label, key, touches, meets]`, as the attributes of `Play`, and
+    `board.js` depends on this order. An example is
+    `["b2-b3-c3", ["b2", "b3", "c3"], "Run b2 to c3", "", ["b2", "c3"], []]`.
     """
     return [
         plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
@@ -49,7 +50,8 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
 def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays, for `board.js`."""
     if not view.time.clocks:
-        # a lesson runs without the clocks of its game, so no key may ask to press one
+        # a lesson runs without the clocks of its game, so no key may ask to press one, which its
+        # label tells
         asks_for_clock = say("Press your clock")
         keys = [
             replace(key, label=say("End turn")) if key.label == asks_for_clock else key
@@ -65,7 +67,8 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     That is each piece with its letter and drawing, the possible squares, and a proposal of one
     square for each piece.
     """
-    # 3 px below the middle of its key, where the drawing looks centred
+    # 3 px below the middle of its key, where the drawing looks centred. Points in drawings are
+    # complex numbers: x to the right, y down.
     centre = 3j
     pieces = [
         {"letter": letter, "face": face, "drawn": piece(kit, face, centre)}

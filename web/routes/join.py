@@ -142,9 +142,9 @@ class Joining(PageGroup):
         answer.headers["Content-Security-Policy"] = FRAMING_POLICY
         return answer
 
-    @form(f"/join/{SEAT_PART}/move")
-    def move(self, seat: str, code: str) -> Any:
-        """Continue by this phone for a seat that its pad has released.
+    @form(f"/join/{SEAT_PART}/move", endpoint="move")
+    def move_to_phone(self, seat: str, code: str) -> Any:
+        """Take over, with this phone, a seat that its pad has released for that.
 
         Otherwise, and for a wrong join code, say that the seat is occupied, and why.
         """
@@ -197,13 +197,16 @@ class Joining(PageGroup):
         )
 
     def _seats_from_left(self) -> tuple[Seat, ...]:
-        """Return the seats in their order at the table screen, from the left."""
+        """Return the seats in their order at the table screen, from the left.
+
+        `tip_south` is the edge to which the tip of the sign points for South.
+        """
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
 def _table_screen_path() -> str:
     """Return the address of the table screen in the form that this browser uses."""
-    # query of the request itself, or of the page with the form
+    # query of the request itself, or of the page with the form: the whole one must be the name
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 

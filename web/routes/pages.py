@@ -59,8 +59,9 @@ class Pages(PageGroup):
         )
 
     def _table_fragment(self) -> str:
-        is_at_table = self._guard.is_at_table()
-        return self.page_context.fragment("table", None, is_own_screen(), is_at_table)
+        return self.page_context.fragment(
+            "table", None, own_screen=is_own_screen(), at_table=self._guard.is_at_table()
+        )
 
     @get("/watch")
     def watch(self) -> Any:
@@ -78,7 +79,9 @@ class Pages(PageGroup):
         """Show the page of a seat to the browser that has it.
 
         Other browsers may join if the seat is free, or learn that it is occupied (403). A shared
-        phone shows the cover instead, unless this side is open.
+        phone shows the cover instead, unless this side is open. While nothing is secret, its page
+        is passed on `openly`, with a key for the other side. Otherwise it is `covered` in between,
+        with a key for the cover.
         """
         this_seat = Seat(seat)
         if not self._guard.has_seat(this_seat):
@@ -97,7 +100,7 @@ class Pages(PageGroup):
             if self._guard.shown_side() is not this_seat:
                 return redirect("/pass")
             shared_phone_mode = "openly" if uncovered_seat(view) else "covered"
-            # the stream covers the side once this reason has changed
+            # the query has why the side is open, and the stream covers it once that has changed
             live += f"?why={quote(opening_reason(view, this_seat))}"
         fragment = self.page_context.fragment(_seat_template(view, this_seat), this_seat)
         return render_template(
@@ -118,7 +121,8 @@ class Pages(PageGroup):
         voice = self._features.welcome.voice
 
         def render() -> str:
-            # theme and language are in the page itself and cannot be streamed
+            # theme and language are in the page itself and cannot be streamed. Another `data-page`
+            # than the page's own makes it reload, see `live.js`.
             if loaded_settings not in (None, self._screen_settings()):
                 return '<main id="live" data-page="other"></main>'
             return self._table_fragment()
@@ -166,6 +170,7 @@ class Pages(PageGroup):
 
         def render() -> str:
             if not self._guard.has_seat(seat):
+                # a `data-go` leads to another page, as in `COVER`
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._guard, seat, self._table.view):
                 return COVER

@@ -32,12 +32,19 @@ if TYPE_CHECKING:
 
     from web.security.tls import TlsTerminator
 
+# Threads, connections and files.
+#
 # Threads for requests, in addition to one per stream.
 SPARE_THREADS = 16
 # Connections allowed per address, in addition to those for streams.
 SPARE_CONNECTIONS = 16
 # Open files for everything except connections: the journal, cameras, pins.
 SPARE_FILES = 128
+# Timeout in seconds for the threads of the server when it is closed.
+STOP_TIMEOUT_S = 5.0
+
+# What waitress enforces.
+#
 # Maximum size of headers. The longest address is that of a kit with its own map.
 MAX_HEADER_BYTES = 32 * 1024
 # Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
@@ -46,15 +53,18 @@ MAX_UPLOAD_BYTES = 64 * 1024 * 1024
 IDLE_TIMEOUT_S = 60
 # Interval in seconds between two checks for idle connections.
 IDLE_CHECK_INTERVAL_S = 5
-# Timeout in milliseconds for a client that does not read or has vanished.
-DEAD_CLIENT_TIMEOUT_MS = 20_000
 # Maximum size of waitress's buffer for a client that does not read. A stream then waits.
 MAX_UNREAD_BYTES = 256 * 1024
+
+# What the kernel enforces for each connection, see `_open_port`.
+#
+# Timeout in milliseconds for a client that does not read or has vanished.
+DEAD_CLIENT_TIMEOUT_MS = 20_000
 # Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per connection.
 MAX_UNSENT_BYTES = 64 * 1024
-# Timeout in seconds for the threads of the server when it is closed.
-STOP_TIMEOUT_S = 5.0
 
+# What `Connection` enforces for each request.
+#
 # Timeout in seconds for receiving a request. Larger requests get more time by `MIN_BYTES_PER_S`.
 REQUEST_TIMEOUT_S = 20.0
 # Minimum average speed of a long upload.
@@ -93,15 +103,15 @@ class Listener(socket.socket):
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection. Raises `ConnectionAbortedError` if its address has too many."""
-        conn, peer = super().accept()
+        raw_socket, peer = super().accept()
         address = plain_address(peer[0])
         is_own = address in OWN_ADDRESSES
         if not is_own and self.count_of(address) >= self.max_each:
-            conn.close()
+            raw_socket.close()
             raise ConnectionAbortedError(errno.ECONNABORTED, "Too many connections of one address")
         if self.tls:
-            conn = self.tls.unwrap(conn, is_own)
-        connection = Connection(conn.detach(), self, address)
+            raw_socket = self.tls.unwrap(raw_socket, is_own)
+        connection = Connection(raw_socket.detach(), self, address)
         with self._lock:
             self._by_address[connection.group] += 1
         return connection, (address, *peer[1:])
@@ -204,6 +214,8 @@ class Server(Closeable):
             channel_timeout=IDLE_TIMEOUT_S,
             cleanup_interval=IDLE_CHECK_INTERVAL_S,
             channel_request_lookahead=1,
+            # more than `max_connections`, because waitress also counts two sockets of its own, and
+            # the connections of this machine, which `Listener` does not limit
             connection_limit=max_connections + SPARE_FILES,
             asyncore_use_poll=True,
             outbuf_high_watermark=MAX_UNREAD_BYTES,
@@ -212,7 +224,8 @@ class Server(Closeable):
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
-        # socket options are set on the listener, and one end of a socket pair accepts none
+        # connections inherit the listener's options. Waitress would set its own on each one, which
+        # fails with TLS: there a connection is one end of a socket pair, and takes no TCP options
         self._waitress.adj.socket_options = []
         self._thread: threading.Thread | None = None
         self._is_open = True
@@ -232,6 +245,7 @@ class Server(Closeable):
         # streams first, because each occupies a thread that is waited for below
         self._streams.close()
         dispatcher = self._waitress.task_dispatcher
+        # first let the threads finish, then free those that cannot, and wait again
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
         if self._thread is not None:
             # frees threads that write to clients that do not read
@@ -291,7 +305,8 @@ def open_server(
     max_each = max_streams + SPARE_CONNECTIONS
     # one address alone cannot take all connections
     max_connections = max_each * 4
-    # with TLS each connection needs two more files for its socket pair
+    # with TLS each connection needs two more files for its socket pair. The spare files count
+    # twice: for all that is no connection, and for what waitress accepts beyond the maximum.
     _raise_file_limit(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
     if tls:

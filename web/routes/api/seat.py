@@ -29,6 +29,10 @@ from web.routes.route import PageGroup, get, own_seat, post, seat_holder, seat_p
 class SeatRoutes(PageGroup):
     """The routes under `/api/seat`, for the browser that has the seat.
 
+    The guard `own_seat`, the default of `seat_post`, also demands of a shared phone that it shows
+    this side. `seat_holder` does not, for what is no secret of the seat: to leave it, or to start a
+    game.
+
     A `moment` names the decision that the page shows, such as `3.2`. The table refuses an older
     one. An order is sealed when it is handed in: it is stored, and shown to nobody until all orders
     of the turn are revealed together.
@@ -50,7 +54,7 @@ class SeatRoutes(PageGroup):
 
     @post(f"/api/seat/{SEAT_PART}/take", endpoint="take", answer=Seated)
     def take_seat(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
-        """Sit down. A cookie with the seat's token is set.
+        """Sit down. A cookie with the seat's nonce is set.
 
         `code` is the join code on the table's own screen, if one is needed.
         """
@@ -90,8 +94,9 @@ class SeatRoutes(PageGroup):
     ) -> Receipt:
         """Seal an order and return its receipt, which others cannot guess because of the `salt`.
 
-        The receipt is empty while the press of a chess clock waits until the camera sees a still
-        board, and for a second press, which has no effect. Without a `salt` the table makes one.
+        Without a `salt` the table makes one. The receipt is empty if nothing was sealed: while the
+        press of a chess clock waits until the camera sees a still board, and for a second press,
+        which has no effect.
         """
         receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
         return {"receipt": receipt}
@@ -100,7 +105,8 @@ class SeatRoutes(PageGroup):
     def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
         """Take back a sealed order and return it, or take back the last turn and return null.
 
-        Null as well for an order that another player of the seat has sealed.
+        Null as well for an order that another player of the seat has sealed. Unlike `ask_back`,
+        this never asks the other seat.
         """
         # read first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
