@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from web.security.tls import TlsTerminator
 
-# Threads, connections and files.
-#
+# ---- limits of threads, connections and files ----------------------------------------------------
+
 # Threads for requests, in addition to one per stream.
 SPARE_THREADS = 16
 # Connections allowed per address, in addition to those for streams.
@@ -43,8 +43,8 @@ SPARE_FILES = 128
 # Timeout in seconds for the threads of the server when it is closed.
 STOP_TIMEOUT_S = 5.0
 
-# What waitress enforces.
-#
+# ---- limits that waitress enforces ---------------------------------------------------------------
+
 # Maximum size of headers. The longest address is that of a kit with its own map.
 MAX_HEADER_BYTES = 32 * 1024
 # Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
@@ -56,15 +56,15 @@ IDLE_CHECK_INTERVAL_S = 5
 # Maximum size of waitress's buffer for a client that does not read. A stream then waits.
 MAX_UNREAD_BYTES = 256 * 1024
 
-# What the kernel enforces for each connection, see `_open_port`.
-#
+# ---- limits that the kernel enforces, see `_open_port` -------------------------------------------
+
 # Timeout in milliseconds for a client that does not read or has vanished.
 DEAD_CLIENT_TIMEOUT_MS = 20_000
 # Maximum size of the kernel's buffer for unsent bytes, which otherwise is some 3 MB per connection.
 MAX_UNSENT_BYTES = 64 * 1024
 
-# What `Connection` enforces for each request.
-#
+# ---- limits that `Connection` enforces on each request -------------------------------------------
+
 # Timeout in seconds for receiving a request. Larger requests get more time by `MIN_BYTES_PER_S`.
 REQUEST_TIMEOUT_S = 20.0
 # Minimum average speed of a long upload.
@@ -75,6 +75,9 @@ MAX_SMALL_BYTES = 96 * 1024
 MAX_UPLOADS = 4
 # Maximum number of them per address, so that no stranger can block the others alone.
 MAX_UPLOADS_EACH = 2
+
+# ---- the server ----------------------------------------------------------------------------------
+
 # First byte of a TLS handshake (RFC 8446, 5.1). No HTTP request begins with it.
 TLS_GREETING = b"\x16"
 
