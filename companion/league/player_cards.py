@@ -47,7 +47,7 @@ class PlayerCards:
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
-            # the reason that programs have always seen here, although no phase is wrong
+            # no phase is wrong, but programs know this reason, so it stays
             raise wrong_phase(say("There is no player {number}", number=number))
         return person
 
@@ -91,7 +91,7 @@ class PlayerCards:
         """
         with self._file.lock:
             self._store(replace(self.require(number), name="", code="", is_shown=False))
-            # the log still holds the name and the code
+            # the file's log may still hold the name and the code
             self._file.empty_log()
 
     def note_shown_at_table(self, person: Person, table: str) -> None:

@@ -12,7 +12,7 @@ from companion.core.i18n import say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import ChoiceKey, Placing, Play
 from companion.table.table_view import ClockView, TableView
-from web.rendering.json_view import plain, plain_json
+from web.rendering.json_view import plain
 from web.rendering.pieces import piece, side_class
 from web.templating.phrases import tenths
 
@@ -57,7 +57,7 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
             replace(key, label=say("End turn")) if key.label == asks_for_clock else key
             for key in keys
         ]
-    entries: list[dict[str, Any]] = plain_json(tuple(keys))
+    entries: list[dict[str, Any]] = plain(tuple(keys))
     return entries
 
 
@@ -80,7 +80,7 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
 # ---- words ---------------------------------------------------------------------------------------
 
 
-def sentences(text: str) -> tuple[str, str]:
+def split_first_sentence(text: str) -> tuple[str, str]:
     """Split a text in the current language into its first sentence and the rest."""
     first, stop, rest = translate(text).partition(". ")
     return (f"{first}{stop.strip()}", rest)

@@ -25,6 +25,8 @@ from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
+# Fragment that makes a page reload, because its `data-page` is not the page's own (`live.js`).
+RELOAD = '<main id="live" data-page="other"></main>'
 # Hour, in local time, from which on a table screen that is dark at night has the dark theme.
 DARK_FROM_H = 20
 # Hour at which it is light again.
@@ -121,10 +123,9 @@ class Pages(PageGroup):
         voice = self._features.welcome.voice
 
         def render() -> str:
-            # theme and language are in the page itself and cannot be streamed. Another `data-page`
-            # than the page's own makes it reload, see `live.js`.
+            # theme and language are in the page itself and cannot be streamed
             if loaded_settings not in (None, self._screen_settings()):
-                return '<main id="live" data-page="other"></main>'
+                return RELOAD
             return self._table_fragment()
 
         streams = self._streams
