@@ -176,7 +176,7 @@ def as_laid(state: State, action: Action) -> Layout | None:
 def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     """Return the placement that is visible on a seat's two ranks, read from the board.
 
-    None unless exactly its six pieces are there, and None once the placing is over.
+    None unless exactly its six pieces are there and the seats are still placing.
     """
     # Two regulars share one face. The first of them gets the lower square.
     faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]

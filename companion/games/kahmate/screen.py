@@ -193,8 +193,8 @@ def _risk(state: State, action: Action, course: Course | None) -> tuple[int, boo
 def play_of(state: State, action: Action, course: Course | None) -> Play:
     """Return an action as a play, with its squares in tap order and a label.
 
-    Only a kick and a tackle with two need a key. Only a try, a run back to its start and a tackle
-    with two need other taps than their first and last square.
+    Only a kick, a tackle with two and the end of the turn need a key. Only a try, a run back to its
+    start and a tackle with two need other taps than their first and last square.
     """
     if course is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
