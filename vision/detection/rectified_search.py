@@ -57,7 +57,8 @@ _SIDE_RATIOS = 0.8, 1.2
 _EXTENT_MARGIN_SIDES = 0.75
 
 # Minimum score of a corner marker. It is stricter than for a piece, because a corner marker
-# determines the pose of the whole board.
+# determines the pose of the whole board. A marker that does not decode has the correlation with its
+# print as its score, so the same limit holds for the view before a guess is made there.
 _MIN_CORNER_SCORE = 0.75
 
 # Minimum correlation, anywhere in the view, of a corner marker whose position three others predict.
@@ -68,6 +69,24 @@ _MIN_CORRELATION = 0.65
 # Side of a marker with its quiet zone, relative to the marker. Five modules and a black rim of one
 # module make seven, and the white zone around it adds one module on each side.
 _WITH_QUIET_ZONE = 9 / 7
+
+# Prepares a view before it is searched for markers. Returns another view of the same size.
+Preparation = Callable[[Luma], Luma]
+
+
+def _leave_unchanged(view: Luma) -> Luma:
+    return view
+
+
+def _remove_shadows(view: Luma) -> Luma:
+    return remove_shadows(view, _MARKER_PX // 2)
+
+
+# For views in which most markers decode.
+PLAIN: Sequence[Preparation] = (_leave_unchanged,)
+
+# For markers that are out of focus or under shadows with edges.
+ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,24 +244,6 @@ def _small_print(marker: int) -> Luma:
     # As soft as in most pictures.
     print_ = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
-
-
-def _leave_unchanged(view: Luma) -> Luma:
-    return view
-
-
-def _remove_shadows(view: Luma) -> Luma:
-    return remove_shadows(view, _MARKER_PX // 2)
-
-
-# Prepares a view before it is searched for markers. Returns another view of the same size.
-Preparation = Callable[[Luma], Luma]
-
-# For views in which most markers decode.
-PLAIN: Sequence[Preparation] = (_leave_unchanged,)
-
-# For markers that are out of focus or under shadows with edges.
-ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
 
 
 def _areas(squares: Collection[Square]) -> list[set[Square]]:
