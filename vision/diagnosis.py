@@ -1,8 +1,9 @@
 """What the camera page shows: pictures, the board as it is read, its weak squares, and settled
 frames.
 
-A *settled frame* shows a board on which nothing moved, just after it was read. The watcher hands
-over every frame to `BoardEye`. Nothing is computed before somebody asks.
+A *still frame* is any in which nothing moved. A *settled frame* is the first still frame whose
+reading is settled, which means that enough pictures agree on it (`vision.reading.vote`). The
+watcher hands over every frame to `BoardEye`. Nothing is computed before somebody asks.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ _GREY = 128
 class _ReadFrame:
     """A frame and what the reader knew after it."""
 
-    # Its number, which counts on over all cameras.
+    # Its number. It goes on counting when another camera is chosen.
     number: int
     frame: Frame
     reading: Reading
@@ -142,7 +143,7 @@ class BoardEye:
             frame = self._reader.mirror.flip_back(frame)
         read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.details)
         self._last = read_frame
-        # Only the first frame after a reading has settled is kept.
+        # Keep a frame only if its reading is settled, and new since the frame before it.
         if not reading.quiet or (previous is not None and previous.reading == reading):
             return
         frames = self._settled_frames
@@ -152,7 +153,8 @@ class BoardEye:
             if reading.game is not None and last_game not in (None, reading.game):
                 frames.clear()
             if frames and frames[-1].reading == reading:
-                # The board is as it was before the movement, so the newest picture of it counts.
+                # Hands were over the board and changed nothing: the newest picture of it replaces
+                # the one before the movement.
                 frames.pop()
             frames.append(read_frame)
 

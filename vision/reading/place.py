@@ -98,12 +98,16 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _squares_to_judge(
     look: Look, kit: Kit, pose: Pose, placed: Iterable[PlacedPiece], given_up: frozenset[Square]
 ) -> frozenset[Square]:
-    """Return the squares to judge anew: all of them, or those that the due blocks affect."""
+    """Return the squares to judge anew: all of them, or those that the due blocks affect.
+
+    Due blocks are the parts of the picture that the stage Motion wants to be read again.
+    """
     reference = look.reference
     if reference is None or reference.pieces is None or look.due_blocks is None:
         return frozenset(kit.board.squares)
 
-    # On empty squares nothing can have moved that reaches into the blocks.
+    # `shown`: squares seen in the blocks. `reaching`: squares whose pieces would reach into them. On
+    # empty squares nothing can have moved that reaches into the blocks.
     shown, reaching = squares_under(kit, pose, look.due_blocks)
     squares = shown | (reaching - reference.empty_squares)
     known_pieces = set()
@@ -183,6 +187,7 @@ def place_pieces(
         # Two markers with the same id cannot be told apart.
         is_duplicate = times[piece.sighting.marker] > 1
         pieces.append(replace(piece, is_plausible=False) if is_duplicate else piece)
+    # The three fields of `faces` are the last three of `Pieces`.
     faces = faces_on_squares(pieces, unconfirmed)
     return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), *faces)
 
@@ -208,6 +213,7 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | 
         else:
             others.append(face)
     height = attrgetter("height_mm")
+    # In a kit with carried pieces only these can lie beneath another piece.
     beneath_carried = max(others, key=height, default=None)
     beneath_others = max(carried if has_carried else others, key=height, default=None)
     return beneath_carried, beneath_others
@@ -306,8 +312,8 @@ def _squares_beneath(
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares under a piece of several squares, and whether they are certain.
 
-    They are if it lies on them properly, or on none. Otherwise the squares are all those that it
-    may touch. `centre_mm` is (x, y), `turn_deg` its rotation counter-clockwise, and `spread_mm` the
+    They are certain if the piece is properly aligned with its squares, or lies wholly off the
+    board. Otherwise they are all the squares that it may touch. `centre_mm` is (x, y), `turn_deg` its rotation counter-clockwise, and `spread_mm` the
     uncertainty of the centre.
     """
     board = kit.board
