@@ -36,7 +36,7 @@ class PowerActions(NamedTuple):
 
 
 class PowerKey:
-    """Filters the strokes of the table button: presses reach the table, unless they are long.
+    """The table button as power key: presses reach the table, unless they are long.
 
     If the button may not switch the machine off, or a press is urgent, every press reaches it. A
     stroke is a press, a hold of some length, or a release. Any thread may call.
@@ -44,7 +44,7 @@ class PowerKey:
 
     def __init__(self, actions: PowerActions) -> None:
         self._actions = actions
-        self.is_on = True
+        self.may_switch_off = True
         """Whether the button may switch the machine off, as the settings say."""
         self._lock = threading.Lock()
         # Whether the current press reaches the table at once.
@@ -69,11 +69,13 @@ class PowerKey:
                     if self._is_refused:
                         self._is_refused = False
                         self._actions.show_notice("")
-                    self._is_urgent = not self.is_on or self._actions.is_urgent()
+                    self._is_urgent = not self.may_switch_off or self._actions.is_urgent()
                     self._pass_or_hold_back(press)
                 case Stroke.HELD:
                     self._pass_or_hold_back(press)
-                case Stroke.HELD_TO_WARN if self.is_on:
+                # An urgent press is at the table already. The machine can be switched off all the
+                # same, so it is announced, and only presses that were held back are dropped.
+                case Stroke.HELD_TO_WARN if self.may_switch_off:
                     self._is_announced = True
                     self._held_back = []
                     self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))

@@ -300,7 +300,7 @@ class Companion(Closeable):
             is_simulated=self.simulation is not None,
             has_system_lamp=self.settings.panel.system_lamp != "",
         )
-        self.power_key.is_on = self.settings.panel.switch_off
+        self.power_key.may_switch_off = self.settings.panel.switch_off
         for problem in panel.problems:
             self._report(problem)
         self._report(f"Pads: {len(panel.buttons)} buttons, {len(panel.lamps)} lamps.")
@@ -470,7 +470,7 @@ class Companion(Closeable):
         self.table.use_settings(settings.table)
         self.speech.use_settings(settings)
         if self.power_key:
-            self.power_key.is_on = settings.panel.switch_off
+            self.power_key.may_switch_off = settings.panel.switch_off
         self.broker.change(settings)
         self.housekeeping.settings = settings.history
 

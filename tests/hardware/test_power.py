@@ -120,12 +120,12 @@ def test_a_refusal_lasts_until_the_next_press() -> None:
 
 def test_every_other_key_switches_nothing_off() -> None:
     held = PowerKeyRig()
-    held.key.is_on = False
+    held.key.may_switch_off = False
     held.rig.hands.press("table")
     held.after(0.1)
     assert held.played == [("table", False)]
     held.after(8)
-    held.key.is_on = True
+    held.key.may_switch_off = True
     held.rig.hands.press("south_ready")
     held.after(0.1)
     assert held.played == [("table", False), ("table", True), ("ready", False)]
