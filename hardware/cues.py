@@ -38,8 +38,8 @@ FLASH_MS = 80.0
 MIN_FLASH_INTERVAL_MS = 400.0
 # Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt.
 MIN_TONE_INTERVAL_MS = 300.0
-# Time in ms after which a cue is repeated while a turn lamp shows `TurnLamp.WRONG`, or would if
-# there were no trouble.
+# Time in ms after which `hardware.player` repeats a cue while a turn lamp shows `TurnLamp.WRONG`,
+# or would if there were no trouble.
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 # Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed.
 MIN_RHYTHM_NOTE_MS = 60.0
@@ -181,7 +181,8 @@ _PRIORITIES_AND_TONES: Mapping[Cue, tuple[Priority, str]] = {
     Cue.OFF_WAIT: (Priority.TROUBLE, "E6 60 A5 60"),
     Cue.OFF: (Priority.TROUBLE, "E5 200"),
 }
-# Cues that concern both seats, whichever a signal names.
+# Cues that concern both seats, whichever a signal names: the third part of their `CueRow`. The
+# others concern the seats that the signal names.
 _CUES_FOR_BOTH = frozenset(
     {
         Cue.AWAKE,
@@ -333,7 +334,8 @@ def rhythm_of(notes: Tone) -> Track:
 # ---- lasting patterns ----------------------------------------------------------------------------
 
 # Pattern of the turn lamp of a seat that is short of time, by the cue that announced it. It lasts
-# until the turn passes or new alarms no longer include the announcement.
+# until the turn passes, or a new set of alarms omits this cue. Only `LAST` is meant for it. `WRONG`
+# and `HANDS` are used for how they blink: nothing is wrong, and no piece has to be moved.
 SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,

@@ -1,8 +1,8 @@
 """Cues: the sound and light for an event in a game, and the notation of their tones.
 
 A game declares the cues of its events together with the events (`companion.games.events`). The
-table's own cues, such as that a key is accepted or the board is right, are the rows of
-`hardware/cues.py`. The panel plays both, and their tones are written in the same way.
+table's own cues, such as "key accepted" or "board correct", are the rows of `hardware/cues.py`.
+The panel plays both, and their tones are written in the same way.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def tone(text: str) -> Tone:
 
 
 class CueLamps(Enum):
-    """What an event's cue does to the lamps of a pad before they show their lasting state again."""
+    """What an event's cue does to a seat's lamps before they show their lasting state again."""
 
     NONE = "none"
     ORDER_LAMPS = "order_lamps"  # all order lamps are on for a moment
@@ -66,14 +66,14 @@ class CueLamps(Enum):
 
 @dataclass(frozen=True)
 class EventCue:
-    """The sound of an event, and its effect on the pads' lamps."""
+    """The sound of an event, and its effect on the seats' lamps."""
 
     name: str
     """Name that is sent to the MQTT broker."""
     tone: str
-    """Notes and pauses, as a text for the function `tone`."""
+    """Notes and pauses as a text, such as `A5 60 ·40 E6 60`. The function `tone` parses it."""
     for_both: bool = False
-    """Whether both pads show the cue, whichever seat it concerns."""
+    """Whether the lamps of both seats show the cue, whichever seat it concerns."""
     is_call: bool = False
     """Whether it calls people to the table, and ranks with the cues that ask for orders. Otherwise
     it is part of the reveal.
