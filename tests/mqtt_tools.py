@@ -182,11 +182,11 @@ def table_with_broker(
 def publish_now(companion: Companion) -> None:
     """Publish the state of the table, and wait until the broker has it."""
     companion.step_keys()
-    line = companion.broker.line
-    if line is None:
+    connection = companion.broker.connection
+    if connection is None:
         return
 
-    until("the connection", lambda: line.is_connected)
-    assert line._client
+    until("the connection", lambda: connection.is_connected)
+    assert connection._client
     # the broker acknowledges this only after all that was published before
-    line._client.publish("mark", b"told", qos=1).wait_for_publish(WAIT_S)
+    connection._client.publish("mark", b"told", qos=1).wait_for_publish(WAIT_S)

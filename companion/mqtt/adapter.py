@@ -19,7 +19,7 @@ from companion.core.errors import Illegal
 from companion.core.i18n import best_language
 from companion.core.ports import Closeable, Signal
 from companion.mqtt import topics
-from companion.mqtt.connection import BrokerLine
+from companion.mqtt.connection import BrokerConnection
 from companion.mqtt.discovery import config_topic, device_description
 from companion.mqtt.topics import encode_json
 from companion.table.follower import Follower
@@ -41,11 +41,12 @@ PUBLISH_PAUSE_S = 0.1
 class MqttAdapter(Closeable):
     """Publishes the state of a table. A context manager whose `close` may be called twice.
 
-    A thread of its own follows the table, and paho's thread serves the network. Only `change` and
-    `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each last message. If MQTT is
-    switched off or the topic changes, the retained messages of this table are cleared at a
-    connected broker. With `threads=False` the table is checked only in `step`, but the network
-    still has its own thread.
+    - A thread of its own follows the table, and paho's thread serves the network. With
+      `threads=False` the table is checked only in `step`. The network still has its own thread.
+    - Only `change` and `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each last
+      message.
+    - If MQTT is switched off or the topic changes, the retained messages of this table are cleared
+      at a connected broker.
     """
 
     def __init__(
@@ -57,10 +58,12 @@ class MqttAdapter(Closeable):
         self.bell = StaffBell(table.redraw)
         """The staff call, which is available while somebody hears it."""
         self._threads = threads
-        self.line: BrokerLine | None = None
+        self.connection: BrokerConnection | None = None
         """The connection to the broker. None while MQTT is off."""
         self._follower: Follower | None = None
+        # Cues that wait to be published.
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
+        # Sets `_published_…`: what the broker has been sent.
         self._forget_published()
         table.connect(TableListener(on_signal=self._signals.append))
         self._open()
@@ -73,12 +76,12 @@ class MqttAdapter(Closeable):
 
         Empty if MQTT is off.
         """
-        return self.line.sentence if self.line else ""
+        return self.connection.sentence if self.connection else ""
 
     @property
     def is_connected(self) -> bool:
         """Return whether the broker is connected."""
-        return self.line is not None and self.line.is_connected
+        return self.connection is not None and self.connection.is_connected
 
     def change(self, settings: Settings) -> None:
         """Use other settings. Topics that are no longer published are cleared at the broker."""
@@ -117,7 +120,7 @@ class MqttAdapter(Closeable):
             commands.append(f"{base}/{topics.STAFF_SET}")
         if mqtt.pause:
             commands.append(f"{base}/{topics.PAUSED_SET}")
-        line = BrokerLine(
+        connection = BrokerConnection(
             mqtt,
             f"{base}/{topics.AVAILABILITY}",
             tuple(commands),
@@ -125,9 +128,11 @@ class MqttAdapter(Closeable):
             on_state=self._note_connection,
         )
         if mqtt.home_assistant:
-            line.publish({config_topic(mqtt): encode_json(device_description(mqtt, __version__))})
-        self.line = line
-        line.start()
+            connection.publish(
+                {config_topic(mqtt): encode_json(device_description(mqtt, __version__))}
+            )
+        self.connection = connection
+        connection.start()
         if self._threads:
             self._follower = Follower(
                 self._table, "mqtt-table", self._publish_changes, CHECK_INTERVAL_S
@@ -135,18 +140,18 @@ class MqttAdapter(Closeable):
             self._follower.start()
 
     def _disconnect(self, topics_to_clear: Iterable[str] = ()) -> None:
-        line, self.line = self.line, None
+        connection, self.connection = self.connection, None
         follower, self._follower = self._follower, None
         if follower:
             follower.close()
-        if line:
-            line.close(topics_to_clear)
+        if connection:
+            connection.close(topics_to_clear)
         self.bell.set_listening(False)
 
-    # ---- in the line's thread ----
+    # ---- in the connection's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
-        is_listening = is_connected and self._settings.mqtt.staff and self.line is not None
+        is_listening = is_connected and self._settings.mqtt.staff and self.connection is not None
         self.bell.set_listening(is_listening)
         self._table.redraw()
 
@@ -174,8 +179,8 @@ class MqttAdapter(Closeable):
 
         0 means that nothing is new: wait for the table.
         """
-        line, mqtt = self.line, self._settings.mqtt
-        if line is None:
+        connection, mqtt = self.connection, self._settings.mqtt
+        if connection is None:
             return CHECK_INTERVAL_S
         # The table's version changes with the bell, too.
         version = self._table.version
@@ -192,6 +197,7 @@ class MqttAdapter(Closeable):
             topics.SEATS_TAKEN: topics.seats_of(view, language, with_names=mqtt.names),
             topics.DEVICES: topics.devices_of(view, language),
         }
+        # The clock of the decision that is due, and both seats' chess clocks.
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         # A clock that only runs keeps its message. Otherwise every check would publish new seconds.
         if clocks != self._published_clocks:
@@ -201,7 +207,7 @@ class MqttAdapter(Closeable):
             state[topics.STAFF] = topics.staff_of(self.bell, language)
         base = mqtt.base_topic
         messages = {f"{base}/{name}": encode_json(content) for name, content in state.items()}
-        line.publish(messages, events)
+        connection.publish(messages, events)
         return PUBLISH_PAUSE_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:

@@ -123,7 +123,7 @@ class _TidySocket(ssl.SSLSocket):
             raise
 
 
-class BrokerLine(Closeable):
+class BrokerConnection(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
     Paho's thread keeps it up. It calls `on_message` with the topic and payload of a message and
@@ -310,10 +310,10 @@ def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
     if not settings.enabled:
         return
     is_over = threading.Event()
-    with BrokerLine(settings, on_state=lambda _: is_over.set()) as line:
-        line.start()
+    with BrokerConnection(settings, on_state=lambda _: is_over.set()) as connection:
+        connection.start()
         is_over.wait(TRIAL_TIMEOUT_S)
-        yield broker_finding(line.is_connected, line.sentence)
+        yield broker_finding(connection.is_connected, connection.sentence)
 
 
 def broker_finding(is_connected: bool, sentence: str) -> Finding:

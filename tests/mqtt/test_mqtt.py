@@ -317,10 +317,10 @@ def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broke
         table_with_broker(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
     ):
         publish_now(companion)
-        line = companion.broker.line
-        assert line is not None
-        assert line._client
-        sock = line._client.socket()
+        connection = companion.broker.connection
+        assert connection is not None
+        assert connection._client
+        sock = connection._client.socket()
         assert isinstance(sock, socket.socket)
         sock.shutdown(socket.SHUT_RDWR)
         subscriber.wait_for(lambda messages: ("will/availability", b"offline", False) in messages)
@@ -420,6 +420,6 @@ def test_a_topic_is_made_of_plain_words(topic: str) -> None:
 
 def test_nothing_runs_while_it_is_off(tmp_path: Path) -> None:
     with table_with_broker(tmp_path, MqttSettings()) as companion:
-        assert companion.broker.line is None
+        assert companion.broker.connection is None
         assert not [thread for thread in threading.enumerate() if "paho" in thread.name]
         assert not companion.broker.bell.has_listener
