@@ -292,7 +292,7 @@ class ServiceHealth(Closeable):
         yield from settings_findings(companion.settings_path)
         yield camera_finding(
             companion.table.view().devices.camera,
-            companion.watcher.link.camera if companion.watcher else None,
+            companion.watcher.link.camera_name if companion.watcher else None,
         )
         if companion.watcher and companion.watcher.link.oddity:
             yield note("camera", companion.watcher.link.oddity)

@@ -49,7 +49,9 @@ class Cameras:
 class CameraLink:
     """The camera that is open, if any. Belongs to `vision.watcher.Watcher`, which closes it.
 
-    `camera`, `oddity`, `source`, `choose`, `lock` and `locks` may be used from any thread,
+    To lock a camera means here to hold its focus or exposure at the present value.
+
+    `camera_name`, `oddity`, `source`, `choose`, `lock` and `locks` may be used from any thread,
     everything else from the watcher's thread.
     """
 
@@ -69,8 +71,8 @@ class CameraLink:
         self._light: ExposureControl | None = None
         # What the open camera has locked. None if it can lock nothing.
         self._locks: Locks | None = None
-        # Guards what other threads ask for: the next three.
-        self._request_lock = threading.Lock()
+        # Held while one of the next three is read or changed, which other threads ask for.
+        self._request_mutex = threading.Lock()
         self._source = ""
         self._is_source_new = False
         self._requested_locks: Locks | None = None
@@ -80,7 +82,7 @@ class CameraLink:
     # ---- what the camera page asks for, from any thread ----
 
     @property
-    def camera(self) -> str:
+    def camera_name(self) -> str:
         """Name of the open camera. Empty when none is open."""
         camera = self._camera
         return camera.name if camera else ""
@@ -101,7 +103,7 @@ class CameraLink:
 
         `source` is written as in `[camera] source`, empty for that of the settings.
         """
-        with self._request_lock:
+        with self._request_mutex:
             self._source = source
             self._is_source_new = True
             self._requested_locks = None
@@ -113,7 +115,7 @@ class CameraLink:
         None leaves one as it is, also if a request for it was not applied yet. What a camera
         cannot do is ignored, see `locks`.
         """
-        with self._request_lock:
+        with self._request_mutex:
             pending = self._requested_locks or Locks(None, None)
             self._requested_locks = Locks(
                 pending.focus if focus is None else focus,
@@ -141,12 +143,12 @@ class CameraLink:
         return self._light.sentence if self._light else ""
 
     def exchange_if_chosen(self) -> bool:
-        """Close the camera if another one was chosen. Return whether that was so."""
-        with self._request_lock:
+        """Close the camera if another one was chosen. Return whether one was chosen."""
+        with self._request_mutex:
             is_new = self._is_source_new
             self._is_source_new = False
         if is_new:
-            self.drop()
+            self._close_camera()
             self._faults = 0
             self._last_luma = None
         return is_new
@@ -160,7 +162,7 @@ class CameraLink:
         frame = camera.frame()
         now_s = self._clock.monotonic_s()
         if isinstance(camera, Device):
-            self._require_change(frame.luma, now_s)
+            self._raise_if_frozen(frame.luma, now_s)
             self._light = self._light or ExposureControl(camera, now_s)
             self._light.check(frame.luma, now_s)
             self._locks = camera.locks
@@ -172,7 +174,7 @@ class CameraLink:
         self._lens_key = key
         return frame
 
-    def _require_change(self, luma: Luma, now_s: float) -> None:
+    def _raise_if_frozen(self, luma: Luma, now_s: float) -> None:
         """Raise `CameraError` when a real camera has repeated a picture for `FROZEN_S`.
 
         A picture of a single tone does not count.
@@ -193,7 +195,7 @@ class CameraLink:
                 say(
                     "The camera {name} sends the same picture again and again: unplug it and plug "
                     "it in again",
-                    name=self.camera,
+                    name=self.camera_name,
                 )
             )
 
@@ -207,15 +209,15 @@ class CameraLink:
 
     def handle_fault(self) -> float:
         """Close the camera after a fault. Return the seconds until it should be opened again."""
-        self.drop()
+        self._close_camera()
         pause_s = _PAUSES_S[min(self._faults, len(_PAUSES_S) - 1)]
         self._faults += 1
         return pause_s
 
-    def drop(self) -> None:
+    def _close_camera(self) -> None:
         """Close the camera, and take over what was learned of its lens.
 
-        Does nothing if none is open.
+        The link can open it again, or another one. Does nothing if none is open.
         """
         camera = self._camera
         self._camera = None
@@ -229,8 +231,8 @@ class CameraLink:
                 camera.close()
 
     def close(self) -> None:
-        """Close the camera and write the file of lenses."""
-        self.drop()
+        """Close the camera for good, and write the file of lenses."""
+        self._close_camera()
         if self._cameras.lenses:
             self._cameras.lenses.save()
 
@@ -239,7 +241,7 @@ class CameraLink:
         device = self._camera
         if not isinstance(device, Device):
             return
-        with self._request_lock:
+        with self._request_mutex:
             locks = self._requested_locks
             self._requested_locks = None
         if locks is not None:
