@@ -106,8 +106,8 @@ def _squares_to_judge(
     if reference is None or reference.pieces is None or look.due_blocks is None:
         return frozenset(kit.board.squares)
 
-    # `shown`: squares seen in the blocks. `reaching`: squares whose pieces would reach into them. On
-    # empty squares nothing can have moved that reaches into the blocks.
+    # `shown`: squares seen in the blocks. `reaching`: squares whose pieces would reach into them.
+    # On empty squares nothing can have moved that reaches into the blocks.
     shown, reaching = squares_under(kit, pose, look.due_blocks)
     squares = shown | (reaching - reference.empty_squares)
     known_pieces = set()
@@ -313,8 +313,8 @@ def _squares_beneath(
     """Return the squares under a piece of several squares, and whether they are certain.
 
     They are certain if the piece is properly aligned with its squares, or lies wholly off the
-    board. Otherwise they are all the squares that it may touch. `centre_mm` is (x, y), `turn_deg` its rotation counter-clockwise, and `spread_mm` the
-    uncertainty of the centre.
+    board. Otherwise they are all the squares that it may touch. `centre_mm` is (x, y), `turn_deg`
+    its rotation counter-clockwise, and `spread_mm` the uncertainty of the centre.
     """
     board = kit.board
     x_mm, y_mm = centre_mm
