@@ -39,6 +39,10 @@ MAX_BIG_ANGLE_DEG = 5.0
 WRONG_SQUARE_CHANCE = 0.15
 # Probability that a player takes an order back first.
 CHANGED_MIND_CHANCE = 0.2
+# Number of own actions among which the best is chosen, and of the other seat's turns against which
+# each is tried. Larger: games are slower.
+SAMPLED_ACTIONS = 48
+SAMPLED_REPLIES = 2
 
 
 class SimulatedPieceGame(SimulatedGame):
@@ -55,8 +59,9 @@ class SimulatedPieceGame(SimulatedGame):
         """Check that the layout accepted by the table is the true one.
 
         When a turn has just been decided, its first stage has not been accepted yet. If hands have
-        made the play on the board themselves, they are ahead of the table by that stage, so its
-        layout is right as well.
+        made the play on the board themselves, the layout after that stage is right as well. For
+        example, a player moves a piece by hand, and the table reads the move as the order: the
+        piece is on its new square, while the table still has it on the old one.
         """
         is_comparable = (
             before.board.target is not None
@@ -74,8 +79,7 @@ class SimulatedPieceGame(SimulatedGame):
 
     def true_tops(self) -> dict[Square, str]:
         """Return the top face on each square of the rendered table."""
-        pieces = self.world.pieces()
-        return {piece.square: piece.face for piece in pieces if piece.square}
+        return {piece.square: piece.face for piece in self.world.pieces() if piece.square}
 
     # ---- hands -----------------------------------------------------------------------------------
 
@@ -126,7 +130,7 @@ class SimulatedPieceGame(SimulatedGame):
             *lower, top = pieces
             if not self._misplace(top, wrong_square, move):
                 return
-            # the top piece is on the target now: put it down again only if others belong below it
+            # the top piece is where it belongs now: put it down again only if others belong below it
             pieces = [*lower, self.find_piece(face, move.target)] if lower else []
         for piece in pieces:
             self.put(piece, move.target)
@@ -160,6 +164,7 @@ class SimulatedPieceGame(SimulatedGame):
         if problem is None:
             return False
         self.report.wrong_placements_noticed += 1
+        # `home` is the target, or the square of a piece with the same face that is missing as well
         self.put(piece, problem.home or move.target)
         return True
 
@@ -229,12 +234,10 @@ class SimulatedPieceGame(SimulatedGame):
     def find_piece(
         self, face: str, square: Square | None, *, must_show_other_face: bool = False
     ) -> WorldPiece:
-        """Return the top piece of this face's kind on a square.
+        """Return the top piece of this face's kind on a square, None for beside the board.
 
         Prefer a piece that shows `face`. With `must_show_other_face`, leave out those that do.
         Raises `Stuck` if there is none.
-
-        :param square: None for beside the board
         """
         kind = self.kit.kind
         alike = []
@@ -314,8 +317,7 @@ class SimulatedPieceGame(SimulatedGame):
         """Hand in an action. Sometimes the player changes their mind first."""
         rng = self.players[seat].rng
         action = _choose_action(self.game, self.state, seat, rng)
-        is_unsure = rng.random() < CHANGED_MIND_CHANCE
-        self.hand_in(seat, self.game.format(action), is_unsure=is_unsure)
+        self.hand_in(seat, self.game.format(action), is_unsure=rng.random() < CHANGED_MIND_CHANCE)
         return action
 
 
@@ -323,13 +325,12 @@ def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
     """Return the best action of a random sample, or one of the best by chance.
 
     The best wins most often and loses least often in this turn, against a sample of the other
-    seat's actions. So games come to an end. The sizes of the samples were chosen by eye: more are
-    slower.
+    seat's actions. So games come to an end.
     """
-    own = [game.random_action(state, seat, rng) for _ in range(48)]
+    own = [game.random_action(state, seat, rng) for _ in range(SAMPLED_ACTIONS)]
     others = [other for other in game.to_act(state) if other is not seat]
     replies = []
-    for _ in range(2):
+    for _ in range(SAMPLED_REPLIES):
         replies.append({other: game.random_action(state, other, rng) for other in others})
 
     def gain(action: Any) -> float:
