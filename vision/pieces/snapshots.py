@@ -32,8 +32,8 @@ Tone = NDArray[np.float32]
 # Noise alone is less deep.
 MIN_LINE_DEPTH = 0.05
 
-# Minimum share of the visible parts of outlines that have to show a line. Half of a board may lie
-# in glare.
+# Minimum share of the visible parts of outlines that have to show a line. It is low, because half
+# of a board may lie in glare, which hides lines.
 _MIN_PARTS_WITH_LINE = 0.1
 
 # Minimum visible share of a part of an outline. Parts with less are not judged.
@@ -73,7 +73,7 @@ _BOARD_WHITE_QUANTILE = 0.9
 # through the corners may leave them far behind.
 _WHITE_LIMITS = 0.5, 1.3
 
-# Minimum tone that is divided by.
+# Lower bound of a tone used as divisor.
 _MIN_TONE = 0.05
 
 # Quantile of a part's profile that is the paper beside its line.
@@ -373,6 +373,7 @@ def measure_outlines(
     (N, 12) or too little of it is visible. `tones` and `visible` are (N, side, side). A line is
     darker than what is outside and inside of it.
     """
+    # (12, depth, length): indices into a flattened cell, so `bands` are (N, 12, depth, length).
     pixels = cells.outline_pixels
     bands = tones.reshape(len(tones), -1)[:, pixels]
     in_sight = visible.reshape(len(tones), -1)[:, pixels]
@@ -382,7 +383,8 @@ def measure_outlines(
     profile = (bands * in_sight).sum(axis=3) / np.maximum(counts, 1)
     is_seen = counts > 0
 
-    # The maximum on either side of each point of the profile.
+    # A line is a dip in the profile: the lower of the brightest points on each side, minus the
+    # profile.
     brightest = np.where(is_seen, profile, -np.inf)
     outside = np.maximum.accumulate(brightest, axis=2)
     inside = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
