@@ -1,8 +1,9 @@
 """Calibration of a lens from pictures of the printed page (`companion calibrate`): which views are
 still needed, and the lens that fits them. Its sentences are for a terminal, in English only.
 
-A *view* is a picture in which the page's corners were found. The limits are judgements.
-`tests/vision/test_calibrate.py` calibrates known lenses with them, from rendered views.
+A *view* is a picture in which the page's corners were found. The limits below were chosen by
+judgement, not measured. `tests/vision/test_calibrate.py` shows that known lenses are found with
+them, from rendered views.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ _MIN_SHARED_CORNERS = 4
 _MAX_TILT_DEG = 60.0
 # Minimum mean distance of the corners in two views that differ, in widths of the picture.
 _MIN_MOVE_WIDTHS = 0.04
-# Minimum difference in degrees between the directions of the page in two views that differ although
-# their corners lie alike.
+# Minimum turn in degrees that makes a view new when the page has not moved.
 _MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of two pictures in a row of a page that is held still.
 _MAX_STILL_PX = 2.0
@@ -117,9 +117,10 @@ class Calibration:
             return f"This picture is {pixels}, the others are not: take all with one camera"
         view = self._find_page(luma, size)
         before = self._last
-        self._last = view if isinstance(view, _View) else None
+        self._last = None
         if isinstance(view, str):
             return view
+        self._last = view
         if before is None or _distance_px(view, before) > _MAX_STILL_PX:
             return "Hold the page still for a moment"
         if any(_is_similar(view, other, size[0]) for other in self._views):
@@ -135,7 +136,7 @@ class Calibration:
     def solve(self) -> LensFit:
         """Return the lens that fits all views best, with the principal point in the middle.
 
-        At least three views are needed.
+        It is called when no view is missing. At least three are needed.
         """
         assert self._size is not None
         start = self._nominal
@@ -177,6 +178,8 @@ class Calibration:
         is_solved, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
         )
+        # The page's third axis points into the page, as y goes down on it. The sign is chosen below
+        # so that the normal points to the camera, even if `solvePnP` gives the back of the page.
         normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
         view = _View(
             points_mm,

@@ -33,7 +33,8 @@ PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", 
 PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
 # Maximum size of a picture file in bytes.
 MAX_FILE_BYTES = 64_000_000
-# Maximum number of pixels of a picture from the network. A reader needs two million.
+# Maximum number of pixels of a picture from the network, a little more than the 8.3 million of 4K.
+# A reader needs two million, as 1080p has.
 MAX_STREAM_PIXELS = 9_000_000
 # Maximum number of files in a folder of pictures.
 MAX_ENTRIES = 20_000
@@ -51,7 +52,7 @@ def load_picture(path: Path) -> Capture:
     except OSError as error:
         raise unreadable(str(path), error) from error
     with warnings.catch_warnings():
-        # Pillow's own limit is another one, and what it finds odd is still read.
+        # We have our own size limit, and files that Pillow merely warns about are fine.
         warnings.simplefilter("ignore")
         return decode_picture(content, str(path))
 
@@ -102,7 +103,8 @@ def _luma_of(picture: Image.Image) -> Luma:
 
     Raises whatever Pillow raises, and ValueError for sixteen bits.
     """
-    picture.draft("L", picture.size)  # a JPEG has its brightness apart
+    # A JPEG stores brightness as a channel of its own, so only that is decoded.
+    picture.draft("L", picture.size)
     picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):
         raise ValueError("pictures of sixteen bits are not read")
@@ -122,8 +124,8 @@ def _colours_of(content: bytes) -> Colours:
         # Only a JPEG is decoded at the reduced size, or up to twice as large.
         if picture.width > 2 * size_px[0]:
             small = small.convert("RGB").reduce(reduction)
+        # Cr, Cb: the order of `Colours`.
         cr_and_cb = np.asarray(small.convert("YCbCr"))[:, :, 2:0:-1]
-    # In the order of `Colours`.
     return np.ascontiguousarray(cr_and_cb)
 
 
