@@ -119,8 +119,8 @@ class Panel(Closeable):
         # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
         # the whole process shares it, and gpiozero closes it at exit.
         #
-        # This one is lgpio's, so its time stamps are used if they fit the monotonic clock. Those of
-        # any other factory are not, since it may have a clock of its own.
+        # The own factory is lgpio's, and only its time stamps are used (see `_open_key`). Any other
+        # one may have a clock of its own.
         self._own_factory = factory if is_own_factory else None
         # Buttons that could be opened, by name.
         self._keys: dict[str, _Key] = {}
@@ -141,7 +141,8 @@ class Panel(Closeable):
         self._outputs = outputs = Outputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
         )
-        # Any thread may call these methods of `Outputs` on the panel, as the table does.
+        # Methods of `Outputs` (`hardware/outputs.py`) that belong to the panel as well. Any thread
+        # may call them, as the table does.
         self.signal = outputs.signal
         self.show = outputs.show
         self.set_alarms = outputs.set_alarms
@@ -243,6 +244,7 @@ class Panel(Closeable):
 
         def queue_edge(is_down: bool, stamp_s: float) -> None:
             now_s = self._clock.monotonic_s()
+            # The stamp comes from our own factory, and fits the monotonic clock.
             has_good_stamp = (
                 self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
             )
@@ -276,7 +278,7 @@ class Panel(Closeable):
     def _read_keys(self) -> None:
         while True:
             try:
-                edge = self._edges.get(timeout=self._pause_s())
+                edge = self._edges.get(timeout=self._seconds_until_next_read())
             except Empty:
                 self._poll_pressed_keys()
                 continue
@@ -287,10 +289,11 @@ class Panel(Closeable):
     def _handle_edge(self, edge: _Edge) -> None:
         self._handle_strokes(edge.key, edge.key.debouncer.take_edge(edge.is_down, edge.at_s))
 
-    def _pause_s(self) -> float | None:
-        """Return the seconds until a line has to be read, None while no key is down.
+    def _seconds_until_next_read(self) -> float | None:
+        """Return the seconds until the line of a key has to be read, None while no key is down.
 
-        A key that is down is read at regular intervals, one that may be a spike when it is due.
+        A key that is down is read at regular intervals. One that was just pressed, which may be
+        only a spike, is read when that has to be decided.
         """
         pauses_s = []
         now_s = self._clock.monotonic_s()
