@@ -130,7 +130,7 @@ class SimulatedPieceGame(SimulatedGame):
             *lower, top = pieces
             if not self._misplace(top, wrong_square, move):
                 return
-            # the top piece is where it belongs now: put it down again only if others belong below it
+            # the top piece is where it belongs: put it down again only if others belong below it
             pieces = [*lower, self.find_piece(face, move.target)] if lower else []
         for piece in pieces:
             self.put(piece, move.target)
