@@ -2,7 +2,7 @@
 
 A `Snapshot` holds the brightness of squares relative to white paper, the visible pixels, and the
 outlines. It is cut out of a view from straight above, in which each square has a cell (see
-`square_cells`). A `Sheet` holds what is known of the board's paper from earlier pictures. The
+`square_cells`). A `PaperMemory` holds what is known of the board's paper from earlier pictures. The
 limits were chosen by trial on rendered tables with lamps, glare and noise.
 """
 
@@ -113,7 +113,7 @@ class Snapshot:
         return bool(self.expected_depths.any())
 
 
-class SheetView(NamedTuple):
+class PaperView(NamedTuple):
     """A view of a board with the strip around it from straight above. It is kept for its pose."""
 
     pose: Pose
@@ -129,10 +129,10 @@ def _no_depths() -> Tone:
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class PaperMemory:
     """What earlier pictures say of a board: how bright its paper is, and how deep its outlines.
 
-    A new board starts with a new sheet.
+    A new board starts with a new one.
     """
 
     board: Board
@@ -149,32 +149,32 @@ class Sheet:
     """(12,): as in `Snapshot`."""
     expected_shares: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
-    view: SheetView | None = None
+    view: PaperView | None = None
     """The view of the board for the last pose. None before the first snapshot."""
 
 
 def take_snapshot(
-    sheet: Sheet,
+    paper: PaperMemory,
     luma: Luma,
     pose: Pose,
     corners: Iterable[int],
     bodies: Points,
     *,
     squares: Collection[Square] | None,
-) -> tuple[Snapshot, Sheet]:
-    """Return a snapshot of these squares of a (height, width) picture, and the updated sheet.
+) -> tuple[Snapshot, PaperMemory]:
+    """Return a snapshot of these squares of a (height, width) picture, and the updated memory.
 
     None means all squares. Only then are the brightness of the paper and the depth of the outlines
     measured. `corners` are ids of the corner markers that were read in this picture. `bodies` (N,
     K, 2) mm are points on the board whose convex hulls pieces hide.
     """
     # The cells of the requested squares.
-    cells = cells_of(sheet.board)
+    cells = cells_of(paper.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
     numbers = list(map(cells.number_of.__getitem__, chosen))
-    sheet = _with_view(sheet, cells, pose)
-    assert sheet.view is not None
-    _, top_view, visible = sheet.view
+    paper = _with_view(paper, cells, pose)
+    assert paper.view is not None
+    _, top_view, visible = paper.view
     # Rows and columns of their upper left pixels in the view.
     origins = cells.origins[numbers]
     if squares is not None and chosen:
@@ -182,8 +182,8 @@ def take_snapshot(
         top_view, visible, origins = _part_around(cells, top_view, visible, origins)
     view = top_view.rectify(luma)
     if squares is None:
-        sheet = _with_paper(sheet, cells, view, corners, top_view)
-    white = _paper_over(sheet, top_view)
+        paper = _with_brightness(paper, cells, view, corners, top_view)
+    white = _paper_over(paper, top_view)
     visible = visible & ~_occlusion(cells, top_view, bodies)
 
     # Brightness relative to paper, and the pixels that say something.
@@ -198,7 +198,7 @@ def take_snapshot(
     walled = cells.walled_parts[numbers]
     line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, walled)
     if squares is None:
-        sheet = _with_outlines(sheet, line_depths, line_tones)
+        paper = _with_outlines(paper, line_depths, line_tones)
     shot = Snapshot(
         dict(zip(chosen, count())),
         tones,
@@ -206,22 +206,22 @@ def take_snapshot(
         burnt.mean(axis=(1, 2)),
         line_depths,
         line_tones,
-        sheet.expected_depths,
-        sheet.expected_shares,
+        paper.expected_depths,
+        paper.expected_shares,
     )
-    return shot, sheet
+    return shot, paper
 
 
-def _with_view(sheet: Sheet, cells: SquareCells, pose: Pose) -> Sheet:
-    """Return the sheet with its view for this pose, which is computed once."""
-    if sheet.view is not None and sheet.view.pose is pose:
-        return sheet
+def _with_view(paper: PaperMemory, cells: SquareCells, pose: Pose) -> PaperMemory:
+    """Return the memory with its view for this pose, which is computed once."""
+    if paper.view is not None and paper.view.pose is pose:
+        return paper
     board = cells.board
     # The strips are part of the view, as corner markers are there.
     margin_mm = cells.strip_px / cells.scale + board.gap_mm / 2
     high_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
     top_view = pose.top_view((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
-    return replace(sheet, view=SheetView(pose, top_view, top_view.pixels_in_picture(pose.size)))
+    return replace(paper, view=PaperView(pose, top_view, top_view.pixels_in_picture(pose.size)))
 
 
 def _part_around(
@@ -279,15 +279,15 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 # ---- brightness of paper -------------------------------------------------------------------------
 
 
-def _with_paper(
-    sheet: Sheet, cells: SquareCells, view: Luma, corners: Iterable[int], top_view: TopView
-) -> Sheet:
-    """Return the sheet with the brightness of paper from a view (h, w).
+def _with_brightness(
+    paper: PaperMemory, cells: SquareCells, view: Luma, corners: Iterable[int], top_view: TopView
+) -> PaperMemory:
+    """Return the memory with the brightness of paper from a view (h, w).
 
     `corners` are ids of the visible corner markers. Those that are hidden keep their last value.
     """
-    board = sheet.board
-    whites = dict(sheet.corner_whites)
+    board = paper.board
+    whites = dict(paper.corner_whites)
 
     # A corner marker and the white around it.
     half = (board.corner_mm / 2 + _QUIET_ZONE_MM) * cells.scale
@@ -306,7 +306,7 @@ def _with_paper(
         )
         level = max(level, _MIN_PAPER)
         return replace(
-            sheet, corner_whites=whites, white_plane=(level, 0.0, 0.0), white_limits=(level, level)
+            paper, corner_whites=whites, white_plane=(level, 0.0, 0.0), white_limits=(level, level)
         )
     centres_mm = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (centres_mm - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
@@ -316,33 +316,33 @@ def _with_paper(
     plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
     low, high = _WHITE_LIMITS
     limits = low * float(levels.min()), high * float(levels.max())
-    return replace(sheet, corner_whites=whites, white_plane=plane, white_limits=limits)
+    return replace(paper, corner_whites=whites, white_plane=plane, white_limits=limits)
 
 
-def _paper_over(sheet: Sheet, top_view: TopView) -> Tone:
+def _paper_over(paper: PaperMemory, top_view: TopView) -> Tone:
     """Return (h, w): the brightness of white paper over a view, of 255."""
     height, width = top_view.source_px.shape[:2]
     # Evaluate the plane over the view, clipped to the limits for paper.
-    level, right_slope, up_slope = sheet.white_plane
+    level, right_slope, up_slope = paper.white_plane
     # Offsets in mm from the middle of the board.
-    x = top_view.low_mm[0] + (np.arange(width) + 0.5) / top_view.scale - sheet.board.width_mm / 2
-    y = top_view.high_mm[1] - (np.arange(height) + 0.5) / top_view.scale - sheet.board.height_mm / 2
+    x = top_view.low_mm[0] + (np.arange(width) + 0.5) / top_view.scale - paper.board.width_mm / 2
+    y = top_view.high_mm[1] - (np.arange(height) + 0.5) / top_view.scale - paper.board.height_mm / 2
     by_column = (level + right_slope * x / _UNIT_MM).astype(np.float32)
     by_row = (up_slope * y / _UNIT_MM).astype(np.float32)
-    return (by_column[None, :] + by_row[:, None]).clip(*sheet.white_limits)
+    return (by_column[None, :] + by_row[:, None]).clip(*paper.white_limits)
 
 
 # ---- outlines ------------------------------------------------------------------------------------
 
 
-def _with_outlines(sheet: Sheet, line_depths: Tone, line_tones: Tone) -> Sheet:
-    """Return the sheet with the typical depth of the outlines (N, 12) of all squares."""
-    holes = sheet.board.holes
+def _with_outlines(paper: PaperMemory, line_depths: Tone, line_tones: Tone) -> PaperMemory:
+    """Return the memory with the typical depth of the outlines (N, 12) of all squares."""
+    holes = paper.board.holes
     # Holes have no outline.
-    numbers = np.flatnonzero([square not in holes for square in sheet.board.squares])
+    numbers = np.flatnonzero([square not in holes for square in paper.board.squares])
     depths, tones = line_depths[numbers], line_tones[numbers]
     shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_TONE)))
-    return replace(sheet, expected_depths=_typical_depths(depths), expected_shares=shares)
+    return replace(paper, expected_depths=_typical_depths(depths), expected_shares=shares)
 
 
 def _typical_depths(depths: Tone | Floats) -> Tone:

@@ -96,15 +96,15 @@ def _snapshot(
 
     A snapshot is what the picture shows on each square, whatever lies there.
     """
-    sheet = memory.sheet
+    paper = memory.paper
     # `place` has made it, because this is a board of pieces.
-    assert sheet is not None
+    assert paper is not None
     # Parts of the board that pieces hide are not evidence.
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     ids = set(map(attrgetter("marker"), look.sightings))
     corner_ids = ids.intersection(pieces.kit.board.corners)
-    shot, sheet = take_snapshot(sheet, look.luma, pieces.pose, corner_ids, bodies, squares=squares)
-    return shot, replace(memory, sheet=sheet)
+    shot, paper = take_snapshot(paper, look.luma, pieces.pose, corner_ids, bodies, squares=squares)
+    return shot, replace(memory, paper=paper)
 
 
 def _certainly_empty(

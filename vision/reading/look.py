@@ -31,7 +31,7 @@ from vision.cards.reader import CardReader, OpenCards
 from vision.detection.markers import Luma, Sighting
 from vision.detection.stillness import Background, BlockMask
 from vision.pieces.empty_squares import EmptyAppearances
-from vision.pieces.snapshots import Sheet
+from vision.pieces.snapshots import PaperMemory
 from vision.pose.board_copies import Quads
 from vision.pose.board_fit import Evidence, Fit
 from vision.pose.lens_tuner import LensTuner
@@ -322,7 +322,7 @@ class Memory:
     """The kit to prefer. None means whichever board is in view."""
     last_kit: Kit | None = None
     """The kit whose board was in view last."""
-    sheet: Sheet | None = None
+    paper: PaperMemory | None = None
     """How bright the paper of its board is, and how dark its lines are. None for a board of cards,
     or if there was no board.
     """

@@ -26,7 +26,7 @@ from companion.core.kit import Board, Face, Kit
 from vision.cards.reader import CardReader
 from vision.detection.markers import Sighting
 from vision.pieces.regions import MAX_ABOVE_MARKER_MM, squares_under
-from vision.pieces.snapshots import Sheet
+from vision.pieces.snapshots import PaperMemory
 from vision.pose.pose import Floats, Points, Pose, rectangle_corners_mm
 from vision.reading.look import NO_SQUARES, Look, Memory, Pieces, PlacedPiece
 
@@ -84,9 +84,9 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, replace(memory, reference=None)
     if memory.last_kit is not kit:
         # Another board is in view: drop everything derived from the last one.
-        sheet = None if kit.deck else Sheet(kit.board)
+        paper = None if kit.deck else PaperMemory(kit.board)
         cards = CardReader(kit, kit.deck) if kit.deck else None
-        memory = replace(memory, last_kit=kit, sheet=sheet, empty_appearances={}, card_reader=cards)
+        memory = replace(memory, last_kit=kit, paper=paper, empty_appearances={}, card_reader=cards)
     if memory.card_reader is not None:
         open_cards = memory.card_reader.read(look.luma, pose, look.moving_px)
         return replace(look, open_cards=open_cards), replace(memory, reference=None)
