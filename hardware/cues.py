@@ -120,7 +120,7 @@ def step_at(steps: Iterable[_Step], elapsed_ms: float) -> tuple[_Step | None, fl
 
 
 def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
-    # each step is a duration in ms and a level
+    # Each step is a duration in ms and a level.
     return Track(tuple(LampStep(*step) for step in steps), is_cycle)
 
 

@@ -114,6 +114,8 @@ class Panel(Closeable):
         """
         self._close_lock = threading.Lock()
         self._is_closed = False
+
+        # Open the pins.
         factory = open_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
         # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
@@ -138,9 +140,11 @@ class Panel(Closeable):
         self.lamps = tuple(pin.name for pin in self._lamps)
         """Names of the lamps that could be opened, such as `south_1` and `north_turn`."""
         self.has_buzzer = self._buzzer is not None
+
         self._outputs = outputs = Outputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
         )
+
         # Methods of `Outputs` (`hardware/outputs.py`) that belong to the panel as well. Any thread
         # may call them, as the table does.
         self.signal = outputs.signal

@@ -60,7 +60,7 @@ class PowerKey:
     def handle(self, stroke: Stroke, press: Press) -> None:
         """Process a stroke of the table button. `press` is the press that it belongs to."""
         with self._lock:
-            # nothing reaches the table any more
+            # Nothing reaches the table any more.
             if self._is_switching_off:
                 return
             match stroke:
