@@ -143,8 +143,9 @@ class BoardEye:
             frame = self._reader.mirror.flip_back(frame)
         read_frame = _ReadFrame(next(self._numbers), frame, reading, self._reader.details)
         self._last = read_frame
+        is_repeated = previous is not None and previous.reading == reading
         # Keep a frame only if its reading is settled, and new since the frame before it.
-        if not reading.quiet or (previous is not None and previous.reading == reading):
+        if not reading.quiet or is_repeated:
             return
         frames = self._settled_frames
         with self._lock:
