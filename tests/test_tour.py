@@ -129,7 +129,7 @@ def test_every_page_is_a_whole_stop() -> None:
         assert routes_without_stop(app, past_stops, tour.companion.host_key) == NO_PAGES
 
 
-def test_every_page_of_the_hub_is_a_whole_stop() -> None:
+def test_every_page_of_the_hub_is_a_stop() -> None:
     with open_hub_tour() as hub:
         app, past_stops = app_of(hub.server), list[Stop]()
         assert list(page_faults(app, hub.stops(), hub.client.jar, past_stops)) == []

@@ -186,7 +186,7 @@ def test_trouble_does_not_silence_a_wrong_board() -> None:
     assert player.tone_hz(20_000.0) == 440.0
 
 
-def test_a_cue_without_a_wrong_board_is_not_repeated() -> None:
+def test_only_a_wrong_board_repeats_its_cue() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.BOARD_WRONG), 0.0)
     assert player.next_change_ms(1_000.0) == math.inf

@@ -132,7 +132,7 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
     assert damaged_files(path) == []
 
 
-def test_a_record_of_a_newer_version_ends_its_game(path: Path) -> None:
+def test_a_newer_versions_record_ends_its_game(path: Path) -> None:
     make_journal(path)
     last = [row[0] for row in rows(path) if row[1] == 3]
     with closing(sqlite3.connect(path)) as db, db:

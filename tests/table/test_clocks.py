@@ -257,7 +257,7 @@ class ToyWithoutBoard(Toy):
         return ChessClock(60.0)
 
 
-def test_a_chess_clock_without_a_board_waits_for_its_start(
+def test_a_clock_without_a_board_waits_to_start(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GAMES, "toy", ToyWithoutBoard())
