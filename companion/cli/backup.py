@@ -10,6 +10,7 @@ from typing import IO
 
 from companion.cli.greeting import announce
 from companion.cli.options import SETTINGS, argument, command, settings_of, settings_path
+from companion.core.clock import RealClock
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
 
@@ -22,7 +23,6 @@ from companion.core.files import as_owner_of, open_file
     argument("--photographs", action="store_true", help="also the photographs of all turns"),
 )
 def backup(options: argparse.Namespace) -> None:
-    from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
     settings, path = settings_of(options), settings_path(options)

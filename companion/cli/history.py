@@ -20,6 +20,7 @@ from companion.cli.options import (
     settings_of,
     write_file,
 )
+from companion.core.clock import RealClock
 from companion.core.config import Settings
 from companion.core.files import MAX_GAME_BYTES
 from companion.core.kit import SEATS, Seat
@@ -36,7 +37,6 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
     The newest game counts as the one on the table, which may still be going on.
     """
     from companion.archive.history import History  # noqa: PLC0415 - imports all games, which is slow
-    from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.storage.journal import Journal  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=read_only) as journal:

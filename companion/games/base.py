@@ -477,7 +477,7 @@ class TextMixin(Generic[S, A]):
     # Kept for games written for version 1.0. Nothing asks for it.
 
     def examples(self, state: S, seat: Seat) -> Iterable[A] | None:
-        """Return sensible first actions. Kept for games written for version 1.0."""
+        """Return sensible first actions."""
 
 
 # ---- the game ------------------------------------------------------------------------------------
