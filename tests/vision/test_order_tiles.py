@@ -104,9 +104,9 @@ VIEWS = {
 def test_rows_are_read_in_many_lights(name: str) -> None:
     rng = Random(f"rows {name}")
     right = 0
-    for _ in range(3):
+    for number in range(3):
         texts = {seat: "".join(rng.choices("UDLRSI", k=3)) for seat in SEATS}
-        rows = Table(VIEWS[name], *texts.values()).rows()
+        rows = Table(replace(VIEWS[name], seed=100 + number), *texts.values()).rows()
         for seat, row in rows.items():
             assert row.fault or row.text == texts[seat], "a row is never read wrongly"
             right += row.text == texts[seat]
