@@ -20,6 +20,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -214,6 +215,8 @@ class NatsConnection:
         self._room.receive_record(table_id, record, age_s)
 
     async def _run(self) -> None:
+        # positions are written in one thread, where the default would be several
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         try:
             self._server.start()
             while not self._is_closing:
@@ -263,7 +266,6 @@ class NatsConnection:
                 await self._load_last_records(stream)
             await self._subscribe(client, stream)
             self._room.set_trouble(_DISK_FULL if self._is_full() else "")
-            await self._save_positions()
             self.is_ready.set()
             while client.is_connected and not self._is_closing:
                 await self._step()
@@ -317,7 +319,7 @@ class NatsConnection:
 
     def _is_full(self) -> bool:
         """Return whether the disk is full, or was since the start of the hub."""
-        self._was_full = self._was_full or shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
+        self._was_full |= shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
         return self._was_full
 
     async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
