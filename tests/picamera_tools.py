@@ -85,6 +85,7 @@ class FakePicamera2:
         self.is_open = False
         self.started = False
         self.loop_runs = self.loop_is_dead = False
+        self.close_lock = threading.Lock()
         if number >= len(listed := self.global_camera_info()):
             raise RuntimeError(f"No camera number {number} found")
         self.number, self.camera_idx = number, listed[number]["Num"]
@@ -185,17 +186,18 @@ class FakePicamera2:
     def close(self) -> None:
         """End the event loop, stop and release the camera, and close its pipe."""
         self.loop_runs = False
-        if not self.is_open:
-            return
-        if self.host.close_hangs:
-            self.host.never.wait()
-        self.stop()
-        self.camera.release()
-        self.is_open = False
-        self.camera = None
-        self.notifymeread.close()
-        os.close(self.notifyme_w)
-        self.calls.append("close")
+        with self.close_lock:
+            if not self.is_open:
+                return
+            if self.host.close_hangs:
+                self.host.never.wait()
+            self.stop()
+            self.camera.release()
+            self.is_open = False
+            self.camera = None
+            self.notifymeread.close()
+            os.close(self.notifyme_w)
+            self.calls.append("close")
 
     def set_controls(self, controls: dict[str, Any]) -> None:
         for name in controls:

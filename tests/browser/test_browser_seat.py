@@ -78,6 +78,26 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     wait_for_letters(seat, "...")
 
 
+def test_a_refusal_outlives_the_drawing_of_orders(seat: WebDriver) -> None:
+    delay_plan = """
+        const real = fetch;
+        window.fetch = async (url, how) => {
+          const answer = await real(url, how);
+          window.fetch = real;
+          await new Promise(resolve => { window.drawPlan = resolve; });
+          return answer;
+        };"""
+    seat.execute_script(delay_plan)
+    seat.find_element(By.TAG_NAME, "body").send_keys("u")
+    until("the plan's answer", lambda: seat.execute_script("return Boolean(window.drawPlan)"))
+    tap(seat, "#hand-in")
+    assert seat.find_element(By.ID, "said").text.startswith("2 missing")
+    seat.execute_script("drawPlan()")
+    until("the plan", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan *"))
+    assert seat.find_element(By.ID, "said").text.startswith("2 missing")
+    tap(seat, "#clear")
+
+
 def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
     """The last letter typed is that of the notation, which counts where no key has it."""
     url = seat.current_url

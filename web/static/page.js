@@ -52,8 +52,9 @@ export function refuse(text, link, isHint = false) {
   if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
-// Send a JSON request, and show a refusal. Return the fields of the answer with `ok` and `status` (0 without a JSON answer).
-export async function post(url, body = {}) {
+// Send a JSON request. Return the fields of the answer with `ok` and `status` (0 without a JSON answer). Of a refusal, `error`
+// has the message.
+export async function request(url, body = {}) {
   try {
     const answer = await fetch(root + url, {
       method: 'POST',
@@ -62,15 +63,21 @@ export async function post(url, body = {}) {
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(body),
     });
-    const content = await answer.json();
-    refuse(answer.ok ? '' : content.error.message, content.error?.link, content.error?.reason === 'lesson');
-    return { ok: answer.ok, status: answer.status, ...content };
+    return { ok: answer.ok, status: answer.status, ...await answer.json() };
   } catch (error) {
-    refuse(error.name === 'TimeoutError' // a browser has six connections to one server, and each window's stream takes one
+    const message = error.name === 'TimeoutError' // a browser has six connections to one server, and each window's stream takes one
       ? say('No answer from the table: close other windows of these pages, then try again')
-      : say('No connection to the table: try again'));
-    return { ok: false, status: 0 };
+      : say('No connection to the table: try again');
+    return { ok: false, status: 0, error: { message } };
   }
+}
+
+// Send a JSON request after a tap: its refusal is shown, and an earlier one disappears.
+export async function post(url, body) {
+  const answer = await request(url, body);
+  const { message = '', link, reason } = answer.error ?? {};
+  refuse(message, link, reason === 'lesson');
+  return answer;
 }
 
 // ---- the browser's storage ----

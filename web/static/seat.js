@@ -1,5 +1,5 @@
 // The page of a seat: handing in orders and keeping them secret, orders in slots, help, and the guide of a first game.
-import { forget, keepSetting, post, recall, refuse, remember, root, say, setting } from './page.js';
+import { forget, keepSetting, post, recall, refuse, remember, request, root, say, setting } from './page.js';
 import { sha256 } from './sha256.js';
 import { board, centre, frames, page } from './squares.js';
 
@@ -427,7 +427,7 @@ if (document.querySelector('.passed, .passing')) {
     } else if (currentDraft !== plannedDraft || !layer.innerHTML) {
       plannedDraft = currentDraft;
       const { seat, moment } = page().dataset;
-      const answer = await post(`/api/seat/${seat}/plan`, { moment, entered });
+      const answer = await request(`/api/seat/${seat}/plan`, { moment, entered });
       const currentLayer = document.getElementById('plan');
       if (answer.ok && currentLayer && currentDraft === plannedDraft) currentLayer.innerHTML = answer.svg;
     }
@@ -692,7 +692,7 @@ function tapsFor(text, play) {
     const answer = await post(`/api/seat/${seat}/coach`, { moment, about: key.dataset.coach });
     for (const coachKey of keys) coachKey.disabled = false;
     if (answer.ok) advice.innerHTML = answer.html;
-    else advice.textContent = answer.error?.message ?? say('No connection to the table: try again');
+    else advice.textContent = answer.error.message;
   }
 
   document.addEventListener('click', event => {
