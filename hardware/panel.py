@@ -130,7 +130,7 @@ class Panel(Closeable):
             self._open_key(button, factory)
         self._lamps: dict[LampPin, Lamp] = {}
         for pin in lamp_pins(settings):
-            if (lamp := self._open(pin.name, pin.pin, partial(Lamp, pin, factory))) is not None:
+            if (lamp := self._open(pin.name, pin.gpio, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
         self._buzzer: Buzzer | None = None
         if (gpio := buzzer_pin(settings)) is not None:
@@ -256,7 +256,9 @@ class Panel(Closeable):
             if (key := self._keys.get(button.name)) is not None:
                 self._edges.put(_Edge(key, is_down, stamp_s if has_good_stamp else now_s))
 
-        line = self._open(button.name, button.pin, partial(Button, button.pin, queue_edge, factory))
+        line = self._open(
+            button.name, button.gpio, partial(Button, button.gpio, queue_edge, factory)
+        )
         if line is not None:
             debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
             self._keys[button.name] = _Key(button, line, debouncer)

@@ -39,12 +39,12 @@ class SimulatedPanelHands:
         # Monotonic time of the last press of each button.
         self._pressed_s: dict[str, float] = {}
         self._button_pins = {
-            button.name: factory.pin(button.pin)
+            button.name: factory.pin(button.gpio)
             for button in button_pins(settings)
             if button.name in panel.buttons
         }
         self.lamps = {
-            lamp.name: (factory.pin(lamp.pin), lamp.is_active_low)
+            lamp.name: (factory.pin(lamp.gpio), lamp.is_active_low)
             for lamp in lamp_pins(settings)
             if lamp.name in panel.lamps
         }

@@ -1,8 +1,8 @@
 """Buttons, lamps and buzzer: which of them are wired to which pin, and the devices on these pins.
 
-Pins are BCM numbers (the GPIO numbers of Raspberry Pi's documentation, not the positions on its
-header) from `PanelSettings`, with their defaults in `core/config.py`. The devices are thin wrappers
-of gpiozero's.
+Pins have the GPIO (BCM) numbers of Raspberry Pi's documentation, not their positions on the
+header. These come from `PanelSettings`, with their defaults in `core/config.py`. The devices are
+thin wrappers of gpiozero's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ButtonPin(NamedTuple):
     seat: Seat | None
     """Seat of its pad. None for the table button."""
     key: PadKey
-    pin: int
+    gpio: int
 
 
 class LampPin(NamedTuple):
@@ -45,7 +45,7 @@ class LampPin(NamedTuple):
     seat: Seat
     lamp: str
     """One of `cues.LAMPS`."""
-    pin: int
+    gpio: int
     is_active_low: bool
     """Whether it is wired between 3V3 and the pin."""
 
@@ -57,9 +57,9 @@ def button_pins(settings: PanelSettings) -> tuple[ButtonPin, ...]:
         pins = settings.south if seat is Seat.SOUTH else settings.north
         for key in PadKey:
             # the settings name a pad's pins like its keys, and `PadKey.TABLE` is on no pad
-            pin = getattr(pins, key, "")
-            if isinstance(pin, int):
-                buttons.append(ButtonPin(f"{seat}_{key}", seat, key, pin))
+            gpio = getattr(pins, key, "")
+            if isinstance(gpio, int):
+                buttons.append(ButtonPin(f"{seat}_{key}", seat, key, gpio))
     if isinstance(settings.table_button, int):
         buttons.append(ButtonPin("table", None, PadKey.TABLE, settings.table_button))
     return tuple(buttons)
@@ -71,15 +71,15 @@ def lamp_pins(settings: PanelSettings) -> tuple[LampPin, ...]:
     for seat in SEATS:
         pins = settings.south if seat is Seat.SOUTH else settings.north
         for lamp in LAMPS:
-            pin = getattr(pins, f"lamp_{lamp}")
-            if isinstance(pin, int):
+            gpio = getattr(pins, f"lamp_{lamp}")
+            if isinstance(gpio, int):
                 is_active_low = f"lamp_{lamp}" in pins.lamps_active_low
-                lamps.append(LampPin(f"{seat}_{lamp}", seat, lamp, pin, is_active_low))
+                lamps.append(LampPin(f"{seat}_{lamp}", seat, lamp, gpio, is_active_low))
     return tuple(lamps)
 
 
 def buzzer_pin(settings: PanelSettings) -> int | None:
-    """Return the pin of the buzzer. None if it is not wired."""
+    """Return the GPIO number of the buzzer. None if it is not wired."""
     return settings.buzzer if isinstance(settings.buzzer, int) else None
 
 
@@ -90,10 +90,10 @@ class Button:
     block. The stamp is the time in seconds on the factory's own clock.
     """
 
-    def __init__(self, pin: int, on_edge: Callable[[bool, float], None], factory: Any) -> None:
+    def __init__(self, gpio: int, on_edge: Callable[[bool, float], None], factory: Any) -> None:
         # Not gpiozero's Button: it has a thread for each button, and misses a press after a lost
         # release.
-        self._device = InputDevice(pin, pull_up=True, pin_factory=factory)
+        self._device = InputDevice(gpio, pull_up=True, pin_factory=factory)
         self._on_edge = on_edge
         try:
             self._device.pin.edges = "both"
@@ -123,7 +123,7 @@ class Lamp:
     """An open lamp, on or off."""
 
     def __init__(self, lamp: LampPin, factory: Any) -> None:
-        self._device = LED(lamp.pin, active_high=not lamp.is_active_low, pin_factory=factory)
+        self._device = LED(lamp.gpio, active_high=not lamp.is_active_low, pin_factory=factory)
         self._is_lit = False
 
     def show(self, is_lit: bool) -> None:
@@ -143,8 +143,8 @@ class Lamp:
 class Buzzer:
     """An open buzzer. It plays a square wave, equally loud for every note."""
 
-    def __init__(self, pin: int, factory: Any) -> None:
-        self._device = PWMOutputDevice(pin, frequency=REST_HZ, pin_factory=factory)
+    def __init__(self, gpio: int, factory: Any) -> None:
+        self._device = PWMOutputDevice(gpio, frequency=REST_HZ, pin_factory=factory)
         self._hz: float | None = None
 
     def sound(self, hz: float | None) -> None:
