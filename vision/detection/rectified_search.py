@@ -159,41 +159,41 @@ def find_lost_corners(
 
     They are searched in a (height, width) picture where a rough pose predicts them.
     """
-    recovered = []
-    for marker in set(board.corners) - set(seen_ids):
-        x, y = board.corner_centres_mm[marker]
-        is_well_predicted = len(seen_ids) > 2
-        sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
-        reach = sides * board.corner_mm
-        # A view around the predicted position.
-        top_view = pose.top_view(
-            (x - reach, y - reach), (x + reach, y + reach), 0.0, _MARKER_PX / board.corner_mm
-        )
-        view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
-        # Match the print as a template, before the search for outlines.
-        correlation, quad = _best_match(view.luma, marker)
-        # Three corners predict the fourth well, so without a likely match it is not visible.
-        if is_well_predicted and correlation < _MIN_CORRELATION:
-            continue
-        # Search for all corner markers, so that another one is not mistaken for this one.
-        sightings = list(
-            _sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
-        )
-        is_missing = all(sighting.marker != marker for sighting in sightings)
-        if is_missing and correlation >= _MIN_CORNER_SCORE:
-            # An object that touches a marker merges with its outline, which then is no quadrangle.
-            guess = best_guess(view.luma, quad, board.corners)
-            if guess is not None:
-                sightings.append(guess)
-        for sighting in sightings:
-            if sighting.marker == marker and sighting.score >= _MIN_CORNER_SCORE:
-                # It affects the pose of the whole board, so refine it in the picture itself.
-                corners = pose.to_px(at_height(top_view.to_board(sighting.corners_px)))
-                recovered.append(
-                    Sighting(marker, refine_corners(luma, [corners])[0], sighting.score)
-                )
-                break
-    return tuple(recovered)
+    # Three corners predict the fourth well.
+    is_well_predicted = len(seen_ids) > 2
+    missing_ids = set(board.corners) - set(seen_ids)
+    corners = [_find_corner(board, pose, luma, marker, is_well_predicted) for marker in missing_ids]
+    return tuple(filter(None, corners))
+
+
+def _find_corner(
+    board: Board, pose: Pose, luma: Luma, marker: int, is_well_predicted: bool
+) -> Sighting | None:
+    """Return a corner marker near its predicted position. None if it is not visible."""
+    x, y = board.corner_centres_mm[marker]
+    sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
+    reach = sides * board.corner_mm
+    # A view around the predicted position.
+    top_view = pose.top_view(
+        (x - reach, y - reach), (x + reach, y + reach), 0.0, _MARKER_PX / board.corner_mm
+    )
+    view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
+    # Match the print as a template, before the search for outlines.
+    correlation, quad = _best_match(view.luma, marker)
+    # Without a likely match at a well predicted position, it is not visible.
+    if is_well_predicted and correlation < _MIN_CORRELATION:
+        return None
+    # Search for all corner markers, so that another one is not mistaken for this one.
+    sightings = _sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
+    best = next((sighting for sighting in sightings if sighting.marker == marker), None)
+    if best is None and correlation >= _MIN_CORNER_SCORE:
+        # An object that touches a marker merges with its outline, which then is no quadrangle.
+        best = best_guess(view.luma, quad, board.corners)
+    if best is None or best.marker != marker or best.score < _MIN_CORNER_SCORE:
+        return None
+    # It affects the pose of the whole board, so refine it in the picture itself.
+    corners_px = pose.to_px(at_height(top_view.to_board(best.corners_px)))
+    return Sighting(marker, refine_corners(luma, [corners_px])[0], best.score)
 
 
 def _sightings_in(
