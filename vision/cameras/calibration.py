@@ -118,8 +118,10 @@ class Calibration:
         view = self._find_page(luma, size)
         before = self._last
         self._last = None
-        if isinstance(view, str):
-            return view
+        if view is None:
+            return "The page is not seen well: show more of it, sharp and evenly lit"
+        if view.tilt_deg > _MAX_TILT_DEG:
+            return "The page is tilted too far: hold it straighter"
         self._last = view
         if before is None or _distance_px(view, before) > _MAX_STILL_PX:
             return "Hold the page still for a moment"
@@ -166,30 +168,24 @@ class Calibration:
         lens = Lens(focal_px / width, k1)
         return LensFit(lens, float(rms_px), spread, len(self._views), float(rms_px) / width)
 
-    def _find_page(self, luma: Luma, size: Size) -> _View | str:
-        """Return the view of the page in a picture, or a sentence if there is none of use."""
+    def _find_page(self, luma: Luma, size: Size) -> _View | None:
+        """Return the view of the page in a picture. None if too few of its corners are found."""
         corners, ids, *_ = self._detector.detectBoard(luma)
-        count = 0 if ids is None else len(np.ravel(ids))
-        if corners is None or count < _MIN_CORNERS:
-            return "The page is not seen well: show more of it, sharp and evenly lit"
+        if corners is None or len(corners) < _MIN_CORNERS:
+            return None
         numbers = np.ravel(ids)
         points_mm = np.asarray(pattern().getChessboardCorners(), np.float64)[numbers]
         points_px = np.asarray(corners, np.float64).reshape(-1, 2)
         is_solved, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
         )
+        if not is_solved:
+            return None
         # The page's third axis points into the page, as y goes down on it. The sign is chosen below
         # so that the normal points to the camera, even if `solvePnP` gives the back of the page.
         normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
-        view = _View(
-            points_mm,
-            points_px,
-            tuple(map(int, numbers)),
-            -normal if normal[2] > 0 else normal,
-        )
-        if not is_solved or view.tilt_deg > _MAX_TILT_DEG:
-            return "The page is tilted too far: hold it straighter"
-        return view
+        towards_camera = -normal if normal[2] > 0 else normal
+        return _View(points_mm, points_px, tuple(map(int, numbers)), towards_camera)
 
 
 def _is_similar(one: _View, other: _View, width: int) -> bool:
@@ -203,9 +199,8 @@ def _distance_px(one: _View, other: _View) -> float:
 
     Infinite if they share too few to compare them.
     """
-    common = set(one.ids) & set(other.ids)
+    common, in_one, in_other = np.intersect1d(one.ids, other.ids, return_indices=True)
     if len(common) < _MIN_SHARED_CORNERS:
         return math.inf
-    first = one.points_px[[one.ids.index(number) for number in common]]
-    second = other.points_px[[other.ids.index(number) for number in common]]
-    return float(np.linalg.norm(first - second, axis=1).mean())
+    shifts_px = one.points_px[in_one] - other.points_px[in_other]
+    return float(np.linalg.norm(shifts_px, axis=1).mean())
