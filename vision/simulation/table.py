@@ -54,12 +54,10 @@ class SimulatedTable:
         self._view = view or default_view(kit)
         # Square over which a hand is held. None without a hand.
         self._hand_square: Square | None = None
-        # Number of the state of the scene. Every change makes a new one.
-        self._version = 0
         # Board and light. None until they are rendered for a new view or kit.
         self._lit_table: LitTable | None = None
-        # The last picture without noise, and the version of the scene that it shows.
-        self._drawn: tuple[int, Bgr] | None = None
+        # The picture without noise. None until the scene is drawn after a change.
+        self._drawn: Bgr | None = None
         # (height, width) with a margin: noise, which is shifted for each picture.
         self._noise: NDArray[np.int8] | None = None
         self._rng = np.random.default_rng(self._view.seed)
@@ -157,7 +155,7 @@ class SimulatedTable:
             placed.y_mm += y_mm
             self._mark_changed()
 
-    # ---- what hands can do ----
+    # ---- the simulated world: what pages show, and what hands can do ----
 
     def pieces(self) -> tuple[WorldPiece, ...]:
         """Return all pieces, the lowest first."""
@@ -277,7 +275,7 @@ class SimulatedTable:
 
     def _picture(self) -> Bgr:
         """Return the picture without noise. It is drawn once per change."""
-        if self._drawn is None or self._drawn[0] != self._version:
+        if self._drawn is None:
             lit_table = self.lit_table()
             picture = lit_table.table.copy()
             tile_blocks = self.rows.blocks() if self.rows else ()
@@ -286,8 +284,8 @@ class SimulatedTable:
             hand = self.hand_px()
             if hand is not None:
                 draw_hand(picture, lit_table, hand)
-            self._drawn = self._version, degrade(picture, self._view)
-        return self._drawn[1]
+            self._drawn = degrade(picture, self._view)
+        return self._drawn
 
     def hand_px(self) -> Points | None:
         """Return the outline of the hand in the picture. None if there is no hand."""
@@ -309,7 +307,7 @@ class SimulatedTable:
         noise = self._next_noise()
         if noise is None:
             return picture
-        # The same noise in each channel.
+        # Every channel of a colour picture gets the same noise.
         noise = np.repeat(noise[..., None], picture.size // noise.size, axis=2)
         noisy = cv2.add(picture, noise.reshape(picture.shape), dtype=cv2.CV_8U)
         return np.asarray(noisy, np.uint8)
@@ -337,7 +335,7 @@ class SimulatedTable:
         row, column = self._rng.integers(0, _NOISE_MARGIN_PX, 2)
         return self._noise[row : row + height, column : column + width]
 
-    # ---- parts ----
+    # ---- the scene ----
 
     def _piece(self, number: int) -> Piece:
         for piece in self._pieces:
@@ -354,7 +352,7 @@ class SimulatedTable:
         return self._movables.blocks(self._pieces, self.lit_table().pose.eye_mm)
 
     def _mark_changed(self) -> None:
-        self._version += 1
+        self._drawn = None
 
     def _discard_lit_table(self) -> None:
         self._lit_table = None
