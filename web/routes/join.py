@@ -10,9 +10,11 @@ from flask import Response, make_response, redirect, render_template, request
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
+from companion.table.table_view import TableView
 from web.error_pages import status_of
 from web.routes.api.body import SEAT_PART
 from web.routes.route import PageGroup, form, get
+from web.security.auth import Auth
 
 # Content security policy of `/here`, which shows two pages of this table side by side.
 FRAMING_POLICY = (
@@ -46,11 +48,11 @@ class Joining(PageGroup):
         this_seat = Seat(seat)
         if self._guard.has_seat(this_seat):
             return redirect(f"/seat/{this_seat}")
-        redirection = self.redirect_to_swapped_seat()
+        redirection = redirect_to_swapped_seat(self._guard)
         if redirection is not None:
             return redirection
         if self._table.nonce_of(this_seat) is not None:
-            return self.occupied_page(this_seat, 409)
+            return occupied_page(self._table.view(), this_seat, 409)
         if request.method == "GET":
             return self._page("join_seat.html", seat=this_seat)
         try:
@@ -155,36 +157,14 @@ class Joining(PageGroup):
             self.page_context.require_join_code(code)
             nonce = self._table.move_to_phone(this_seat)
         except Illegal as error:
-            return self.occupied_page(this_seat, status_of(error), error)
+            return occupied_page(self._table.view(), this_seat, status_of(error), error)
         return self._redirect_with_seat(this_seat, nonce, f"/seat/{this_seat}")
-
-    def redirect_to_swapped_seat(self) -> Response | None:
-        """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
-        swapped = self._guard.swapped_seats()
-        if not swapped:
-            return None
-        first_seat, _ = swapped[0]
-        answer = make_response(redirect(f"/seat/{first_seat}"))
-        # delete all old cookies first, because a later deletion could remove a new one
-        for seat, _ in swapped:
-            self._guard.drop_seat_cookie(answer, seat.other)
-        for seat, nonce in swapped:
-            self._guard.set_seat_cookie(answer, seat, nonce)
-        return answer
 
     @get("/<any(S, s, N, n):letter>", strict_slashes=False)
     def short(self, letter: str) -> Any:
         """Redirect from a short address to a seat."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
         return redirect(f"/seat/{seat}" if self._guard.has_seat(seat) else f"/join/{seat}")
-
-    def occupied_page(self, seat: Seat, status: int, error: Illegal | None = None) -> Response:
-        """Return the page that says that a seat is occupied, and what can be done.
-
-        `error` is the reason why it cannot be taken.
-        """
-        page = render_template("taken.html", view=self._table.view(), seat=seat, error=error)
-        return make_response(page, status)
 
     def _page(self, page: str, error: CompanionError | None = None, **more: Any) -> str:
         return render_template(
@@ -202,6 +182,32 @@ class Joining(PageGroup):
         `tip_south` is the edge to which the tip of the sign points for South.
         """
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
+
+
+def redirect_to_swapped_seat(guard: Auth) -> Response | None:
+    """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
+    swapped = guard.swapped_seats()
+    if not swapped:
+        return None
+    first_seat, _ = swapped[0]
+    answer = make_response(redirect(f"/seat/{first_seat}"))
+    # delete all old cookies first, because a later deletion could remove a new one
+    for seat, _ in swapped:
+        guard.drop_seat_cookie(answer, seat.other)
+    for seat, nonce in swapped:
+        guard.set_seat_cookie(answer, seat, nonce)
+    return answer
+
+
+def occupied_page(
+    view: TableView, seat: Seat, status: int, error: Illegal | None = None
+) -> Response:
+    """Return the page that says that a seat is occupied, and what can be done.
+
+    `error` is the reason why it cannot be taken.
+    """
+    page = render_template("taken.html", view=view, seat=seat, error=error)
+    return make_response(page, status)
 
 
 def _table_screen_path() -> str:

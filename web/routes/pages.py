@@ -19,7 +19,7 @@ from companion.core.kit import Seat
 from companion.table.table_view import TableView
 from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
-from web.routes.join import Joining
+from web.routes.join import occupied_page, redirect_to_swapped_seat
 from web.routes.route import PageGroup, get, host_only, seat_holder
 from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered_seat
 from web.security.auth import is_own_screen
@@ -87,13 +87,12 @@ class Pages(PageGroup):
         """
         this_seat = Seat(seat)
         if not self._guard.has_seat(this_seat):
-            joining = Joining(self.page_context)
-            redirection = joining.redirect_to_swapped_seat()
+            redirection = redirect_to_swapped_seat(self._guard)
             if redirection is not None:
                 return redirection
             if self._table.nonce_of(this_seat) is None:
                 return redirect(f"/join/{this_seat}")
-            return joining.occupied_page(this_seat, 403)
+            return occupied_page(self._table.view(), this_seat, 403)
         view = self._table.view()
         live = f"/live/seat/{this_seat}"
         shared_phone_mode = ""

@@ -20,7 +20,7 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.error_pages import status_of
 from web.rendering.cards import acting_seat
-from web.routes.join import Joining
+from web.routes.join import redirect_to_swapped_seat
 from web.routes.route import PageGroup, form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
@@ -38,7 +38,7 @@ class SharedPhonePages(PageGroup):
     def page(self) -> Any:
         """Show the cover, the seat on turn in an open game, or the form for both seats."""
         if not self._guard.is_shared_phone():
-            return Joining(self.page_context).redirect_to_swapped_seat() or self._begin_page()
+            return redirect_to_swapped_seat(self._guard) or self._begin_page()
         seat = uncovered_seat(self._table.view())
         if seat is not None:
             return self._open(seat)
