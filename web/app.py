@@ -283,20 +283,29 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
 
 
 def _set_headers(answer: Response) -> Response:
-    """Set the headers of any answer. One without a `Cache-Control` of its own is never stored.
+    """Set the headers that every answer has, and a cookie that marks it as arrived.
 
-    If the page sent a token with a long request, a cookie with that token tells the page that the
-    answer has arrived. Cookies and redirections are fitted to the path of a proxy, and cookies are
-    restricted to HTTPS if the request came that way.
+    If a page has sent a token with a long request, a cookie with that token tells the page that the
+    answer has arrived.
     """
-    # headers of this answer's own, which do not depend on where it is served
     token = request.args.get("wait", "")
     if _WAIT_TOKEN.fullmatch(token):
         answer.set_cookie("made", token, max_age=60, samesite="Lax")
     answer.headers.setdefault("Content-Security-Policy", _SECURITY_POLICY)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
-    # cookies and redirections, which do: routes set them as if the pages were at the top, over HTTP
+    # pages can hold secrets of one seat, so no cache may store them
+    answer.headers.setdefault("Cache-Control", "no-store")
+    _fit_to_address(answer)
+    return answer
+
+
+def _fit_to_address(answer: Response) -> None:
+    """Fit cookies and redirections to the address under which the browser sees the pages.
+
+    Routes set both as if the pages were at the top of a host, over HTTP. Behind a proxy they may be
+    below a path, and over HTTPS cookies are restricted to it.
+    """
     root = request.script_root
     cookies = answer.headers.getlist("Set-Cookie")
     if root:
@@ -307,6 +316,3 @@ def _set_headers(answer: Response) -> Response:
         cookies = [f"{cookie}; Secure" for cookie in cookies]
     if cookies:
         answer.headers.setlist("Set-Cookie", cookies)
-    # pages can hold secrets of one seat, so no cache may store them
-    answer.headers.setdefault("Cache-Control", "no-store")
-    return answer
