@@ -241,21 +241,39 @@ def wait_for_sign(window: WebDriver, words: str) -> None:
     until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
 
 
+# Lets a test move a page's clock on, so that no test waits while a key rests.
+_MOVABLE_CLOCK = """
+(() => {
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  performance.now = () => now() + aheadMs;
+  window.passRest = ms => { aheadMs += ms; };
+})();
+"""
+# Tells whether a key takes taps. Otherwise its rest is over when the next script asks, but for a
+# page in a second tab, whose clock is the browser's.
+IS_RESTED = """
+const isRested = key => {
+  const restMs = window.restOf?.(key) ?? 0;
+  window.passRest?.(restMs);
+  return restMs === 0;
+};
+"""
+
+
 def tap(window: WebDriver, selector: str) -> None:
-    """Tap a key once it is there and does not rest.
+    """Tap a key once it is there, and after its rest.
 
     A key rests, that is, takes no taps, just after it has come under a finger or replaced another
     one. One script finds and clicks it, because the page may be redrawn at any moment.
     """
-    script = "const key = document.querySelector(arguments[0]); if (!key || restOf(key)) return false; key.click(); return true"
+    script = f"{IS_RESTED} const key = document.querySelector(arguments[0]); if (!key || !isRested(key)) return false; key.click(); return true"
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
 def press_space(window: WebDriver) -> None:
-    """Press the space bar once the key that it stands for is there and does not rest."""
-    script = (
-        "const key = document.querySelector('[data-space]'); return Boolean(key && !restOf(key))"
-    )
+    """Press the space bar once the key that it stands for is there, and after its rest."""
+    script = f"{IS_RESTED} const key = document.querySelector('[data-space]'); return Boolean(key && isRested(key))"
     until("the key of the space bar", lambda: window.execute_script(script))
     window.find_element(By.TAG_NAME, "body").send_keys(" ")
 
@@ -307,11 +325,11 @@ _RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class PageElement(WebElement):
-    """An element of a page. A key is clicked only when it no longer rests, as people do."""
+    """An element of a page. A key is clicked only after its rest, as people do."""
 
     def click(self) -> None:
-        """Click it once it no longer rests."""
-        script = "return !globalThis.restOf?.(arguments[0].closest('a, button, summary') ?? arguments[0])"
+        """Click it after its rest."""
+        script = f"{IS_RESTED} return isRested(arguments[0].closest('a, button, summary') ?? arguments[0])"
         until("its rest", lambda: self.parent.execute_script(script, self))
         super().click()
 
@@ -327,6 +345,8 @@ class Window(webdriver.Chrome):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        command = "Page.addScriptToEvaluateOnNewDocument"
+        super().execute_cdp_cmd(command, {"source": _MOVABLE_CLOCK})
         self._scripts: list[str] = []
         """Identifiers of the scripts that tests run in new pages."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import PHONE, browser, until
+from service import IS_RESTED, PHONE, browser, until
 from table_tools import follow_instructions
 from tour import cdp
 from window_tools import service_on_still_clock, take_seat
@@ -213,14 +213,14 @@ class Reader:
         until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()))
 
     def does(self, name: str, key: str = Keys.ENTER) -> None:
-        """Go to a key and press it, once it does not rest."""
+        """Go to a key and press it, after its rest."""
         self.go(name)
         self.press_rested(key)
 
     def press_rested(self, key: str) -> None:
-        """Press what has the focus, once it does not rest."""
-        script = "return restOf(document.activeElement)"
-        until("its rest", lambda: not self._window.execute_script(script))
+        """Press what has the focus, after its rest."""
+        script = f"{IS_RESTED} return isRested(document.activeElement)"
+        until("its rest", lambda: self._window.execute_script(script))
         self.press(key)
 
     def cursor(self) -> str:
