@@ -132,7 +132,8 @@ def summary_of(
             break
     beginning = entries[0].record
     if not isinstance(beginning, NewGame):
-        beginning, trouble = NewGame("", 0, 0), say("Its beginning cannot be read.")
+        beginning = NewGame("", 0, 0)
+        trouble = say("Its beginning cannot be read.")
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
     return Summary(
         game=beginning.game,

@@ -3,8 +3,8 @@
 A game describes them once, as a `Kit`. `companion.printing` prints it, and `vision` looks for it in
 pictures, so that both always agree. All values are frozen.
 
-A piece is a thing that hands move. It has one face, or two if it can be turned over, and each face
-carries a marker: a printed square that OpenCV's ArUco detector reads. Faces have names, by which
+A piece is a thing that players move. It has one face, or two if it can be turned over, and each
+face carries a marker: a printed square that OpenCV's ArUco detector reads. Faces have names, by which
 layouts, events and sentences speak of them.
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
@@ -62,6 +62,8 @@ class Seat(StrEnum):
 
 
 SEATS = (Seat.SOUTH, Seat.NORTH)
+# Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as well.
+SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 
 # Measures of what is printed, chosen by eye. They never change, because later versions must read
 # every kit that was printed (docs/stability.md).
@@ -81,9 +83,6 @@ WIDE_RIM_MM = 4.2
 LOOSE_MM = 4.0
 # Least difference between a square and a piece on it with a wide rim.
 _SQUARE_PLAY_MM = 0.4
-
-# Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as well.
-SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 
 # Faces on each square, from the bottom to the top. Squares without a piece are omitted.
 Layout = Mapping[Square, tuple[str, ...]]
@@ -251,8 +250,12 @@ class Board:
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
         """Return the centre of a square, (x, y)."""
-        half, half_depth = self.square_mm / 2, (self.depth_mm or self.square_mm) / 2
-        return square.file * self.pitch_mm + half, square.rank * self.rank_pitch_mm + half_depth
+        half_width = self.square_mm / 2
+        half_depth = (self.depth_mm or self.square_mm) / 2
+        return (
+            square.file * self.pitch_mm + half_width,
+            square.rank * self.rank_pitch_mm + half_depth,
+        )
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
         """Return the middle of a block of squares with `first` as its lower left.
@@ -267,10 +270,10 @@ class Board:
 
         `size` is the number of squares across and along.
         """
-        zero_x, zero_y = self.middle_mm(Square(0, 0), size)
-        # Offset from the position at a1, in squares
-        files = (x_mm - zero_x) / self.pitch_mm
-        ranks = (y_mm - zero_y) / self.rank_pitch_mm
+        a1_x_mm, a1_y_mm = self.middle_mm(Square(0, 0), size)
+        # Offset from a piece that lies exactly on the block from a1 on, in squares.
+        files = (x_mm - a1_x_mm) / self.pitch_mm
+        ranks = (y_mm - a1_y_mm) / self.rank_pitch_mm
         first = Square(math.floor(files + 0.5), math.floor(ranks + 0.5))
         return BlockFit(first, files - first.file, ranks - first.rank)
 
@@ -290,8 +293,10 @@ class Board:
 
         Markers are flush with the outer files, in the middle of the strips.
         """
-        left, right = self.corner_mm / 2, self.width_mm - self.corner_mm / 2
-        south, north = -self.strip_mm / 2, self.height_mm + self.strip_mm / 2
+        left = self.corner_mm / 2
+        right = self.width_mm - self.corner_mm / 2
+        south = -self.strip_mm / 2
+        north = self.height_mm + self.strip_mm / 2
         centres = ((left, south), (right, south), (right, north), (left, north))
         return dict(zip(self.corners, centres, strict=True))
 
@@ -484,18 +489,23 @@ class Kit:
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
         """Width and depth of the top of the piece, by face. The marker is upright in its middle."""
-        board, tops = self.board, {}
+        board = self.board
+        tops = {}
         for face in self.faces:
-            across, along = face.size
-            side = self.tag_mm * TOP_TO_TAG
-            if self.has_wide_rim(face):
-                # 9/7: seven modules of marker and border, and one of quiet zone on each side
-                with_rim = self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM
-                side = min(board.square_mm - _SQUARE_PLAY_MM, with_rim)
-            # A piece of several squares is that much smaller than its squares with their gaps.
-            loose = board.gap_mm + LOOSE_MM
-            large = across * board.pitch_mm - loose, along * board.rank_pitch_mm - loose
-            tops[face.name] = (side, side) if face.size == (1, 1) else large
+            if face.size != (1, 1):
+                across, along = face.size
+                # A piece of several squares is smaller than these squares with their gaps.
+                margin_mm = board.gap_mm + LOOSE_MM
+                width_mm = across * board.pitch_mm - margin_mm
+                depth_mm = along * board.rank_pitch_mm - margin_mm
+            else:
+                width_mm = self.tag_mm * TOP_TO_TAG
+                if self.has_wide_rim(face):
+                    # 9/7: seven modules of marker and border, and one of quiet zone on each side.
+                    with_rim_mm = self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM
+                    width_mm = min(board.square_mm - _SQUARE_PLAY_MM, with_rim_mm)
+                depth_mm = width_mm
+            tops[face.name] = (width_mm, depth_mm)
         return tops
 
     def kind(self, face: str) -> str:

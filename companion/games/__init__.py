@@ -13,7 +13,7 @@ into words, `turn_log` records a turn, `engine` serves the rules as JSON lines, 
 games of other packages, which it adds to `GAMES` at the start.
 
 The table calls a game in phases. `setup` makes the first state. While `to_act` names seats, these
-seats hand in actions. `apply` reveals and carries them out in stages, which hands follow on the
+seats hand in actions. `apply` reveals and carries them out in stages, which players follow on the
 board. `outcome` says how it ended. States are values, so nothing here has a lock or a thread.
 """
 

@@ -13,8 +13,8 @@ How the table plays a game:
    reads it and `check` refuses it.
 3. Reveal. `apply` carries out the actions of all these seats. It returns a `Step`: the next state,
    everything that happened, and the stages of the turn.
-4. Stages. The table shows one stage after the other. Hands move the pieces, and the camera compares
-   the board with the layout that the stage expects. A step without stages skips this phase.
+4. Stages. The table shows one stage after the other. Players move the pieces, and the camera
+   compares the board with the layout that the stage expects. A step without stages skips this phase.
 5. The table returns to 2 with the next state. When `to_act` is empty, the game is over, and
    `outcome` says how it ended.
 
@@ -114,7 +114,7 @@ class Order(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a turn that hands carry out before the next part is shown."""
+    """A part of a turn that players carry out on the board before the next part is shown."""
 
     title: str
     orders: Mapping[Seat, Order]
@@ -134,7 +134,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """The result of `apply`: the next state, all events of the turn, and the stages for the hands.
+    """The result of `apply`: the next state, all events of the turn, and its stages on the board.
 
     The events of the stages are also in `events`. The name is part of the published contract. In
     sentences for people, “step” never means this: there it is one pair of orders within a turn.
@@ -276,13 +276,13 @@ class BoardMixin(Generic[S, A]):
     def is_checked(self, state: S) -> bool:
         """Return whether the board must match `expected` now.
 
-        False while hands may already have moved pieces for an action that is not decided yet, such
-        as a move that leads into a duel.
+        False while players may already have moved pieces for an action that is not decided yet,
+        such as a move that leads into a duel.
         """
         return self.expected(state) is not None
 
     def as_laid(self, state: S, seat: Seat, action: A, step: Step[S]) -> Layout | None:
-        """Return the layout just after hands have made a legal action, before its consequences.
+        """Return the layout just after a legal action was made by hand, before its consequences.
 
         An example is a piece on its new square, beside a captured one that nobody has removed yet.
         `step` is the result of `apply`. None stands for the layout after its first stage, or after
@@ -629,7 +629,7 @@ class Game(
         return str(action)
 
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
-        """Return the legal actions as a seat taps them, or as hands make them on the board.
+        """Return the legal actions as a seat taps them, or makes them on the board.
 
         Of several equivalent actions one is enough. By default each action is a key and touches no
         squares.
@@ -693,7 +693,8 @@ def changed_tops(layout: Layout, seen: FacesSeen) -> dict[Square, tuple[str | No
     tops = {square: faces[-1] for square, faces in layout.items()}
     changes = {}
     for square in sorted({*tops, *seen}):
-        before, now = tops.get(square), seen.get(square)
+        before = tops.get(square)
+        now = seen.get(square)
         if before != now:
             changes[square] = (before, now)
     return changes

@@ -31,7 +31,7 @@ class LessonStep:
     tasks: Mapping[Seat, str] = field(default_factory=dict)
     """What each seat has to do, in a sentence."""
     after: str = ""
-    """What has happened, shown when hands are done."""
+    """What has happened, shown once the pieces are moved."""
     shows: tuple[EventKind, ...] = ()
     """Kinds of the events that must occur, each as often as it must occur."""
     told: InitVar[Mapping[Seat, str] | None] = None

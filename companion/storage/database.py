@@ -255,9 +255,11 @@ def chain_end(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
     """Return whether no entry of a game is missing or changed. Records are not decoded."""
-    count, last_link = 0, NO_LINK
+    count = 0
+    last_link = NO_LINK
     for row in rows_of(db, game):
         if not is_intact(last_link, row):
             return False
-        count, last_link = count + 1, row.link
+        count += 1
+        last_link = row.link
     return (count, last_link) == chain_end(db, game)

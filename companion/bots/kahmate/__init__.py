@@ -168,7 +168,8 @@ class _CardGame:
         attackers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
         ahead = strength_ahead(attackers, state.board[NUMBERS[face_off["defender"]]])
         # the seat on turn attacks
-        attack, defence = state.cards[state.seat], state.cards[1 - state.seat]
+        attack = state.cards[state.seat]
+        defence = state.cards[1 - state.seat]
         payoff = card_matrix(attack, defence, ahead, FaceOffEnds(_STAKE, _STAKE, -_STAKE), PIP)
         sides = list(zip((attack, defence), solve(payoff, _CARD_ROUNDS[level]), strict=True))
         # for the defender the sides are swapped

@@ -180,9 +180,11 @@ class OutbufferedBot(Bot):
             share = np.float32(min(1.0, _MAX_RISK / max(1e-6, risk)))
             mixes.append(share * exploiting.mine + (1 - share) * balanced.mine)
         best = max(mixes, key=lambda mix: float(mix @ game.payoff @ guess))
-        reason, answer = _BEST_REASON, guess
+        reason = _BEST_REASON
+        answer = guess
         if best is balanced.mine:
-            reason, answer = _BALANCED_REASON, balanced.theirs
+            reason = _BALANCED_REASON
+            answer = balanced.theirs
         shares = np.where(best < _MIN_PLAYED_SHARE, 0, best)
         row = self.rng.choices(range(len(shares)), shares.tolist())[0]
         why = self._reason_lines(game, row, answer, reason)
@@ -195,7 +197,7 @@ class OutbufferedBot(Bot):
 
         The noise depends only on the seed, the position, and the number of times that it occurred.
         """
-        # a plain tuple, because the text of a named one is different
+        # a plain tuple, because a named one would give another text, and so another seed
         rng = Random(f"{self.seed} {tuple(position)} {self._visits[position]}")
         noise = [rng.gauss(0, _NOISE[self.level]) for _ in game.ends]
         game = game.with_noise(np.array(noise, np.float32))

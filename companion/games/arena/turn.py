@@ -1,8 +1,8 @@
 """What a turn of Robot Arena does: defend, arm, move, spawn, attack, blow up, leave.
 
 `carry_out` runs the functions of `_STAGES` (at the end of this file) one after another on a mutable
-`_Turn`. Each of them reports its events and headlines, and becomes a stage for the hands if it has
-any events.
+`_Turn`. Each of them reports its events and headlines. If it has any events, it becomes a stage
+that players carry out on the board.
 
 Source: the rulebook's "Order & Precedence", "Defending", "Self-Destructing", "Moving" and
 "Attacking", and Ruling 3.

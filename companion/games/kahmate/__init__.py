@@ -126,7 +126,7 @@ class Kahmate(Game[State, Action]):
         return layout_of(state.piece_squares, state.turns_to_miss, state.ball)
 
     def is_checked(self, state: State) -> bool:
-        """Return False in placings and face-offs: hands may already have moved pieces."""
+        """Return False in placings and face-offs: players may already have moved pieces."""
         return not state.is_placing and state.course is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:

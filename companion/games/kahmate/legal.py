@@ -1,6 +1,6 @@
 """Checks of actions in Kahmate, with the sentence, rule and square of every refusal.
 
-Also which action hands have attempted on the board, and why it is refused.
+Also finds the action that somebody has attempted on the board, and why it is refused.
 
 Sources: the rulebook's sections "One round" and "Special Cases", and the rulings.
 """
@@ -541,11 +541,11 @@ def _check_tackle_path(state: State, path: Path) -> None:
             )
 
 
-# ---- what hands have attempted -------------------------------------------------------------------
+# ---- what was attempted on the board -------------------------------------------------------------
 
 
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
-    """Return the rule that hands of the seat on turn have broken with one piece or the ball.
+    """Return the rule that the seat on turn has broken by moving one piece or the ball by hand.
 
     None if the change is a legal action or no single one, if the seat is not on turn, or while no
     turn is played: before the placing, in a face-off, and after the end.

@@ -4,8 +4,8 @@ A face-off is a duel with secret cards for a piece in the way. A `Course` is a p
 moves, where piece and ball end, and which face-offs must be won first. An action with face-offs
 waits in the state as its course until the cards decide it. Only the result moves pieces.
 
-The stages tell hands what to do: first move the pieces, then the ball, then turn pieces over, then
-stand up those whose time is over. Sources: the rulebook and the rulings.
+The stages tell the players what to do on the board: first move the pieces, then the ball, then turn
+pieces over, then stand up those whose time is over. Sources: the rulebook and the rulings.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _ActionLog(TurnLog):
     def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage with the events since the last one.
 
-        Unless `is_decided` it expects no layout, because hands may already have moved pieces.
+        Unless `is_decided` it expects no layout, because players may already have moved pieces.
         """
         layout = (
             layout_of(self.piece_squares, self.turns_to_miss, self.ball) if is_decided else None
@@ -453,7 +453,7 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball_if_lost != state.ball
     if had_ball:
-        # Hands first put down the runner with the ball, then the ball behind it.
+        # Players first put down the runner with the ball, then the ball behind it.
         log.ball = stop
     log.finish_stage(_FACE_OFF_TITLE)
     if had_ball:

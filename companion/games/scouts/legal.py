@@ -1,6 +1,6 @@
 """Checks of decisions in Scouts: every reason for a refusal, with its sentence for people.
 
-Also which decision hands have attempted on the board, and why it is refused.
+Also finds the decision that somebody has attempted on the board, and why it is refused.
 
 A decision is the action of this game. A play, in the words of the rulebook, is the decision to move
 one scout by a dash or jumps. Sentences for people call it a move.
@@ -360,11 +360,11 @@ def _check_rock(position: Position, decision: Decision) -> None:
     raise Illegal(reason, text, "rocks", NAMES[square])
 
 
-# ---- what hands have attempted -------------------------------------------------------------------
+# ---- what was attempted on the board -------------------------------------------------------------
 
 
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
-    """Return the rule that hands of the seat on turn have broken with one scout or rock.
+    """Return the rule that the seat on turn has broken by moving one scout or rock by hand.
 
     None if the change is a legal decision or no single one, if the seat is not on turn, or if the
     game is over.

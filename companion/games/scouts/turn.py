@@ -1,4 +1,4 @@
-"""Execution of decisions in Scouts: the next state, the events, and the stages for the hands."""
+"""Execution of decisions in Scouts: the next state, the events, and the stages on the board."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
 def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
     """Add the two stages of a play that ends on the far rank (rulebook, "Gathering Intel").
 
-    Hands first put the scout down as it is, then turn it over. `title` is that of the first stage.
+    Players first put the scout down as it is, then turn it over. `title` is that of the first stage.
     """
     side = SIDE_NAMES[after.seat]
     square = SQUARES[end]
