@@ -10,6 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
 
 from companion.archive.played_games import NOBODY, Ending, Finale, GameLine, TurningPoint
 from companion.archive.replay import Replay
@@ -161,6 +162,7 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     past = replay.turns[turn - 1]
 
     def is_for_winner(event: Event) -> bool:
+        # exactly one of the two: a loss of the winner's own side is not for the winner
         return (event.seat is winner) is not event.kind.is_loss
 
     # `False` sorts first, so what is for the winner comes last, which is preferred
@@ -176,11 +178,10 @@ def _memorable_event(events: Sequence[Event]) -> Event | None:
     if ends := [event for event in events if event.kind in (CommonEvent.WON, CommonEvent.TIE)]:
         return ends[-1]
     # newest first, because `max` returns the first among equal weights
-    highlighted = [event for event in reversed(events) if event.kind.highlight]
-    if not highlighted:
+    weighted = [
+        (event.kind.highlight.weight, event) for event in reversed(events) if event.kind.highlight
+    ]
+    if not weighted:
         return next((event for event in reversed(events) if event.kind.look.is_told), None)
-    return max(highlighted, key=_weight)
-
-
-def _weight(event: Event) -> int:
-    return event.kind.highlight.weight if event.kind.highlight else 0
+    _, most_memorable = max(weighted, key=itemgetter(0))
+    return most_memorable

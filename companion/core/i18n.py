@@ -155,12 +155,14 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    shown = [*filter(None, parts)]
-    names = [*map("p{}".format, range(len(shown)))]
+    shown = [part for part in parts if part]
+    if not shown:
+        return ""
+    named_parts = {f"p{number}": part for number, part in enumerate(shown)}
     # Braces in a separator are literal, not parts of the pattern.
     glue = separator.replace("{", "{{").replace("}", "}}")
-    pattern = glue.join(map("{{{}}}".format, names))
-    return _make_sentence(pattern, "", dict(zip(names, shown, strict=True))) if shown else ""
+    pattern = glue.join(f"{{{name}}}" for name in named_parts)
+    return _make_sentence(pattern, "", named_parts)
 
 
 def with_heading(head: str, text: str) -> str:
@@ -294,7 +296,8 @@ def words_for_scripts(language: str) -> Mapping[str, str]:
 # ---- patterns and their parts --------------------------------------------------------------------
 
 
-# A part with a conversion. See `_convert` for the letters, and `_fill` for `t` and `T`.
+# A part with a conversion, such as `{side!c}`. The letters `c`, `i`, `o` and `w` are explained in
+# `_convert`, and `t` and `T`, which only translations use, in `_fill`.
 _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 
@@ -308,10 +311,13 @@ def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _convert(text: str, conversion: str) -> str:
-    """Return a part converted and with a capital letter.
+    """Return a part, or some of it, with a capital letter.
 
-    `c`: all of it. `i`: only its first letter. `o`: the text after the colon. `w`: the text before
-    the colon, with a full stop.
+    - `c` (capital): all of it.
+    - `i` (initial): only its first letter.
+    - `o` (owner): the text after the colon, or all of it without one. Used by `to_owner`.
+    - `w` (words): the text before the colon with a full stop, or all of it without one. Used by
+      `before_colon`.
     """
     if conversion == "i":
         return text[:1].upper()

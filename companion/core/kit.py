@@ -4,8 +4,8 @@ A game describes them once, as a `Kit`. `companion.printing` prints it, and `vis
 pictures, so that both always agree. All values are frozen.
 
 A piece is a thing that players move. It has one face, or two if it can be turned over, and each
-face carries a marker: a printed square that OpenCV's ArUco detector reads. Faces have names, by which
-layouts, events and sentences speak of them.
+face carries a marker: a printed square that OpenCV's ArUco detector reads. Faces have names, by
+which layouts, events and sentences speak of them.
 
 Board axes: the origin is the outer south-west corner of square a1, x runs to South's right, y away
 from South, z up from the paper. All lengths are in mm.

@@ -14,7 +14,8 @@ How the table plays a game:
 3. Reveal. `apply` carries out the actions of all these seats. It returns a `Step`: the next state,
    everything that happened, and the stages of the turn.
 4. Stages. The table shows one stage after the other. Players move the pieces, and the camera
-   compares the board with the layout that the stage expects. A step without stages skips this phase.
+   compares the board with the layout that the stage expects. A step without stages skips this
+   phase.
 5. The table returns to 2 with the next state. When `to_act` is empty, the game is over, and
    `outcome` says how it ended.
 

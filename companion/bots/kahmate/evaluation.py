@@ -64,15 +64,33 @@ _POSSESSION = 75.0
 # Cost of a piece that is down for one turn. A second turn costs half as much again.
 _DOWN_COST = 14.0
 
-# Cost of an opponent between the ball and the goal line. One in front of the carrier, at most one
-# file to the side, costs 1.6 times as much.
+# Cost of an opponent between the ball and the goal line.
 _OPPONENT_AHEAD_COST = 3.0
+
+# Factor of this cost for an opponent in front of the carrier, at most one file to the side.
+_IN_FRONT_FACTOR = 1.6
 
 # Value of a team-mate to whom the carrier can pass.
 _SUPPORT = 6.0
 
 # Value of reaching a loose ball first, about half of having it.
 _FIRST_AT_BALL = 35.0
+
+# Value of each turn by which a loose ball is reached before the other side, up to two turns.
+_TURN_AHEAD = 6.0
+
+# Value of taking the ball in the middle of the board from the other side, a bit more than
+# `_POSSESSION`.
+_TACKLED_BALL = 80.0
+
+# Share of the value of a tackled ball that is won if it is only loose after the tackle.
+_LOOSE_SHARE = 0.55
+
+# Value of each rank that the ball has gained from the middle of the board.
+_RANK_GAINED = 7.0
+
+# Additional value of ground beyond the middle, for the square of the number of ranks.
+_FAR_GROUND = 2.5
 
 # Price of a pip in the odds of one face-off, as a share of what the face-off is about.
 _PIP_PRICE = 0.05
@@ -275,8 +293,9 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
                 # a standing opponent in the way costs a face-off
                 if state.is_standing_opponent(other):
                     factor = _win_chance(state, runner, other)
-                if chance * factor > by_any_path[to]:
-                    by_any_path[to] = chance * factor
+                chance_by_step = chance * factor
+                if chance_by_step > by_any_path[to]:
+                    by_any_path[to] = chance_by_step
                     improved.add(to)
                 with_ball = (chance if to == loose_ball else with_ball_before[square]) * factor
                 if with_ball > with_fetched_ball[to]:
@@ -320,12 +339,11 @@ def _quiet_value(state: State) -> float:
 def _ground(rank: int, seat: int) -> float:
     """Return the value for a seat of having the ball on this rank (from 0).
 
-    It is 0 in the middle, where the ball begins. Each rank is worth 7 points. Ranks beyond the
-    middle are worth more, 2.5 times the square of their number in all.
+    It is 0 in the middle, where the ball begins, and negative on the own half.
     """
     ranks_from_home = rank if seat == 0 else max(OWN_LINE) - rank
     gained = ranks_from_home - BALL_RANK
-    return 7.0 * gained + 2.5 * max(0, gained) ** 2
+    return _RANK_GAINED * gained + _FAR_GROUND * max(0, gained) ** 2
 
 
 def _carried_value(state: State, carrier: int, owner: int) -> float:
@@ -340,7 +358,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
         if SEAT_OF[piece] != owner:
             if ranks_behind_ball < 0:
                 is_in_front = abs(file_of(square) - file) <= 1
-                points -= _OPPONENT_AHEAD_COST * (1.6 if is_in_front else 1.0)
+                points -= _OPPONENT_AHEAD_COST * (_IN_FRONT_FACTOR if is_in_front else 1.0)
         elif piece != carrier:
             if is_pass(owner, state.ball, square):
                 points += _SUPPORT
@@ -370,10 +388,11 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     by_much, by_little, _ = odds(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    # 80 for the ball in the middle, a bit more than `_POSSESSION`, and half of the ground that the
-    # other side has gained. After a narrow win the ball is loose, about half as good as having it
-    ball_value = 80.0 + 0.5 * _ground(rank_of(ball), 1 - seat)
-    return (by_much + 0.55 * by_little) * ball_value, by_much + by_little
+    # the ball, and half of the ground that the other side loses with it
+    ball_value = _TACKLED_BALL + 0.5 * _ground(rank_of(ball), 1 - seat)
+    # after a narrow win the ball is only loose
+    gain = (by_much + _LOOSE_SHARE * by_little) * ball_value
+    return gain, by_much + by_little
 
 
 def _loose_value(state: State) -> float:
@@ -396,4 +415,4 @@ def _loose_value(state: State) -> float:
     # the seat on turn is first if both need nearly the same time
     first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
     # a lead of more than two turns is worth no more
-    return first + 6.0 * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)
+    return first + _TURN_AHEAD * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)

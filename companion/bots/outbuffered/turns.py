@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
-from companion.games.outbuffered.board import SOUTH, terrain_of
+from companion.games.outbuffered.board import ORDER_LETTERS, SOUTH, terrain_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, carry_out
 
 
@@ -49,11 +49,9 @@ DRAWN = Position(-4, 0, 0, 0)
 # Value for South of a finished game.
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 
-# Commands in notation: up, down, left, right, idle, shoot.
-_LETTERS = "UDLRIS"
-COMMAND_COUNT = len(_LETTERS)
+COMMAND_COUNT = len(ORDER_LETTERS)
 # All 216 buffers in notation.
-BUFFERS = tuple(map("".join, product(_LETTERS, repeat=3)))
+BUFFERS = tuple(map("".join, product(ORDER_LETTERS, repeat=3)))
 
 
 class Turns:
@@ -97,7 +95,7 @@ class Turns:
             return [End(position, is_eventful=False)] * COMMAND_COUNT**2
         state = self.state(position)
         results = []
-        for pair in product(_LETTERS, _LETTERS):
+        for pair in product(ORDER_LETTERS, ORDER_LETTERS):
             # buffers of one command each, so that the limits of whole turns do not count
             after = carry_out(state, pair).state
             end = self._position(after.robots, after.flags)

@@ -96,26 +96,7 @@ def _hint(state: State) -> str:
     return joined(" ", (hint, say("New robots appear in turn {turn}.", turn=next_spawning)))
 
 
-def opened(
-    state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
-) -> Mapping[Seat, tuple[UnitOrder, ...]]:
-    """Return each robot's order, blank until the stage that carries it out has been shown.
-
-    After the last stage all orders are open. See `Game.opened`.
-    """
-    shown_titles = {str(part.title) for part in stages[: stage + 1]}
-    is_last_stage = stage + 1 >= len(stages)
-    opened_orders = {}
-    for seat, robots in zip(SEATS, state.robots, strict=True):
-        codes = dict(actions[seat].by_robot)
-        orders = []
-        for robot in robots:
-            title, order = _REVEALED_ORDERS[codes.get(robot.number, NOTHING)]
-            if not is_last_stage and title not in shown_titles:
-                order = _BLANK_ORDER
-            orders.append(replace(order, unit=str(robot.number)))
-        opened_orders[seat] = tuple(orders)
-    return opened_orders
+# ---- orders as they are revealed -----------------------------------------------------------------
 
 
 def _order_with_direction(
@@ -128,7 +109,8 @@ def _order_with_direction(
 
 # What is shown of an order before its stage. A robot's number replaces the empty `unit`.
 _BLANK_ORDER = UnitOrder("")
-# For each order the title of the stage that reveals it, and what is then shown of it.
+# For each order the title of the stage that reveals it, and what is then shown of it. An order to
+# do nothing has no stage, so the last stage reveals it.
 _REVEALED_ORDERS = {
     DEFEND: (DEFEND_STAGE, UnitOrder("", DEFEND, _DEFEND.label, _DEFEND.drawing)),
     DESTRUCT: (ARM_STAGE, UnitOrder("", DESTRUCT, _DESTRUCT.label, _DESTRUCT.drawing)),
@@ -144,6 +126,28 @@ _REVEALED_ORDERS = {
         for code, index in ATTACKS.items()
     },
 }
+
+
+def opened(
+    state: State, actions: Mapping[Seat, Orders], stages: Sequence[Stage], stage: int
+) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+    """Return each robot's order, blank until the stage that carries it out has been shown.
+
+    With the last stage all orders are open. See `Game.opened`.
+    """
+    shown_titles = {part.title for part in stages[: stage + 1]}
+    is_last_stage = stage + 1 >= len(stages)
+    opened_orders = {}
+    for seat, robots in zip(SEATS, state.robots, strict=True):
+        codes = dict(actions[seat].by_robot)
+        orders = []
+        for robot in robots:
+            title, order = _REVEALED_ORDERS[codes.get(robot.number, NOTHING)]
+            if not is_last_stage and title not in shown_titles:
+                order = _BLANK_ORDER
+            orders.append(replace(order, unit=str(robot.number)))
+        opened_orders[seat] = tuple(orders)
+    return opened_orders
 
 
 def order_words(number: int, code: str) -> str:

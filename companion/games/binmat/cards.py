@@ -31,9 +31,9 @@ WILD = "*"
 # combat but turns the defender stack face up: `turn.py`, `_turn_up_defender_by_bounce`. In the
 # hackmud edition it begins combat.
 BOUNCE = "?"
-# In the attacker stack, makes the attacker's whole power the damage: `Combat._damage`. In the
-# hackmud edition it does so in either stack, and a larger defender stack makes the damage larger
-# still. Played face up, it begins combat.
+# In the attacker stack, makes the attacker's whole power the damage: `Combat._damage_and_formula`.
+# In the hackmud edition it does so in either stack, and a larger defender stack makes the damage
+# larger still. Played face up, it begins combat.
 BREAK = ">"
 
 # All cards, suit by suit. The index of a card gives its marker.

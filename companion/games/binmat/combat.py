@@ -333,7 +333,7 @@ class Combat(TurnLog):
 
         The top cards of the defender stack go first. The lane deck owes the rest.
         """
-        self.damage, why = self._damage(attack_power, defence_power)
+        self.damage, why = self._damage_and_formula(attack_power, defence_power)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
@@ -352,7 +352,7 @@ class Combat(TurnLog):
         self._report_kept_stack("damage")
         self.add_stage(say("Damage"), None)
 
-    def _damage(self, attack_power: int, defence_power: int) -> tuple[int, str]:
+    def _damage_and_formula(self, attack_power: int, defence_power: int) -> tuple[int, str]:
         """Return the damage of an attack that is not weaker, and its formula in words.
 
         Rulebook, "Combat". A BREAK, and in the hackmud edition two powers of 0, change the formula.

@@ -12,7 +12,6 @@ from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Board, Card, Deck, Kit, Seat, Side
 from companion.games.binmat.actions import (
     ACTION_PARTS,
-    ATTACKER_PILE,
     COMBAT,
     DISCARD,
     DRAW,
@@ -118,7 +117,7 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
     seat = state.seat
     visible = mask_state(state, viewer)
     may_act = viewer is seat and not state.outcome
-    south_hand, north_hand = (_hand_text(hand) for hand in state.hands)
+    south_hand, north_hand = (say("hand {cards}", cards=len(hand)) for hand in state.hands)
     deck_size = len(state.attacker_deck)
     deck_text = say("deck {cards}", cards=deck_size) if deck_size else ""
     return CardUi(
@@ -135,10 +134,6 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
         choices=_choices(state) if may_act else (),
         sign=_sign(state),
     )
-
-
-def _hand_text(hand: Cards) -> str:
-    return say("hand {cards}", cards=len(hand))
 
 
 def _sign(state: State) -> str:
@@ -179,7 +174,7 @@ def _choices(state: State) -> tuple[CardChoice, ...]:
     for action in legal_actions(state, state.seat):
         _, card, lane = ACTION_PARTS[action]
         # A pass has no lane, and the piles of the attacker are beside the lanes.
-        lane_name = None if lane in (ATTACKER_PILE, -1) else str(lane)
+        lane_name = str(lane) if lane in LANES else None
         choices.append(CardChoice(action, _key_of(action).name, card or None, lane_name))
     return tuple(choices)
 

@@ -18,10 +18,11 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.outbuffered.board import (
+    MOVES,
+    ORDER_LETTERS,
     ORDERS,
     SIDE_NAMES,
     SIDES,
-    STEPS,
     OutbufferedEvent,
     kit_of,
     terrain_of,
@@ -90,10 +91,10 @@ class Outbuffered(Game[State, str]):
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """Yield all 216 buffers, or none once the game is over."""
         if seat in self.to_act(state):
-            yield from map("".join, itertools.product("UDLRIS", repeat=3))
+            yield from map("".join, itertools.product(ORDER_LETTERS, repeat=3))
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
-        return "".join(rng.choices("UDLRIS", k=3))
+        return "".join(rng.choices(ORDER_LETTERS, k=3))
 
     def check(self, state: State, seat: Seat, action: str) -> None:
         """Accept every buffer. A move that is not possible bounces."""
@@ -165,6 +166,6 @@ class Outbuffered(Game[State, str]):
             elif after == state.terrain.bases[index]:
                 text = say("to {square}: home", square=after)
             # A move that does not change the square bounces.
-            is_barred = key.letter in STEPS and after == before
+            is_barred = key.letter in MOVES and after == before
             squares = () if after == before else (after,)
             yield Possible(key.drawing, key.label, text, squares, is_barred)

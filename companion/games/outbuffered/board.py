@@ -39,8 +39,11 @@ ORDERS = {
 }
 # The orders in the sequence in which their tiles are printed.
 TILE_LETTERS = "UDLRSI"
+# All orders in the notation: up, down, left, right, idle, shoot. Random choices and the tables of
+# bots depend on this sequence.
+ORDER_LETTERS = "UDLRIS"
 # (files, ranks) of each order that moves, as South sees it.
-STEPS = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
+MOVES = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 
 SIDES = {
     Seat.SOUTH: Side(say("purple"), "purple", "#5B2A9D", "robot-s", "smile-s"),
@@ -76,7 +79,7 @@ class Terrain:
         return {
             square: {
                 step: square.shifted(*step)
-                for step in STEPS.values()
+                for step in MOVES.values()
                 if square.shifted(*step) in free
             }
             for square in free
@@ -104,7 +107,7 @@ class Terrain:
         return {square: frozenset(self._squares_in_sight(square)) for square in self._neighbours}
 
     def _squares_in_sight(self, origin: Square) -> Iterator[Square]:
-        for step in STEPS.values():
+        for step in MOVES.values():
             square = self.neighbour(origin, step)
             while square is not None:
                 yield square

@@ -24,13 +24,13 @@ from companion.games.base import Limit, Options, Order, Outcome, Step
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
     FLAGS,
+    MOVES,
     NORTH,
     ORDERS,
     ROBOTS,
     SIDE_NAMES,
     SOUTH,
     STANDARD_MAP,
-    STEPS,
     OutbufferedEvent,
     Terrain,
 )
@@ -38,7 +38,7 @@ from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 
 # Drawing of each direction on a picture with South below.
-_ARROWS = {step: ORDERS[letter].drawing for letter, step in STEPS.items()}
+_ARROWS = {step: ORDERS[letter].drawing for letter, step in MOVES.items()}
 # Names of each seat's side and of the other one, as parts of a sentence.
 _BOTH_NAMES = tuple(
     {"side": SIDE_NAMES[seat], "other": SIDE_NAMES[1 - seat]} for seat in (SOUTH, NORTH)
@@ -183,7 +183,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     turn = _Turn(state)
     squares: list[Square] = []
     for letter in entered:
-        if letter in STEPS:
+        if letter in MOVES:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, letter))
             if target is not None and _obstacle(turn, index, letter, target) is None:
                 turn.robots[index] = target
@@ -197,7 +197,7 @@ def _order(state: State, seat: int, letter: str) -> Order:
     """Return a revealed order with its drawings."""
     key = ORDERS[letter]
     on_board = key.drawing
-    if letter in STEPS:
+    if letter in MOVES:
         on_board = _ARROWS[_direction(state, seat, letter)]
     return Order(letter, key.drawing, on_board, key.initial)
 
@@ -221,7 +221,7 @@ def _direction(state: State, seat: int, letter: str) -> tuple[int, int]:
 
     North's directions are reversed if they are relative to the seat.
     """
-    files, ranks = STEPS[letter]
+    files, ranks = MOVES[letter]
     if seat == NORTH and state.options.directions == "seat":
         return -files, -ranks
     return files, ranks
@@ -281,7 +281,7 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
     targets: dict[int, Square | None] = {}
     bounces: dict[int, _Bounce] = {}
     for seat, letter in enumerate(letters):
-        if letter in STEPS:
+        if letter in MOVES:
             direction = _direction(turn.state, seat, letter)
             target = targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
             if bounce := _obstacle(turn, seat, letter, target):
@@ -329,7 +329,7 @@ def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str |
         edge = _direction(turn.state, seat, letter)
         text = say("{side!c} bounces and stays on {square}.", **who)
         turn.add(CommonEvent.BOUNCE, seat, text, "bounce", at=before, edge=edge, why=why)
-    elif letter in STEPS:
+    elif letter in MOVES:
         here = turn.robots[seat]
         text = say(
             "{side!c} goes {direction}, {square} to {to}.",

@@ -177,18 +177,18 @@ def decisions(
         for square in squares_in(HOME[position.seat] & ~position.own):
             yield Decision(Kind.PLACE, (square,))
         return
-    is_due = False
+    can_play = False
     for square in squares_in(movable_scouts(position)):
         for target in squares_in(dash_targets(position, square)):
-            is_due = True
+            can_play = True
             yield Decision(Kind.DASH, (square, target))
         for chain in jumps(position, square):
-            is_due = True
+            can_play = True
             yield Decision(Kind.JUMP, chain)
     for kind, covered in rock_placings(position):
         yield rock_decision(kind, covered)
     # A turn may end only if no play is due or possible (ruling).
-    if not is_due:
+    if not can_play:
         yield Decision(Kind.END)
 
 

@@ -21,7 +21,7 @@ from companion.games.scouts.board import (
     squares_in,
 )
 from companion.games.scouts.moves import decisions, has_play, has_rock, shortest_chains
-from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, Position, State
+from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 # Action that ends the turn, which anybody at the table may take.
@@ -65,16 +65,13 @@ def _due_sign(state: State, side: str) -> str:
     return say("{side!c}: one more scout", side=side)
 
 
-def _scouts_to_place(position: Position, seat_number: int) -> int:
-    """Return the number of scouts that a seat has to place."""
-    # Sides alternate, so the seat on turn has one more if the total is odd.
-    return (position.to_place + (seat_number == position.seat)) // 2
-
-
 def _faces_beside(state: State, seat_number: int) -> tuple[str, ...]:
     """Return the faces of a seat's pieces beside the board: scouts to place, boulder, rock."""
     position = state.position
-    scouts = (SCOUT_FACES[seat_number][0],) * _scouts_to_place(position, seat_number)
+    # Sides alternate, so the seat on turn has to place one more if the total is odd.
+    scouts_to_place = (position.to_place + (seat_number == position.seat)) // 2
+    plain_face, _ = SCOUT_FACES[seat_number]
+    scouts = (plain_face,) * scouts_to_place
     rocks = list(zip(ROCK_FACES, position.rocks, strict=True))
     # South's boulder and rock are the first two.
     own_rocks = rocks[2 * seat_number : 2 * seat_number + 2]

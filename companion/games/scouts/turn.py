@@ -133,7 +133,8 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
 def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
     """Add the two stages of a play that ends on the far rank (rulebook, "Gathering Intel").
 
-    Players first put the scout down as it is, then turn it over. `title` is that of the first stage.
+    Players first put the scout down as it is, then turn it over. `title` is the title of the first
+    stage.
     """
     side = SIDE_NAMES[after.seat]
     square = SQUARES[end]
