@@ -155,14 +155,18 @@ def joined(separator: str, parts: Iterable[object]) -> str:
     >>> joined(" ", [say("Wait."), "", say("Then press ready.")])
     'Wait. Then press ready.'
     """
-    shown = [part for part in parts if part]
-    if not shown:
+    named_parts: dict[str, object] = {}
+    placeholders = []
+    for part in parts:
+        if part:
+            name = f"p{len(named_parts)}"
+            named_parts[name] = part
+            placeholders.append(f"{{{name}}}")
+    if not placeholders:
         return ""
-    named_parts = {f"p{number}": part for number, part in enumerate(shown)}
     # Braces in a separator are literal, not parts of the pattern.
     glue = separator.replace("{", "{{").replace("}", "}}")
-    pattern = glue.join(f"{{{name}}}" for name in named_parts)
-    return _make_sentence(pattern, "", named_parts)
+    return _make_sentence(glue.join(placeholders), "", named_parts)
 
 
 def with_heading(head: str, text: str) -> str:
