@@ -85,6 +85,14 @@ def wrong_phase(message: str) -> Illegal:
     return Illegal(Refusal.WRONG_PHASE, message)
 
 
+def does_not_exist(message: str) -> Illegal:
+    """Return the refusal of an input about something that does not exist, or no longer.
+
+    It has the reason of `wrong_phase`, because programs that use the addresses know that one.
+    """
+    return wrong_phase(message)
+
+
 class Ambiguous(CompanionError, ValueError):
     """Several legal actions match, so that somebody has to choose.
 

@@ -47,6 +47,9 @@ MAX_COST = 10**27
 MIN_FORCED_LEAN = 10
 # Numbers of the entrants at South and North of each match. North is None for a bye.
 Pairs = list[tuple[int, int | None]]
+# The bracket of a knock-out in order, in which neighbours meet. A slot is the number of an entrant,
+# or None for nobody.
+Slots = list[int | None]
 
 
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
@@ -298,42 +301,48 @@ def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None
 
 
 def _knockout_pairs(tournament: Tournament, round_number: int) -> Pairs:
-    """Return the pairs of the next round: winners of neighbouring matches in the bracket.
+    """Return the pairs of the next round, in which neighbours in the bracket meet.
 
-    In the first round the strongest seeds get the byes that fill the bracket. Raises `Illegal` if a
-    match that was played has no winner, if nobody came to two neighbouring matches, or if only one
-    entrant is left.
+    Raises `Illegal` if a match that was played has no winner, if nobody came to two neighbouring
+    matches, or if only one entrant is left.
     """
-    # neighbours meet. A slot is the number of an entrant, or None for nobody
-    slots: list[int | None]
-    if round_number == 1:
-        # round up to a power of two: the slots that stay empty are byes
-        size = 1 << (len(tournament.order) - 1).bit_length()
-        seeds = [*tournament.order, *[None] * (size - len(tournament.order))]
-        slots = [seeds[seed - 1] for seed in bracket(size)]
-    else:
-        matches = tournament.rounds[-1].matches
-        slots = [winner(tournament, match) for match in matches]
-        for match_winner, match in zip(slots, matches, strict=True):
-            if match_winner is None and match.is_played:
-                raise wrong_phase(
-                    say("A match has no winner: the director has to say who goes on"),
-                )
+    slots = _seeded_slots(tournament) if round_number == 1 else _winners(tournament)
     if len(slots) < 2:
         raise wrong_phase(say("Only one is left: the tournament is over"))
     pairs: Pairs = []
     for one, other in zip(slots[::2], slots[1::2], strict=True):
         if one is None and other is None:
-            raise wrong_phase(
-                say("Nobody came to two matches in a row: end the tournament here"),
-            )
-        # whoever was South less often is South
+            raise wrong_phase(say("Nobody came to two matches in a row: end the tournament here"))
+        # whoever was South less often sits at South
         one_south, other_south = (
             _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
         )
         slots_by_side = (one, other) if one_south <= other_south else (other, one)
         pairs.append(_match_or_bye(*slots_by_side))
     return pairs
+
+
+def _seeded_slots(tournament: Tournament) -> Slots:
+    """Return the slots of the first round of a knock-out.
+
+    Their number is a power of two. Empty ones are byes, which the strongest entrants get.
+    """
+    entrants = tournament.order
+    size = 1 << (len(entrants) - 1).bit_length()
+    return [entrants[seed - 1] if seed <= len(entrants) else None for seed in bracket(size)]
+
+
+def _winners(tournament: Tournament) -> Slots:
+    """Return the winners of the last round of a knock-out, None where nobody came.
+
+    Raises `Illegal` if a match that was played has no winner.
+    """
+    matches = tournament.rounds[-1].matches
+    winners = [winner(tournament, match) for match in matches]
+    for match_winner, match in zip(winners, matches, strict=True):
+        if match_winner is None and match.is_played:
+            raise wrong_phase(say("A match has no winner: the director has to say who goes on"))
+    return winners
 
 
 def bracket(size: int) -> list[int]:

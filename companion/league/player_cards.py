@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from companion.core.errors import wrong_phase
+from companion.core.errors import does_not_exist, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code
 from companion.league.league_file import LeagueFile, put, put_shown
@@ -47,8 +47,7 @@ class PlayerCards:
         """
         person = self._people.get(number)
         if person is None or person.is_forgotten:
-            # no phase is wrong, but programs know this reason, so it stays
-            raise wrong_phase(say("There is no player {number}", number=number))
+            raise does_not_exist(say("There is no player {number}", number=number))
         return person
 
     def find_by_code(self, typed: str) -> Person | None:

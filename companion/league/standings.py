@@ -7,7 +7,6 @@ opponent with the entrant's own points (FIDE C.07, 2023).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -60,9 +59,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     rows.sort(key=lambda row: (points_and_tie_breaks(row), row.entrant))
     keys = [points_and_tie_breaks(row) for row in rows]
     # entrants that are level share the place of the first of them
-    return tuple(
-        replace(row, place=bisect_left(keys, points_and_tie_breaks(row)) + 1) for row in rows
-    )
+    return tuple(replace(row, place=keys.index(points_and_tie_breaks(row)) + 1) for row in rows)
 
 
 def _row(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from companion.core.errors import wrong_phase
+from companion.core.errors import does_not_exist
 from companion.core.i18n import say
 
 
@@ -194,8 +194,7 @@ class Tournament(msgspec.Struct, frozen=True):
         for entrant in self.entrants:
             if entrant.number == number:
                 return entrant
-        # possible at another time: an older page may name somebody who has been removed since
-        raise wrong_phase(say("There is no entrant {number}", number=number))
+        raise does_not_exist(say("There is no entrant {number}", number=number))
 
     def entrant_of(self, person: int) -> Entrant | None:
         """Return the entrant to which a person belongs, or None."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, wrong_phase
+from companion.core.errors import Illegal, does_not_exist
 from companion.core.i18n import say
 from companion.league import tournament_rules
 from companion.league.league_file import LeagueFile, Statement, put
@@ -182,7 +182,7 @@ class TournamentKeeper:
         """Return the tournament with this number. Raises `Illegal` if there is none."""
         tournament = self._tournaments.get(number)
         if tournament is None:
-            raise wrong_phase(say("There is no such tournament"))
+            raise does_not_exist(say("There is no such tournament"))
         return tournament
 
     def _store(self, tournament: Tournament) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
+from companion.core.errors import Illegal, Malformed, Refusal, does_not_exist, wrong_phase
 from companion.core.i18n import Verbatim, pack, say
 from companion.core.names import is_printable, plain_name
 from companion.games import game_named
@@ -123,7 +123,7 @@ def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
     entrant = tournament.entrant(entrant_number)
     if entrant.until:
         return tournament
-    if not tournament.rounds or entrant.since > len(tournament.rounds):
+    if entrant.since > len(tournament.rounds):
         others = tuple(other for other in tournament.entrants if other.number != entrant_number)
         return replace(tournament, entrants=others)
     return _with_entrant(tournament, replace(entrant, until=len(tournament.rounds)))
@@ -206,7 +206,7 @@ def board_at(tournament: Tournament, place: BoardPlace) -> MatchBoard:
         match = tournament.rounds[place.round_index].matches[place.match_index]
         return match.boards[place.board_index]
     except IndexError:
-        raise wrong_phase(say("There is no such board")) from None
+        raise does_not_exist(say("There is no such board")) from None
 
 
 # ---- tables --------------------------------------------------------------------------------------

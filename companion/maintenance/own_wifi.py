@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 
 from companion.core.clock import Clock
-from companion.core.errors import Illegal, Malformed, Refusal
+from companion.core.errors import Malformed, wrong_phase
 from companion.core.files import read_file, replace_file, why_refused
 from companion.core.i18n import say
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
@@ -167,7 +167,7 @@ class OwnWifi:
         with self._lock:
             if self._pending is not None:
                 sentence = say("The table is changing its Wi-Fi: try again in a minute.")
-                raise Illegal(Refusal.WRONG_PHASE, sentence)
+                raise wrong_phase(sentence)
             self._request(self.hotspot, wifi)
 
     def _request(self, hotspot: Wifi | None, wifi: Wifi | None = None) -> None:
