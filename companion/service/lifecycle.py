@@ -101,13 +101,8 @@ def run(
                 greet(companion, is_first)
                 freeze_objects()
                 early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
-                # Do the settings work? Never while a loop is late. Otherwise they do in two cases:
-                # - No signal has come: the service has run for `WELL_AFTER_S`.
-                # - A signal has come early after a quick start: somebody has ended the service.
-                # They may not if the start was slow. Then systemd may have sent the signal, because
-                # its timeout has passed.
-                was_quick = time.monotonic() - begun_s < WELL_AFTER_S
-                if (early_signal is None or was_quick) and not companion.health.late_loops():
+                was_ended_early = early_signal is not None
+                if _have_settings_worked(companion, begun_s, was_ended_early):
                     last_good.keep(tried_settings)
                 number = early_signal.si_signo if early_signal else signal.sigwait(end_signals)
             if number != RESTART:
@@ -116,6 +111,21 @@ def run(
                 return
             manager.tell(STATUS="Restarts")
         is_first = False
+
+
+def _have_settings_worked(companion: Companion, begun_s: float, was_ended_early: bool) -> bool:
+    """Return whether the service has run well enough to prove its settings.
+
+    A loop that is late proves the opposite. Otherwise there are two cases. Without an early end the
+    service has run for `WELL_AFTER_S`, which is enough. An early end is enough if the whole run was
+    shorter than that: then somebody has ended the service. After a slow start the signal may come
+    from systemd, because its timeout has passed.
+
+    :param begun_s: monotonic time at which this start has begun
+    :param was_ended_early: whether a signal has ended the service before `WELL_AFTER_S`
+    """
+    was_quick = time.monotonic() - begun_s < WELL_AFTER_S
+    return (was_quick or not was_ended_early) and not companion.health.late_loops()
 
 
 def _report(companion: Companion, trouble: str, success: str) -> None:
