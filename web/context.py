@@ -22,7 +22,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Game
 from companion.maintenance.own_wifi import HOTSPOT_NET
 from companion.maintenance.settings.words import WORDS
-from companion.table.session import Phase
+from companion.table.session import BETWEEN_GAMES, Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.features import Features
@@ -70,7 +70,7 @@ class Presence:
         """Find the seats whose phone is gone, and redraw all pages if that has changed."""
         view = self._table.view()
         now_s = self._now_s()
-        is_game_on = view.phase not in (Phase.LOBBY, Phase.OVER)
+        is_game_on = view.phase not in BETWEEN_GAMES
         with self._lock:
             previous = self._last_present_s
             self._last_present_s = {}
@@ -173,7 +173,7 @@ class PageContext:
     @property
     def is_game_on(self) -> bool:
         """Return whether a game has started and is not over."""
-        return self.table.progress().phase not in (Phase.LOBBY, Phase.OVER)
+        return self.table.progress().phase not in BETWEEN_GAMES
 
     @property
     def has_sitters(self) -> bool:

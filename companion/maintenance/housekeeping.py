@@ -19,7 +19,7 @@ from companion.core.ports import Closeable
 from companion.core.resources import NICE_TIDYING, lower_priority, return_memory
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
-from companion.table.session import Phase
+from companion.table.session import BETWEEN_GAMES
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ class Housekeeping(Closeable):
         if progress != self._last_progress:
             self._last_progress = progress
             self._quiet_since_s = now_s
-        is_between_games = now.phase in (Phase.LOBBY, Phase.OVER)
+        is_between_games = now.phase in BETWEEN_GAMES
         return is_between_games and now_s - self._quiet_since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------

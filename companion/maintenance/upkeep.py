@@ -35,7 +35,7 @@ from companion.maintenance.settings.rows import (
     unwritable_settings,
     works_at_once,
 )
-from companion.table.session import Phase
+from companion.table.session import BETWEEN_GAMES
 from companion.table.table import Table
 
 # Empty file in the state directory whose time is that of the last backup.
@@ -282,4 +282,4 @@ class Upkeep:
         self._table.set_notice("upkeep", joined(" ", (self.staged_sentence(), ends)))
 
     def _is_game_on(self) -> bool:
-        return self._table.progress().phase not in (Phase.LOBBY, Phase.OVER)
+        return self._table.progress().phase not in BETWEEN_GAMES

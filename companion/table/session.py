@@ -1,5 +1,6 @@
-"""The session: the state of seats and game as a value. `companion.table.reducer` folds it from the
-journal's records.
+"""The session: the state of seats and game as a value.
+
+`companion.table.reducer` folds it from the journal's records.
 
 The words of this package, which other modules use without explaining them:
 
@@ -72,6 +73,8 @@ class Phase(StrEnum):
     OVER = "over"
 
 
+# Phases in which no game is running.
+BETWEEN_GAMES = (Phase.LOBBY, Phase.OVER)
 # Number of timed-out turns in a row, two of each side, after which the clock is stopped.
 IDLE_TURNS = 4
 
@@ -271,7 +274,7 @@ class Session:
     @property
     def is_between_games(self) -> bool:
         """Return whether no game is running."""
-        return self.phase in (Phase.LOBBY, Phase.OVER)
+        return self.phase in BETWEEN_GAMES
 
     @property
     def is_in_play(self) -> bool:
@@ -627,8 +630,10 @@ def event_signals(events: tuple[Event, ...]) -> Signals:
 
 
 def stage_signals(session: Session) -> Signals:
-    """Return the cues of the current stage: its number, then its events or that hands are
-    wanted."""
+    """Return the cues of the current stage: its number, then its events.
+
+    If no event has a cue and hands have work, the second cue calls for hands.
+    """
     signals = event_signals(session.shown_stage.events)
     if session.has_moves and not signals:
         signals = (Signal(Cue.HANDS_WANTED, BOTH),)

@@ -20,7 +20,7 @@ from companion.core.i18n import Verbatim, say, say_n
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
 from companion.table.seats.staff_call import Call
-from companion.table.session import Phase
+from companion.table.session import BETWEEN_GAMES, Phase
 from web.security.auth import Auth
 from web.server.sse import Streams
 
@@ -250,7 +250,7 @@ class Room(Notifier):
             if table.state and not (table.is_lost(now_s) or table.is_shut_out)
         ]
         # False sorts before True, so tables without a game come first
-        usable.sort(key=lambda table: table.phase not in (Phase.LOBBY, Phase.OVER))
+        usable.sort(key=lambda table: table.phase not in BETWEEN_GAMES)
         return [table.id for table in usable]
 
     def table(self, number: int) -> RoomTable | None:

@@ -209,12 +209,11 @@ def rows() -> Mapping[str, SettingRow]:
     rows_by_key = {}
     for key, annotation in _types(Settings, ""):
         words = WORDS.get(key)
-        # `panel.south.ready` is a pin of South's pad
-        _, _, pad_key = key.partition("panel.")
-        seat, _, part = pad_key.partition(".")
-        if part in PAD_PARTS:
-            title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
-            words = Words(title, "")
+        match key.split("."):
+            # such as `panel.south.ready`, a pin of South's pad
+            case "panel", seat, part if part in PAD_PARTS:
+                title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
+                words = Words(title, "")
         if words:
             rows_by_key[key] = _row(key, annotation, words)
     return rows_by_key

@@ -107,8 +107,7 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             return _hand_in(session, remote, record)
         case TimeOut():
             _require_own_turn(session, remote)
-            after, signals = fold(session, record)
-            return _send(after, TimeIsOver(session.tick)), signals
+            return _fold_and_send(session, record, TimeIsOver(session.tick))
         case Pause() | Resume():
             if record.by != BY_RESTART:  # a restart pauses at any time
                 _require_own_turn(session, remote)
@@ -119,11 +118,10 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             record.seat is remote.own_seat and session.draw_offer is not remote.their_seat
         ):
             _require_answer(remote)
-            after, signals = fold(session, record)
-            return _send(after, DrawOffered(session.tick, session.phase is Phase.STAGES)), signals
+            offer = DrawOffered(session.tick, session.phase is Phase.STAGES)
+            return _fold_and_send(session, record, offer)
         case Abandon() if remote.open_question and session.phase is not Phase.OVER:
-            after, signals = fold(session, record)
-            return _send(after, GameLeft()), signals
+            return _fold_and_send(session, record, GameLeft())
         case Resign() | OfferDraw() | Abandon():
             return _ask(session, remote, record)
         case TakeBack():
@@ -362,9 +360,10 @@ def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> 
         return session, ()  # South's question counts, and its answer is on the way
     session = with_remote(session, open_question="")
     if question.what == "draw" and session.draw_offer is not remote.own_seat:
-        return _send_own_action(_send(session, Answered(False))), ()
-    after, signals = fold(session, _record_of(question.what, remote.their_seat))
-    return _send(after, Answered(True)), signals
+        return _send_own_action(_send(session, Answered(is_agreed=False))), ()
+    return _fold_and_send(
+        session, _record_of(question.what, remote.their_seat), Answered(is_agreed=True)
+    )
 
 
 def _receive_answer(
@@ -419,6 +418,12 @@ def with_remote(session: Session, **changes: object) -> Session:
 def unexpected_message() -> Malformed:
     """Return the error for a message that does not fit."""
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
+
+
+def _fold_and_send(session: Session, record: AnyRecord, message: RemoteMessage) -> Advance:
+    """Fold a record, and send the message that tells the other table of it."""
+    after, signals = fold(session, record)
+    return _send(after, message), signals
 
 
 def _send(session: Session, message: RemoteMessage) -> Session:
