@@ -148,7 +148,7 @@ class WifiProfile:
 
     def _load(self, text: str) -> None:
         """Write the profile and make NetworkManager read it."""
-        write_file(self.path, text, 0o600)
+        _write_file(self.path, text, 0o600)
         self.run(["nmcli", "connection", "load", str(self.path)])
 
     def forget(self) -> None:
@@ -228,7 +228,7 @@ class Hotspot:
         with as_owner_of(self._settings.parent):
             port = SettingsFile(self._settings).read().settings.web.port
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
-        write_file(self._names_path, names, 0o644)
+        _write_file(self._names_path, names, 0o644)
         status, output = self._profile.activate(Wifi(name, password))
         if status:
             if not former:
@@ -286,8 +286,11 @@ def _password_in(profile: str) -> str:
     return match[1] if match else ""
 
 
-def write_file(path: Path, text: str, mode: int) -> None:
-    """Write a file with these permissions from the first moment on. Raises `NoHotspot`."""
+def _write_file(path: Path, text: str, mode: int) -> None:
+    """Write a file of the system, with these permissions from the first moment on.
+
+    Raises `NoHotspot`.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode(), mode)

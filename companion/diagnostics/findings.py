@@ -65,8 +65,8 @@ def worst_grade(findings: Iterable[Finding]) -> Grade:
     >>> worst_grade([Finding("clock", Grade.NOTE, ""), Finding("disk", Grade.WARN, "")])
     <Grade.WARN: 'warn'>
     """
-    order = list(Grade)
-    return max((finding.grade for finding in findings), key=order.index, default=Grade.OK)
+    grades = (finding.grade for finding in findings)
+    return max(grades, key=list(Grade).index, default=Grade.OK)
 
 
 class Status(StrEnum):

@@ -151,4 +151,4 @@ async def close_client(client: Client) -> None:
     That holds even if this task is cancelled, or if the library is closing it already.
     """
     if not client.is_closed:
-        await asyncio.shield(asyncio.ensure_future(client.close()))
+        await asyncio.shield(client.close())

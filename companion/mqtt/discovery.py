@@ -1,5 +1,6 @@
-"""The table as a device of Home Assistant, described by one retained message under its discovery
-prefix.
+"""The table as a device of Home Assistant.
+
+One retained message under Home Assistant's discovery prefix describes it.
 
 Source: Home Assistant, "MQTT", device discovery payload. `dev` (device), `o` (origin) and `cmps`
 (components) are its own short forms, also `p` (platform), `mf` (manufacturer), `mdl` (model) and

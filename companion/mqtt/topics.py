@@ -1,5 +1,6 @@
-"""The messages to a broker, topic by topic, as JSON. They have only what everybody at the table may
-know.
+"""The messages to a broker, topic by topic, as JSON.
+
+They have only what everybody at the table may know.
 
 The topics are below the one of the settings. All messages are retained except `event`, so the
 broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them.

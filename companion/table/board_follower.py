@@ -1,5 +1,7 @@
-"""Follows the board through the camera: ticks off moves of pieces, recognises actions that hands
-make on the board, and judges early presses of the clock.
+"""Follows the board through the camera.
+
+It ticks off moves of pieces, recognises actions that hands make on the board, and judges presses of
+the clock that come while hands are still at the board.
 
 A stage is the part of a revealed turn that hands are carrying out. The other words are explained in
 `companion.table.session`.
@@ -39,12 +41,12 @@ class BoardFollower:
 
     What it does with a still board depends on what is due:
 
-    - a set-up, or a stage in which hands have work, is ended as soon as the board shows what is
-      expected,
-    - if one seat is on turn, the action that the board shows is handed in. If the board can mean
-      several, or does not prove the one, the player is asked. If it means no legal one, the broken
-      rule is shown.
-    - in every other case it shows which pieces are wrong.
+    - In a set-up, or in a stage in which hands have work, it ends that as soon as the board shows
+      what is expected.
+    - If one seat is on turn, it hands in the action that the board shows. If the board can mean
+      several actions, or does not prove the one, it asks the player. If it means no legal action,
+      it shows the broken rule.
+    - In every other case it shows which pieces are wrong.
 
     The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
     methods hold the table's lock.

@@ -1,5 +1,6 @@
-"""Notifies everybody who follows the table: waiting pages, and adapters for lamps, cues, alarms and
-the camera.
+"""Notifies everybody who follows the table.
+
+These are waiting pages, and adapters for lamps, cues, alarms and the camera.
 
 A cue is what sounds and lights up when something happens. A signal is a cue with its seats.
 """

@@ -100,7 +100,7 @@ def begin_by_key(store: TableStore, is_guided: bool) -> None:
     """
     live = store.live
     if store.round_game is not None and not is_guided:
-        begin_game(store, *store.round_game)
+        begin_round(store)
         return
     game = live.chosen_game or live.suggested_game or live.remembered_game
     if game is None:
@@ -137,7 +137,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
         south, north = north, south
     name = session.require_game().name
     options = _options_of(store, name) if session.is_guided else session.chosen_options
-    begin_game(store, name, options, None, (south, north, ties))
+    begin_game(store, name, options, score=(south, north, ties))
 
 
 def _begin_as_before(store: TableStore, game: str) -> None:

@@ -156,8 +156,9 @@ class HandIn(Record, frozen=True, tag="hand_in"):
 
 
 class TakeBack(Record, frozen=True, tag="take_back"):
-    """A seat takes back its sealed action, or its last turn if nobody has learned anything from
-    it.
+    """A seat takes back its sealed action, or its last turn.
+
+    A turn can be taken back only if nobody has learned anything from it.
     """
 
     seat: Seat

@@ -1,5 +1,6 @@
-"""The table store: the state of a table with its lock, the journal, the listeners, and a thread for
-time.
+"""The table store: the state of a table with its lock, journal and listeners.
+
+A thread of its own does what becomes due as time passes.
 
 Every input takes the same way: the reducer checks it, the journal writes and syncs it, and only
 then does anybody see its effect. The words (moment, stage, headline, cue) are explained in

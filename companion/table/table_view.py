@@ -60,8 +60,9 @@ class SeatView:
 
 @dataclass(frozen=True)
 class Opened:
-    """A revealed action in notation, with what its receipt was made of. Anybody can check it
-    (`receipt_of`).
+    """A revealed action in notation, with what its receipt was made of.
+
+    Anybody can check the receipt (`receipt_of`).
     """
 
     seat: Seat

@@ -28,8 +28,9 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A seat's contribution to the seed. Only games at two tables and journals of older versions
-    have any.
+    """A seat's contribution to the seed.
+
+    Only games at two tables and journals of older versions have any.
     """
 
     value: str

@@ -38,13 +38,13 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
-    # A game that does not say (None) gets a fair seed, in case it draws. Unlike `when_drawn`, which
-    # is for what people read.
+    # A game that does not say (None) gets a fair seed, in case it draws. `when_drawn`, for people
+    # to read, takes it as one that never draws.
     is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
-    chance, is_chosen = None, is_drawn and seed is not None
+    is_chosen = is_drawn and seed is not None
+    chance = _fair_chance(store) if is_drawn and not is_chosen else None
     if seed is None:
-        chance = _fair_chance(store) if is_drawn else None
-        # 0: the seed is made later, of the committed secret.
+        # With chance the record needs no seed: `FairChance.seed` makes it of the committed secret.
         seed = 0 if is_drawn else secrets.randbits(48)
     number = store.journal.next_number()
     return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
@@ -81,8 +81,9 @@ def _commit(store: TableStore) -> None:
 
 
 def when_drawn(game: Game[Any, Any], options: Any) -> Drawn:
-    """Return when a game first draws from its seed, for people to read. Never, if the game does
-    not say.
+    """Return when a game first draws from its seed, for people to read.
+
+    A game that does not say counts as one that never draws.
     """
     return game.drawn(options) or Drawn.NEVER
 

@@ -1,8 +1,8 @@
-"""The clocks of a game as values: the time of one decision, and each seat's time for the whole
-game.
+"""The clocks of a game as values.
 
-The reducer keeps them in the session. Times are monotonic seconds from the records of the journal,
-so a journal always folds to the same clocks.
+A countdown limits one decision, and chess clocks limit each seat's time for the whole game. The
+reducer keeps them in the session. Times are monotonic seconds from the records of the journal, so a
+journal always folds to the same clocks.
 """
 
 from __future__ import annotations

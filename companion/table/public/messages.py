@@ -1,9 +1,9 @@
-"""Public messages about a table: plain values that can be sent, stored and drawn elsewhere, and are
-read strictly.
+"""Public messages about a table: plain values that can be sent, stored and drawn elsewhere.
 
-A table sends them to a hub. Sentences are packed (`companion.core.i18n.pack`): they keep their
-pattern and its parts, so that readers see them in their own language. The types leave them `Any`,
-and the functions below check them. The names of all fields are part of the format.
+They are read strictly. A table sends them to a hub. Sentences are packed
+(`companion.core.i18n.pack`): they keep their pattern and its parts, so that readers see them in
+their own language. The types leave them `Any`, and the functions below check them. The names of all
+fields are part of the format.
 """
 
 from __future__ import annotations

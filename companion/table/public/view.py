@@ -125,9 +125,14 @@ def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
         move = instruction.move
         # Without faces it is only a sentence, such as what to do with cards.
         if move.faces:
-            origin, target = _square_name(move.origin), _square_name(move.target)
-            faces = tuple(map(str, move.faces))
-            moves.append(PublicMove(faces, origin, target, turned=move.is_turned_over))
+            moves.append(
+                PublicMove(
+                    faces=tuple(map(str, move.faces)),
+                    origin=_square_name(move.origin),
+                    target=_square_name(move.target),
+                    turned=move.is_turned_over,
+                )
+            )
     return tuple(moves)
 
 

@@ -100,8 +100,9 @@ Question = Literal["resign", "draw", "end"]
 
 
 class Asked(_Message, frozen=True, tag="asked"):
-    """The seat resigns or accepts a draw, or its owner ends the game. Nothing more is sent until
-    the answer.
+    """The seat resigns or accepts a draw, or its owner ends the game.
+
+    Nothing more is sent until the answer.
     """
 
     what: Question

@@ -1,5 +1,6 @@
-"""Seats that programs play. A program that plays or advises a seat receives only what a player of
-that seat may know.
+"""Seats that programs play.
+
+A program that plays or advises a seat receives only what a player of that seat may know.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The players of the seats, as a part of the reducer. Each function returns the next session and
-its cues, or raises.
+"""The players of the seats, as a part of the reducer.
+
+Each function that folds a record returns the next session and its cues, or raises.
 """
 
 from __future__ import annotations
