@@ -175,7 +175,7 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         plays_due=view["due"],
         last_mover=_mask(view["played"]),
         to_place=view["to_place"],
-        rocks=(rocks[0], rocks[1], rocks[2], rocks[3]),
+        rocks=tuple(rocks),
         may_stack=may_stack,
     )
 

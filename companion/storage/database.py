@@ -80,10 +80,27 @@ class Database:
         If this raises `JournalError`, nothing has changed.
         """
         with self._lock:
-            # SQLite would go on writing to a file that was removed, and all would be lost.
-            for file, file_id in self._file_ids.items():
-                if _file_id(file) == file_id:
-                    continue
+            self._require_same_files()
+            try:
+                result = self._transact(work)
+            except sqlite3.Error as error:
+                self.is_failing = True
+                words = say(
+                    "That could not be saved ({error}): nothing has changed.", error=str(error)
+                )
+                raise JournalError(joined(" ", (words, _remedy(error, self.path)))) from None
+            self.is_failing = False
+            if log_id := _file_id(self._wal):
+                self._file_ids[self._wal] = log_id
+            return result
+
+    def _require_same_files(self) -> None:
+        """Raise `JournalError` if the file or its log is no longer the one that was opened.
+
+        SQLite would go on writing to a file that was removed, and all would be lost.
+        """
+        for file, file_id in self._file_ids.items():
+            if _file_id(file) != file_id:
                 self.is_failing = True
                 words = say(
                     "{file} was removed or replaced while the companion was running: nothing more "
@@ -92,18 +109,6 @@ class Database:
                 )
                 remedy = say("Put the file back, then restart the companion.")
                 raise JournalError(joined(" ", (words, remedy)))
-            try:
-                result = self._transact(work)
-            except sqlite3.Error as error:
-                self.is_failing = True
-                words = say(
-                    "That could not be saved ({error}): nothing has changed.", error=str(error)
-                )
-                raise JournalError(joined(" ", (words, advice(error, self.path)))) from None
-            self.is_failing = False
-            if log_id := _file_id(self._wal):
-                self._file_ids[self._wal] = log_id
-            return result
 
     def check_writable(self) -> None:
         """Test whether the file can be written, without changes. Raises `JournalError`."""
@@ -152,7 +157,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def advice(error: sqlite3.Error, path: Path) -> str:
+def _remedy(error: sqlite3.Error, path: Path) -> str:
     """Return a sentence on what to do about a failed write."""
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
         return say("Free some space on the disk.")
@@ -250,7 +255,7 @@ def chain_end(db: sqlite3.Connection, game: int) -> tuple[int, bytes]:
     They are 0 and `NO_LINK` for a game without entries.
     """
     row = db.execute("SELECT entries, link FROM ends WHERE game = ?", (game,)).fetchone()
-    return (0, NO_LINK) if row is None else (row[0], row[1])
+    return row or (0, NO_LINK)
 
 
 def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:

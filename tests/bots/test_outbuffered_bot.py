@@ -14,7 +14,6 @@ from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot
 from companion.bots.outbuffered.turn_game import equilibrium
 from companion.bots.outbuffered.turns import (
-    BUFFERS,
     DRAWN,
     LOST,
     WON,
@@ -22,7 +21,7 @@ from companion.bots.outbuffered.turns import (
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.outbuffered.board import STANDARD_MAP, WALLS_MAP
+from companion.games.outbuffered.board import BUFFERS, STANDARD_MAP, WALLS_MAP
 from companion.games.outbuffered.turn import OutbufferedOptions
 
 GAME = game_named("outbuffered")

@@ -1,6 +1,6 @@
 """The bot for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
 
-A buffer is the three commands that a side hands in for a turn. Pairs of buffers are valued by the
+A buffer is the three orders that a side hands in for a turn. Pairs of buffers are valued by the
 position after the turn, which is looked up in a table that `tests/bench/bots/solve.py` computed. On
 boards without a table, the value is the game's own lead: who is nearer to bringing a flag home.
 
@@ -29,11 +29,11 @@ from companion.bots.outbuffered.turn_game import (
     likely_mix,
     softmax,
 )
-from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, Position, Turns
+from companion.bots.outbuffered.turns import VALUE_OF, Position, Turns
 from companion.core.i18n import joined, say
 from companion.core.kit import Seat
 from companion.games.outbuffered import Outbuffered
-from companion.games.outbuffered.board import NORTH, STANDARD_MAP
+from companion.games.outbuffered.board import BUFFERS, NORTH, STANDARD_MAP
 from companion.games.outbuffered.turn import OutbufferedOptions, lead
 
 # Value of every position on the standard board, for South: an array of int16 for each setting of

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.outbuffered.turns import BUFFERS, VALUE_OF, End
+from companion.bots.outbuffered.turns import VALUE_OF, End
+from companion.games.outbuffered.board import BUFFERS
 
 # Number of rounds of regret matching for one matrix. More: slower. Fewer: shares farther from
 # equilibrium.
@@ -69,7 +70,7 @@ class TurnGame:
         return TurnGame(self.ends, self._full_table, values)
 
 
-# All buffers, those with the most idle commands first. Among equivalent buffers the first is taken,
+# All buffers, those with the most idle orders first. Among equivalent buffers the first is taken,
 # so that the first row and column are those of a side that only idles.
 _IDLE_FIRST = sorted(range(len(BUFFERS)), key=lambda buffer: -BUFFERS[buffer].count("I"))
 

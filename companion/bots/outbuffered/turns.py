@@ -1,8 +1,8 @@
 """Turns of Outbuffered: positions as tuples, and all 216 by 216 pairs of buffers at once.
 
-A buffer is the three commands that a side hands in for a turn. Here it is an index in `BUFFERS`, as
-its owner writes it. A turn has three steps, in each of which both sides carry out one command. A
-turn ends in a position, or in one of `WON`, `LOST` and `DRAWN` from South's point of view.
+A buffer is the three orders that a side hands in for a turn. Here it is an index in `BUFFERS`, as
+its owner writes it. A turn has three steps, in each of which both sides carry out one order. A turn
+ends in a position, or in one of `WON`, `LOST` and `DRAWN` from South's point of view.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
-from companion.games.outbuffered.board import ORDER_LETTERS, SOUTH, terrain_of
+from companion.games.outbuffered.board import BUFFERS, ORDER_LETTERS, SOUTH, terrain_of
 from companion.games.outbuffered.turn import OutbufferedOptions, State, carry_out
 
 
@@ -49,9 +49,7 @@ DRAWN = Position(-4, 0, 0, 0)
 # Value for South of a finished game.
 VALUE_OF = {WON: 1.0, LOST: -1.0, DRAWN: 0.0}
 
-COMMAND_COUNT = len(ORDER_LETTERS)
-# All 216 buffers in notation.
-BUFFERS = tuple(map("".join, product(ORDER_LETTERS, repeat=3)))
+ORDER_COUNT = len(ORDER_LETTERS)
 
 
 class Turns:
@@ -90,13 +88,13 @@ class Turns:
         return State(self._options, self._terrain, robots, (south_flag, north_flag))
 
     def _step_results(self, position: Position) -> list[End]:
-        """Return the results of one step, for each of the 36 pairs of commands, South's first."""
+        """Return the results of one step, for each of the 36 pairs of orders, South's first."""
         if position in VALUE_OF:
-            return [End(position, is_eventful=False)] * COMMAND_COUNT**2
+            return [End(position, is_eventful=False)] * ORDER_COUNT**2
         state = self.state(position)
         results = []
         for pair in product(ORDER_LETTERS, ORDER_LETTERS):
-            # buffers of one command each, so that the limits of whole turns do not count
+            # buffers of one order each, so that the limits of whole turns do not count
             after = carry_out(state, pair).state
             end = self._position(after.robots, after.flags)
             if after.outcome:
@@ -113,21 +111,21 @@ class Turns:
         The array has 216 rows for South and 216 columns for North.
         """
         # Each step has a table. Its rows are the numbered ends of the step before, its columns the
-        # pairs of commands, and its entries the numbers of the ends of this step.
+        # pairs of orders, and its entries the numbers of the ends of this step.
         numbers = {End(position, is_eventful=False): 0}
         tables = []
         for _ in range(3):
             numbers_before = numbers
             numbers = {}
-            table = np.empty((len(numbers_before), COMMAND_COUNT * COMMAND_COUNT), np.int32)
+            table = np.empty((len(numbers_before), ORDER_COUNT * ORDER_COUNT), np.int32)
             for (before, was_eventful), row in numbers_before.items():
                 for pair, (after, is_eventful) in enumerate(self.step_results(before)):
                     end = End(after, was_eventful or is_eventful)
                     table[row, pair] = numbers.setdefault(end, len(numbers))
             tables.append(table)
         first, second, third = tables
-        # axes: South's and North's command alternately, for each step
-        steps = third[second[first[0]]].reshape((COMMAND_COUNT,) * 6)
-        # rows are South's three commands, columns North's
+        # axes: South's and North's order alternately, for each step
+        steps = third[second[first[0]]].reshape((ORDER_COUNT,) * 6)
+        # rows are South's three orders, columns North's
         by_buffer = steps.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
         return list(numbers), by_buffer

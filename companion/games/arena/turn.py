@@ -440,13 +440,15 @@ def _hurt(victim: _Robot, damage: int) -> int:
 
 
 def _end(turn: _Turn) -> None:
-    """Remove all robots without hit points together, then end the game if it is over.
-
-    A side without robots loses. After the last turn the number of robots decides (Ruling 3).
-    """
+    """Remove the robots without hit points, then end the game if it is over."""
     if not turn.events:
         turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
-    # Robots without points have acted in this turn and leave together (Ruling 3).
+    _remove_destroyed(turn)
+    _end_if_over(turn)
+
+
+def _remove_destroyed(turn: _Turn) -> None:
+    """Remove all robots without hit points together, after they have acted (Ruling 3)."""
     for robot in turn.robots:
         if robot.points <= 0:
             why = say("It has no hit points left.")
@@ -455,6 +457,13 @@ def _end(turn: _Turn) -> None:
             text = say("{robot!c} leaves the board.", robot=robot.name)
             turn.add_robot_event(ArenaEvent.LEAVE, robot, text, "leaving", why=why)
     turn.robots = [robot for robot in turn.robots if robot.points > 0]
+
+
+def _end_if_over(turn: _Turn) -> None:
+    """End the game if a side has no robots left, or after the last turn.
+
+    A side without robots loses. After the last turn the number of robots decides (Ruling 3).
+    """
     sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
     counts = [len(robots) for robots in sides]
     # A side without robots loses, even if robots would appear in the next turn (Ruling 3).

@@ -7,8 +7,6 @@ decision on what the rulebook leaves open. `words` says it in the rules.
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -18,6 +16,7 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.outbuffered.board import (
+    BUFFERS,
     MOVES,
     ORDER_LETTERS,
     ORDERS,
@@ -40,7 +39,6 @@ from companion.games.outbuffered.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.pads import PadGrammar
 from companion.games.screen import Possible
 
-_BUFFER = re.compile("[UDLRIS]{3}")
 _PAD = PadGrammar(tuple(ORDERS.values()), length=3)
 
 
@@ -91,7 +89,7 @@ class Outbuffered(Game[State, str]):
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """Yield all 216 buffers, or none once the game is over."""
         if seat in self.to_act(state):
-            yield from map("".join, itertools.product(ORDER_LETTERS, repeat=3))
+            yield from BUFFERS
 
     def random_action(self, state: State, seat: Seat, rng: Random) -> str:
         return "".join(rng.choices(ORDER_LETTERS, k=3))
@@ -101,7 +99,7 @@ class Outbuffered(Game[State, str]):
 
     def parse(self, text: str) -> str:
         """Return the buffer if it is three letters of `U D L R I S`. Raises `Malformed`."""
-        if not _BUFFER.fullmatch(text):
+        if text not in BUFFERS:
             raise Malformed(say("A buffer is exactly three of U D L R I S, such as UUS"))
         return text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 
 from companion.core.errors import Malformed
 from companion.core.event_cues import EventCue
@@ -39,9 +40,11 @@ ORDERS = {
 }
 # The orders in the sequence in which their tiles are printed.
 TILE_LETTERS = "UDLRSI"
-# All orders in the notation: up, down, left, right, idle, shoot. Random choices and the tables of
-# bots depend on this sequence.
+# All orders in the notation: up, down, left, right, idle, shoot. Random choices and the bot's table
+# depend on this sequence.
 ORDER_LETTERS = "UDLRIS"
+# All 216 buffers: what a player hands in for a turn, three orders of which any may repeat.
+BUFFERS = tuple(map("".join, product(ORDER_LETTERS, repeat=3)))
 # (files, ranks) of each order that moves, as South sees it.
 MOVES = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 

@@ -83,7 +83,7 @@ class Position(NamedTuple):
     """Square of the scout that made the last play of this turn, or 0."""
     to_place: int = 2 * SCOUTS_PER_SIDE
     """Number of scouts of both sides that are not on the board yet."""
-    rocks: tuple[int, int, int, int] = (0, 0, 0, 0)
+    rocks: tuple[int, ...] = (0, 0, 0, 0)
     """Squares under each of `ROCK_FACES`, and 0 for one still beside the board."""
     may_stack: bool = True
     """Whether a dash may end on another scout."""
@@ -215,7 +215,7 @@ def lay_rock(position: Position, kind: Kind, covered: int) -> Position:
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     rocks = list(position.rocks)
     rocks[index] = covered
-    return position._replace(rocks=(rocks[0], rocks[1], rocks[2], rocks[3]))
+    return position._replace(rocks=tuple(rocks))
 
 
 def pass_turn(position: Position) -> Position:

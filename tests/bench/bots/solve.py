@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.bots.outbuffered import DISCOUNT, SCALE
-from companion.bots.outbuffered.turns import BUFFERS, COMMAND_COUNT, VALUE_OF, Position, Turns
+from companion.bots.outbuffered.turns import ORDER_COUNT, VALUE_OF, Position, Turns
+from companion.games.outbuffered.board import BUFFERS
 from companion.games.outbuffered.turn import OutbufferedOptions
 
 # Rounds of regret matching for each position, by sweep. The last ones are careful.
@@ -37,7 +38,7 @@ def reachable(turns: Turns) -> list[Position]:
 
 def buffers_of(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
     """Return the (216, 216) positions that each pair of buffers leads to."""
-    ends = step[step[step[number]]].reshape((COMMAND_COUNT,) * 6)
+    ends = step[step[step[number]]].reshape((ORDER_COUNT,) * 6)
     # axes: South's and North's command in turn, of each step
     pairs: NDArray[np.int32] = ends.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
     return pairs
