@@ -131,21 +131,12 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
             raise Malformed(
                 say("Turn {number} cannot be played: {error}", number=number, error=message)
             ) from None
-        for seat, sealed in turn.actions.items():
-            if receipt_of(turn.moment, seat, sealed.action, sealed.salt) != sealed.receipt:
-                raise Malformed(
-                    say(
-                        "Turn {number}: the receipt of {seat} does not match its order {order}",
-                        number=number,
-                        seat=seat,
-                        order=Verbatim(sealed.action),
-                    )
-                )
+        _require_receipts(turn, number)
         stream = stream_number(played.chance, played.is_seed_chosen, number, tick)
         step = game.apply(state, actions, turn_random(played.seed, stream))
         yield state, turn, step
         state = step.state
-    with in_language("en"):
+    with in_language("en"):  # as in the file
         outcome = plain_outcome(game.outcome(state))
     # compare only the winners, because older versions may word the reason differently
     winners = (played.outcome or {}).get("winners")
@@ -157,6 +148,20 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
                 found=str(outcome),
             )
         )
+
+
+def _require_receipts(turn: PlayedTurn, number: int) -> None:
+    """Raise `Malformed` unless all receipts of a turn, whose number is given, match its actions."""
+    for seat, sealed in turn.actions.items():
+        if receipt_of(turn.moment, seat, sealed.action, sealed.salt) != sealed.receipt:
+            raise Malformed(
+                say(
+                    "Turn {number}: the receipt of {seat} does not match its order {order}",
+                    number=number,
+                    seat=seat,
+                    order=Verbatim(sealed.action),
+                )
+            )
 
 
 def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:

@@ -374,9 +374,14 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     )
     why = joined(" ", reasons) or None
     turn.add_robot_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
+    turn.headlines.append(_hit_headline(turn, robot, victim, damage))
+
+
+def _hit_headline(turn: _Turn, robot: _Robot, victim: _Robot, damage: int) -> Headline:
+    """Return the headline of a hit, after its damage was subtracted."""
     parts = {"side": SIDE_NAMES[robot.side], "number": victim.number, "points": damage}
     text = say("{side!c} hits own robot {number} for {points}", **parts)
-    if not is_friend:
+    if victim.side != robot.side:
         text = say(
             "{side!c} hits {other}’s robot {number} for {points}",
             other=SIDE_NAMES[victim.side],
@@ -386,10 +391,8 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     square = turn.terrain.squares[victim.place]
     # Points can be negative here, since a robot without points stays until the end of the turn.
     points_left = max(0, victim.points)
-    turn.headlines.append(
-        Headline(
-            text, "hit", faces, square, lost=damage, left=points_left, most=turn.options.hit_points
-        )
+    return Headline(
+        text, "hit", faces, square, lost=damage, left=points_left, most=turn.options.hit_points
     )
 
 
