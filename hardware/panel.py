@@ -56,7 +56,7 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
-    """An open button, with its open line and what decides when it counts as pressed."""
+    """An open button: its wiring, its line, and the debouncer that decides what is a press."""
 
     pin: ButtonPin
     line: Button
@@ -115,7 +115,6 @@ class Panel(Closeable):
         self._close_lock = threading.Lock()
         self._is_closed = False
 
-        # Open the pins.
         factory = open_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
         # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
@@ -124,17 +123,11 @@ class Panel(Closeable):
         # The own factory is lgpio's, and only its time stamps are used (see `_open_key`). Any other
         # one may have a clock of its own.
         self._own_factory = factory if is_own_factory else None
-        # Buttons that could be opened, by name.
+        # The buttons, by name, the lamps and the buzzer that could be opened.
         self._keys: dict[str, _Key] = {}
-        for button in button_pins(settings):
-            self._open_key(button, factory)
         self._lamps: dict[LampPin, Lamp] = {}
-        for pin in lamp_pins(settings):
-            if (lamp := self._open(pin.name, pin.gpio, partial(Lamp, pin, factory))) is not None:
-                self._lamps[pin] = lamp
         self._buzzer: Buzzer | None = None
-        if (gpio := buzzer_pin(settings)) is not None:
-            self._buzzer = self._open("buzzer", gpio, partial(Buzzer, gpio, factory))
+        self._open_pins(factory)
         self.buttons = tuple(self._keys)
         """Names of the buttons that could be opened, such as `south_up` and `table`."""
         self.lamps = tuple(pin.name for pin in self._lamps)
@@ -226,6 +219,16 @@ class Panel(Closeable):
             self._release("the pins", self._own_factory.close)
 
     # ---- opening and losing pins ----
+
+    def _open_pins(self, factory: Any) -> None:
+        """Open all wired pins. One that cannot be used is left out, and named in `problems`."""
+        for button in button_pins(self._settings):
+            self._open_key(button, factory)
+        for pin in lamp_pins(self._settings):
+            if (lamp := self._open(pin.name, pin.gpio, partial(Lamp, pin, factory))) is not None:
+                self._lamps[pin] = lamp
+        if (gpio := buzzer_pin(self._settings)) is not None:
+            self._buzzer = self._open("buzzer", gpio, partial(Buzzer, gpio, factory))
 
     def _open(self, name: str, gpio: int, open_pin: Callable[[], _Device]) -> _Device | None:
         """Open a device and return it. If that fails, report the problem and return None."""
