@@ -9,11 +9,11 @@ decode, and squares that are empty because their piece is read somewhere else.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
 from companion.core.grid import Square
-from companion.core.kit import Layout
 from vision.cards.fans import join_fans
 from vision.detection.stillness import dilate
 from vision.pose.pose import Pose, at_height, square_corners_mm
@@ -160,12 +160,26 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
     if len(votes) == 1:
         return last, True
 
-    recently_unknown = votes[-2].unknown | last.unknown
+    # First what they say of pieces, then of cards.
+    joint, is_unanimous = _join_pieces(votes)
+    fans = list(map(attrgetter("fans"), votes))
+    if any(fans):
+        joint_fans, differing = join_fans(fans, joint.unknown)
+        joint = replace(joint, fans=joint_fans, unknown=joint.unknown | differing)
+        is_unanimous &= not differing
+    return joint, is_unanimous
+
+
+def _join_pieces(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
+    """Return what several pictures of a still table say of pieces, and whether they agree.
+
+    Squares are judged as in `join_votes`.
+    """
+    last = votes[-1]
     beside = last.beside
     strangers = set(last.strangers)
     guessed = last.guessed_squares
     occupied = set[Square]()
-    fans = list[Layout]()
     for vote in votes:
         # Squares that at least one picture does not call empty.
         occupied |= vote.seen.keys() | vote.unknown
@@ -174,7 +188,7 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
         beside = max(beside, vote.beside, key=len)
         strangers &= set(vote.strangers)
         guessed &= vote.guessed_squares
-        fans.append(vote.fans)
+    recently_unknown = votes[-2].unknown | last.unknown
     seen = dict[Square, str]()
     markers = dict[Square, int]()
     unknown = set[Square]()
@@ -195,7 +209,6 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
             unknown.add(square)
             is_unanimous &= not faces
 
-    # Join what they say of pieces, then of cards.
     joint = Vote(
         last.game,
         seen,
@@ -205,8 +218,4 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
         markers=markers,
         guessed_squares=guessed,
     )
-    if any(fans):
-        joint_fans, differing = join_fans(fans, unknown)
-        joint = replace(joint, fans=joint_fans, unknown=joint.unknown | differing)
-        is_unanimous &= not differing
     return joint, is_unanimous
