@@ -22,7 +22,7 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowOrigin
 from vision.simulation.view import View, default_view
-from vision.tiles.board_only import BoardOnly
+from vision.tiles.board_only import black_out
 from vision.tiles.tile_reader import AGREEING_PICTURES, MAX_PICTURES, TileReader, TileWatch
 
 GAME = GAMES["outbuffered"]
@@ -213,7 +213,7 @@ def test_several_new_pictures_must_agree() -> None:
 def test_only_the_board_is_shown() -> None:
     table, board = Table(), KIT.board
     frame, pose = table.frame(3), table.pose()
-    shown = BoardOnly(board).black_out(frame, pose)
+    shown = black_out(frame, board, pose)
     rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
     points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))
     # well outside of the printed board, with its strips
@@ -237,7 +237,7 @@ def test_a_bumped_camera_shows_nothing(
     table.frame(3)
     pose = table.reader.pose
     table.world.set_view(replace(PLAIN, **moved))
-    shown = BoardOnly(KIT.board).black_out(table.camera.frame(), pose)
+    shown = black_out(table.camera.frame(), KIT.board, pose)
     assert shown.luma.any() == (not moved)
 
 

@@ -8,6 +8,7 @@ camera that was bumped shows nothing before the board has been found again.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -45,57 +46,47 @@ _GREY = 128
 Mask = NDArray[np.uint8]
 
 
-class BoardOnly:
-    """Blacks out what lies beside one board. Used in the watcher's thread.
+def black_out(frame: Frame, board: Board, pose: Pose | None) -> Frame:
+    """Return the frame as everybody may see it: black beside the board.
 
-    It caches the mask of the last pose.
+    `pose` is the pose of the board in it. None means that the board was not read, so the whole
+    frame becomes black.
     """
+    if pose is None or not _is_board_there(frame.luma, board, pose):
+        return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
+    mask = _mask_of(board, pose)
+    luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
+    colours = frame.colours
+    if colours is None:
+        return replace(frame, luma=luma)
+    # Colours are computed when somebody asks for them.
+    return replace(frame, luma=luma, colours=lambda: _colours_on_board(colours(), mask))
 
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._mask: tuple[Pose, Mask] | None = None
 
-    def black_out(self, frame: Frame, pose: Pose | None) -> Frame:
-        """Return the frame as everybody may see it.
+def _is_board_there(luma: Luma, board: Board, pose: Pose) -> bool:
+    """Return whether corner markers are in this very picture where the pose puts them."""
+    if pose.size != luma.shape[::-1]:
+        return False
+    fitting_count = 0
+    for marker in board.corners:
+        # Hidden markers and those outside of the picture say nothing.
+        quad = pose.to_px(corner_points_mm(board, marker))
+        if pose.is_in_picture(quad).all():
+            fitting_count += _shows_marker(luma, quad, marker)
+    return fitting_count >= _MIN_CORNERS
 
-        `pose` is the pose of the board in it. None means that the board was not read, so the whole
-        frame becomes black.
-        """
-        if pose is None or not self._is_board_there(frame.luma, pose):
-            return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
-        # Black beside the board, and without colour there.
-        mask = self._mask_of(pose)
-        luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
-        colours = frame.colours
-        if colours is None:
-            return replace(frame, luma=luma)
-        # Colours are computed when somebody asks for them.
-        return replace(frame, luma=luma, colours=lambda: _colours_on_board(colours(), mask))
 
-    def _is_board_there(self, luma: Luma, pose: Pose) -> bool:
-        """Return whether corner markers are in this very picture where the pose puts them."""
-        if pose.size != luma.shape[::-1]:
-            return False
-        fitting_count = 0
-        for marker in self._board.corners:
-            # Hidden markers and those outside of the picture say nothing.
-            quad = pose.to_px(corner_points_mm(self._board, marker))
-            if pose.is_in_picture(quad).all():
-                fitting_count += _shows_marker(luma, quad, marker)
-        return fitting_count >= _MIN_CORNERS
-
-    def _mask_of(self, pose: Pose) -> Mask:
-        """Return the mask of the board, computed once for a pose."""
-        if self._mask is None or self._mask[0] is not pose:
-            # Many points along each side, because a lens bends straight lines.
-            starts = board_outline_mm(self._board, _EDGE_MM)[:, None, :2]
-            ends = np.roll(starts, -1, axis=0)
-            outline = starts + (ends - starts) * _SIDE_POINTS
-            width, height = pose.size
-            mask = np.zeros((height, width), np.uint8)
-            cv2.fillPoly(mask, [pose.to_px(at_height(outline)).round().astype(np.int32)], 255)
-            self._mask = pose, mask
-        return self._mask[1]
+@lru_cache(maxsize=1)
+def _mask_of(board: Board, pose: Pose) -> Mask:
+    """Return the mask of the board, which is cached for the last pose."""
+    # Many points along each side, because a lens bends straight lines.
+    starts = board_outline_mm(board, _EDGE_MM)[:, None, :2]
+    ends = np.roll(starts, -1, axis=0)
+    outline = starts + (ends - starts) * _SIDE_POINTS
+    width, height = pose.size
+    mask = np.zeros((height, width), np.uint8)
+    cv2.fillPoly(mask, [pose.to_px(at_height(outline)).round().astype(np.int32)], 255)
+    return mask
 
 
 def _shows_marker(luma: Luma, quad: NDArray[np.float64], marker: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from companion.core.kit import Kit, RowsSeen
 from companion.core.ports import Frame, Reading
 from vision.reading.board_reader import BoardReader
-from vision.tiles.board_only import BoardOnly
+from vision.tiles.board_only import black_out
 from vision.tiles.tile_reader import TileWatch
 
 
@@ -18,7 +18,6 @@ class TilesBeside:
     def __init__(self, kit: Kit, reader: BoardReader) -> None:
         self.watch = TileWatch(kit)
         """Reads the rows that are requested of it."""
-        self._board_only = BoardOnly(kit.board)
         self._reader = reader
 
     def process_frame(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
@@ -26,9 +25,10 @@ class TilesBeside:
 
         The rows are None until they are read.
         """
-        pose = self._reader.pose if reading.game == self.watch.kit.game else None
+        kit = self.watch.kit
+        pose = self._reader.pose if reading.game == kit.game else None
         as_read = self._reader.mirror.flip_back(frame)
         rows = self.watch.read_picture(as_read.luma, frame.at_s, pose)
-        shown = self._board_only.black_out(as_read, pose)
+        shown = black_out(as_read, kit.board, pose)
         # Flipping again gives the frame as the camera has taken it.
         return self._reader.mirror.flip_back(shown), rows
