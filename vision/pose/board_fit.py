@@ -135,7 +135,8 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
     `lens_spread` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
     `start`.
     """
-    fit = _least_squares(_Problem(evidence, start, lens_spread))
+    prior = LensPrior(start.lens, lens_spread)
+    fit = _least_squares(_Problem(evidence, start, prior))
     # Tags held in a hand are not on the board's plane.
     limit_px = _MAX_TAG_ERROR_PX * start.size[0] / 1280
     errors_px = tag_errors_px(fit.pose, evidence.tags)
@@ -143,7 +144,7 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
     fitting = [tag for tag, error_px in tags if error_px <= limit_px]
     if len(fitting) < len(evidence.tags):
         # The outliers distorted the first fit, so start again without them.
-        fit = _least_squares(_Problem(replace(evidence, tags=fitting), start, lens_spread))
+        fit = _least_squares(_Problem(replace(evidence, tags=fitting), start, prior))
     return replace(fit, tags=fitting)
 
 
@@ -153,7 +154,8 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
     `fit` is that of the markers alone, and has a covariance. `prior` is that of the lens.
     """
     printed = lines_of(board)
-    was_unambiguous = np.zeros(len(printed.middles_mm), bool)
+    middles_mm = printed.middles_mm
+    was_unambiguous = np.zeros(len(middles_mm), bool)
     is_unambiguous = was_unambiguous
 
     # Each round adds the lines whose predicted position has become certain, from the corners
@@ -163,18 +165,17 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
         pose = fit.pose
         # The search range of each line. It is unambiguous if it does not reach the next line.
         _, normals, scale = printed.geometry(pose)
-        spread_px = _spreads_px(pose, printed.middles_mm, normals)
+        spread_px = _spreads_px(pose, middles_mm, normals)
         reach_px = np.maximum(_SEARCH_SIGMAS * spread_px, _MIN_REACH_PX)
         is_unambiguous = reach_px <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.measure(
             luma, pose, np.where(is_unambiguous, np.maximum(reach_px, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
-        problem = _Problem(evidence, pose, prior.spread, prior.lens, (printed.middles_mm, lines))
+        problem = _Problem(evidence, pose, prior, (middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
-        middles_mm = printed.middles_mm
         shifts_px = np.abs(fit.pose.to_px(middles_mm) - pose.to_px(middles_mm))
         is_at_rest = shifts_px.max() < _CONVERGED_PX
         if is_at_rest and (
@@ -242,27 +243,25 @@ def _complex(points: Points) -> NDArray[np.complex128]:
 class _Problem:
     """A least-squares problem: residuals, in standard deviations, as a function of a change (9,).
 
-    `start` is the pose from which the change counts. `lens_spread` (3,) are the prior's standard
-    deviations around `prior_lens`, or around the lens of `start`. `lines` are the middles (N, 3)
-    mm of all lines, and what was measured of them.
+    `start` is the pose from which the change counts. `lines` are the middles (N, 3) mm of all
+    lines, and what was measured of them.
     """
 
     def __init__(
         self,
         evidence: Evidence,
         start: Pose,
-        lens_spread: Floats,
-        prior_lens: Lens | None = None,
+        prior: LensPrior,
         lines: tuple[Points, Lines] | None = None,
     ) -> None:
         self.start = start
         self.corner_count = len(evidence.points_px)
         self._evidence = evidence
         self._tags = _TagArrays(evidence.tags)
-        self._weights = 1 / np.maximum(lens_spread, _MIN_SPREAD)
+        self._weights = 1 / np.maximum(prior.spread, _MIN_SPREAD)
 
         # The offset of the start's lens from the prior's.
-        self._lens_offset = start.lens.change_from(prior_lens or start.lens)
+        self._lens_offset = start.lens.change_from(prior.lens)
         # (8 T, 9): derivatives of the tags' residuals. None before they are computed.
         self._tag_derivatives: Floats | None = None
         # Everything that is projected: the corners, then the middles of the lines that were found.
