@@ -29,10 +29,9 @@ SYSFS = Path("/sys/class/video4linux")
 _PICTURE_TIMEOUT_S = 3
 # Number of damaged pictures in a row that are reported as a bad cable.
 _MAX_DAMAGED = 5
-# Values of V4L2_CID_EXPOSURE_AUTO. V4L2_EXPOSURE_APERTURE_PRIORITY: the camera chooses the time.
-_AUTO = 3
-# V4L2_EXPOSURE_MANUAL.
-_MANUAL = 1
+# Values of V4L2_CID_EXPOSURE_AUTO: V4L2_EXPOSURE_MANUAL, and V4L2_EXPOSURE_APERTURE_PRIORITY, with
+# which the camera chooses the time.
+_EXPOSURE_MANUAL, _EXPOSURE_AUTOMATIC = 1, 3
 # Code of the format in which each picture is a JPEG.
 MJPG = cv2.VideoWriter.fourcc(*"MJPG")
 # Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs.
@@ -227,7 +226,7 @@ class UsbCamera(Device):
         # OpenCV returns -1 for a control that the camera does not have.
         locks = Locks(
             focus=None if focus < 0 else focus == 0,
-            exposure=None if exposure < 0 else exposure == _MANUAL,
+            exposure=None if exposure < 0 else exposure == _EXPOSURE_MANUAL,
         )
         return None if locks == (None, None) else locks
 
@@ -247,7 +246,7 @@ class UsbCamera(Device):
             if exposure:
                 self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S)
             else:
-                self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
+                self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _EXPOSURE_AUTOMATIC)
 
     def meter(self, slow: bool) -> bool:
         """Make the exposure automatic again, or fix it at a whole frame if `slow`.
@@ -260,7 +259,7 @@ class UsbCamera(Device):
         if slow:
             self._expose(1 / self._fps)
         else:
-            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _AUTO)
+            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _EXPOSURE_AUTOMATIC)
         return True
 
     def _expose(self, seconds: float) -> None:
@@ -270,7 +269,7 @@ class UsbCamera(Device):
         """
         if seconds > 0:
             steady_s = steady_exposure_s(seconds, self._mains_hz)
-            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _MANUAL)
+            self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _EXPOSURE_MANUAL)
             self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(steady_s * _UNITS_PER_S)))
 
 

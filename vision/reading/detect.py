@@ -197,11 +197,14 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     # Markers that reach into the due blocks are searched for again as a whole.
     blocks, touched = extend_by_markers(dilate(look.due_blocks), reference.sightings)
     boxes = boxes_around(blocks, _BOX_MARGIN_TAGS * tag_px, luma)
-    if sum(luma[box].size for box in boxes) > _MAX_PART_SHARE * luma.size:
+    searched_px = 0
+    for box in boxes:
+        searched_px += luma[box].size
+    if searched_px > _MAX_PART_SHARE * luma.size:
         return None
 
     # Markers outside the due blocks have not moved.
-    unmoved = [*reference.sightings]
+    unmoved = list(reference.sightings)
     for sighting in touched:
         unmoved.remove(sighting)
 

@@ -186,7 +186,7 @@ def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
         return confirmed
     if len(corners) >= 2:
         # A single corner can only confirm a pose. Two or more give a new one.
-        return _solve(location, kit, corners, others, size)
+        return _locate_by_corners(location, kit, corners, others, size)
     if len(corners) == 1 and not location.twin_advice:
         problem = say("Only one corner of the board is in the picture: show at least two")
         location = replace(location, problem=problem)
@@ -316,7 +316,7 @@ def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: Size) -
     return pose is not None and pose.rms_px <= limit_px
 
 
-def _solve(
+def _locate_by_corners(
     location: Location,
     kit: Kit,
     corners: Quads,

@@ -280,15 +280,15 @@ def _intersect_rays(pose: Pose, marked: Sequence[_MarkedPiece]) -> _RayHits:
         planes_mm.append([height_mm, stacked_mm, *[height_mm] * 4])
     # (N, 6, 2) mm: two centres and four corners of each marker.
     points = pose.to_plane(np.reshape(pixels, (-1, 2)), np.ravel(planes_mm)).reshape(-1, 6, 2)
-    # The corners from the upper left of the print, clockwise, (N, 2) each.
-    a, b, c, d = points[:, 2:].swapaxes(0, 1)
+    # The corners of the print, (N, 2) each.
+    upper_left, upper_right, lower_right, lower_left = points[:, 2:].swapaxes(0, 1)
 
     # A square's area is half the cross product of its diagonals.
-    x, y = (c - a).T
-    u, v = (d - b).T
-    sides_mm = np.sqrt(np.abs(x * v - y * u) / 2)
+    x, y = (lower_right - upper_left).T
+    other_x, other_y = (lower_left - upper_right).T
+    sides_mm = np.sqrt(np.abs(x * other_y - y * other_x) / 2)
     # The direction of the print's upper edge, averaged over its upper and lower edges.
-    right, up = (b - a + c - d).T
+    right, up = (upper_right - upper_left + lower_right - lower_left).T
     return _RayHits(points[:, :2], sides_mm, np.degrees(np.arctan2(up, right)))
 
 
