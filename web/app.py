@@ -171,7 +171,7 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
             guard = page_context.guard
             is_secure = bool(guard.site.settings.certificate)
             yield PhoneCameraPages(guard, phone, is_secure)
-            yield PhoneOwnerPages(guard, page_context.streams, phone)
+            yield PhoneOwnerPages(page_context.streams, phone)
 
 
 def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:

@@ -132,8 +132,8 @@ class PhoneOwnerPages:
     # prefix of the endpoints
     name = "phone_camera"
 
-    def __init__(self, guard: Auth, streams: Streams, phone_camera: PhoneCameraFeature) -> None:
-        self._guard, self._streams, self._phone_camera = guard, streams, phone_camera
+    def __init__(self, streams: Streams, phone_camera: PhoneCameraFeature) -> None:
+        self._streams, self._phone_camera = streams, phone_camera
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:
@@ -153,10 +153,9 @@ class PhoneOwnerPages:
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
         return render_template("eye_code.html", live=live, phone_camera=phone_camera)
 
-    @get("/live/camera/phone")
+    @get("/live/camera/phone", guard=host_only)
     def live(self) -> Response:
         """Stream the fragment of the page."""
-        self._guard.require_host()
 
         def draw() -> str:
             return render_template("_eye_code.html", phone_camera=self._phone_camera)
