@@ -57,14 +57,14 @@ class StaticFiles:
     def static(self, version: str, name: str) -> Response:
         """Return a style sheet, a script or a script's sentences. Raises `NotFound`.
 
-        Browsers may cache it for ever under the address of its version.
+        Browsers may cache it forever under the address of its version.
         """
         content = static_files().get(name) or script_words(name)
         if content is None:
             raise NotFound
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=media_type)
-        # a file requested under an older version must not be cached for ever
+        # a file requested under an older version must not be cached forever
         is_current = version == self._version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if is_current else "no-cache"

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 from companion.core.errors import Malformed
@@ -119,7 +120,7 @@ class Window(NamedTuple):
 
 def page_label(column: int, row: int) -> str:
     """Return the name of a page of the board, such as `A1`."""
-    return f"{chr(65 + column)}{row + 1}"
+    return f"{ascii_uppercase[column]}{row + 1}"
 
 
 @dataclass(frozen=True)

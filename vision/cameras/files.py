@@ -132,7 +132,7 @@ def _colours_of(content: bytes) -> Colours:
 class PictureCamera(Source):
     """A picture, or the pictures of a folder in the order of their names, in place of a camera.
 
-    The last one is repeated for ever. A picture of a folder that cannot be read is skipped. The
+    The last one is repeated forever. A picture of a folder that cannot be read is skipped. The
     constructor raises `CameraError` if a single picture cannot be read, or if a folder has none.
     """
 

@@ -7,7 +7,7 @@ What Picamera2 0.3.38 does, as seen with the real library on libcamera's virtual
   `Num` counts in libcamera's own order, which may be another one at every boot.
 * If its `__init__` fails, the writing end of its pipe (`notifyme_w`) stays open, and the reason is
   only in the cause of the error.
-* `stop()` waits for its event loop, for ever when that has ended. `close()` ends the loop first and
+* `stop()` waits for its event loop, forever when that has ended. `close()` ends the loop first and
   then stops by itself.
 """
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -30,6 +31,7 @@ from web.rendering.board_picture import BoardPicture, board_words, picture_of_vi
 from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
 from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
 
+# Width and height of a square.
 _SQUARE = 100 + 100j
 # Room for half a line width around separate tiles. Bounce bars and arrows may reach beyond the
 # picture.
@@ -228,7 +230,7 @@ class _Sketch:
         for square in self.board.squares:
             centre = self.centre(square)
             row = str(square.rank + 1)
-            column = chr(97 + square.file)
+            column = ascii_lowercase[square.file]
             # a board on its side has its ranks at the bottom and its files at the left
             if self.quarters % 2:
                 row, column = column, row

@@ -44,8 +44,7 @@ class Pages(PageGroup):
     def table_screen(self) -> Any:
         """Show the table screen. The machine's own screen first asks a new owner some questions."""
         is_kiosk = "kiosk" in request.args
-        is_own = is_own_screen()
-        if is_kiosk and is_own and self.page_context.is_first_evening:
+        if is_kiosk and is_own_screen() and self.page_context.is_first_evening:
             return redirect("/host/first/1")
         is_screen = "screen" in request.args
         theme = self._theme()

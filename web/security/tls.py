@@ -71,7 +71,7 @@ def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
     """
     for path in (certificate, key):
         try:
-            # OpenSSL would read a device or a pipe of this name, and for ever
+            # OpenSSL would read endlessly from a device or a pipe of this name
             read_file(path, MAX_TEXT_BYTES)
         except OSError as error:
             why = error.strerror or str(error)

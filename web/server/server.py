@@ -1,6 +1,6 @@
 """The web server: plain waitress on a listener that limits connections, with one thread per stream.
 
-Waitress itself would wait for ever for a client that sends one byte a second. So limits on time and
+Waitress itself would wait forever for a client that sends one byte a second. So limits on time and
 size are enforced in the sockets from which it reads.
 """
 
@@ -197,7 +197,7 @@ class Server(Closeable):
         self,
         app: Flask,
         listener: Listener,
-        front: ProxyMiddleware,
+        middleware: ProxyMiddleware,
         max_connections: int,
         threads: int,
     ) -> None:
@@ -208,7 +208,7 @@ class Server(Closeable):
         self._worker: Worker | None = app.extensions.get("worker")
         self._sockets: dict[int, Any] = {}
         self._waitress = create_server(
-            front,
+            middleware,
             map=self._sockets,
             sockets=[listener],
             threads=threads,
@@ -317,8 +317,8 @@ def open_server(
 
         terminator = TlsTerminator(tls)
     listener = Listener(port_socket.detach(), max_each, terminator)
-    front = ProxyMiddleware(app, Proxies(proxies), "https" if tls else "http", path)
-    return Server(app, listener, front, max_connections, max_streams + SPARE_THREADS)
+    middleware = ProxyMiddleware(app, Proxies(proxies), "https" if tls else "http", path)
+    return Server(app, listener, middleware, max_connections, max_streams + SPARE_THREADS)
 
 
 def _open_port(host: str, port: int) -> socket.socket:

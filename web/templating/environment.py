@@ -135,7 +135,7 @@ def _root() -> str:
 
 
 def _asset(version: str, name: str) -> str:
-    """Return the versioned address of a static file, which browsers may cache for ever."""
+    """Return the versioned address of a static file, which browsers may cache forever."""
     return f"{request.script_root}/static/{version}/{name}"
 
 
