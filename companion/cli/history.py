@@ -22,7 +22,7 @@ from companion.cli.options import (
 )
 from companion.core.clock import RealClock
 from companion.core.config import Settings
-from companion.core.files import MAX_GAME_BYTES
+from companion.core.files import MAX_FILE_BYTES
 from companion.core.kit import SEATS, Seat
 from companion.table.session import MACHINE
 
@@ -120,7 +120,7 @@ def export(options: argparse.Namespace) -> None:
     argument("file", type=Path, metavar="FILE"),
 )
 def import_game(options: argparse.Namespace) -> None:
-    content = read_named_file(options.file, MAX_GAME_BYTES)
+    content = read_named_file(options.file, MAX_FILE_BYTES)
     with _open_history(settings_of(options), read_only=False) as past:
         number = past.import_game(content)
     print(f"{options.file} is game {number} now.")
@@ -143,6 +143,6 @@ def replay(options: argparse.Namespace) -> None:
         with _open_history(settings_of(options)) as past:
             played = past.file(int(options.game))
     else:
-        played = read_game(read_named_file(Path(options.game), MAX_GAME_BYTES))
+        played = read_game(read_named_file(Path(options.game), MAX_FILE_BYTES))
     for sentence in game_sentences(played):
         print(sentence)

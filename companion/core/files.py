@@ -21,8 +21,9 @@ from companion.core.i18n import say
 # Maximum size in bytes of a file written by a person, or of a certificate: settings, board maps,
 # PEM files. All of them are far smaller, so it only bounds the memory.
 MAX_TEXT_BYTES = 1_000_000
-# Maximum size in bytes of a saved game that is read. It bounds the memory, not the length of games.
-MAX_GAME_BYTES = 50_000_000
+# Maximum size in bytes of any other file that a command reads, such as a saved game. It only bounds
+# the memory: a game that is imported has far fewer (`companion.archive.played_games`).
+MAX_FILE_BYTES = 50_000_000
 # Major device number of video devices (Linux, Documentation/admin-guide/devices.txt).
 V4L2_MAJOR = 81
 

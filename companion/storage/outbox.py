@@ -107,7 +107,9 @@ class Outbox:
 
     def _message(self, entry: Entry) -> PublicRecord:
         """Return the message for an entry that has just been applied."""
-        record, session, remote = entry.record, self._session, self._session.remote
+        record = entry.record
+        session = self._session
+        remote = session.remote
         seat = None
         if isinstance(record, HandIn | TakeSeat | FreeSeat | MoveSeat | ShowCard):
             seat = record.seat

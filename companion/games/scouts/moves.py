@@ -126,21 +126,6 @@ def _free_for_rocks(position: Position) -> int:
     )
 
 
-def boulder_corners(position: Position) -> int:
-    """Return the mask of possible lower left squares of a boulder (rulebook, "Boulders")."""
-    free = _free_for_rocks(position)
-    # A square and the one above it must be free, and the same in the next file.
-    columns = free & free >> FILES
-    return columns & columns >> 1 & NOT_LAST_FILE
-
-
-def rock_first_squares(position: Position) -> tuple[int, int]:
-    """Return the masks of possible first squares of a rock along a rank, and along a file."""
-    free = _free_for_rocks(position)
-    # A shift by one wraps at the last file, so that file is excluded.
-    return free & free >> 1 & NOT_LAST_FILE, free & free >> FILES
-
-
 class RockPlacing(NamedTuple):
     """A boulder or a rock in the narrow sense, and where it is laid."""
 
@@ -150,12 +135,18 @@ class RockPlacing(NamedTuple):
 
 
 def rock_placings(position: Position) -> Iterator[RockPlacing]:
-    """Yield every legal boulder and rock of the seat on turn."""
+    """Yield every legal boulder and rock of the seat on turn (rulebook, "Boulders")."""
+    free = _free_for_rocks(position)
+    # The lower squares of all free pairs along a file, and the left squares of those along a rank.
+    # A shift by one wraps at the last file, so that file is excluded.
+    pairs_along_file = free & free >> FILES
+    pairs_along_rank = free & free >> 1 & NOT_LAST_FILE
     if has_rock(position, Kind.BOULDER):
-        for corner in squares_in(boulder_corners(position)):
+        # A boulder covers a pair along a file, and the pair beside it.
+        for corner in squares_in(pairs_along_file & pairs_along_file >> 1 & NOT_LAST_FILE):
             yield RockPlacing(Kind.BOULDER, BOULDERS[corner])
     if has_rock(position, Kind.ROCK):
-        for first_squares, step in zip(rock_first_squares(position), (1, FILES), strict=True):
+        for first_squares, step in ((pairs_along_rank, 1), (pairs_along_file, FILES)):
             for number in squares_in(first_squares):
                 yield RockPlacing(Kind.ROCK, 1 << number | 1 << number + step)
 
