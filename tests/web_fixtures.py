@@ -88,7 +88,7 @@ class Place:
 
     def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
         """Return a browser's cookie of this table, by its short name."""
-        return browser.get_cookie(self.app.extensions["guard"].cookie_name(name))
+        return browser.get_cookie(self.app.extensions["auth"].cookie_name(name))
 
     def to_orders(self) -> str:
         """Start a game and confirm its board. Return the moment, a decision's number such as

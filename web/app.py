@@ -81,8 +81,8 @@ def create_app(
     presence.
     """
     features = features or Features()
-    guard = Auth(site, table.nonce_of, clock)
-    app = create_base_app(site, guard, table.now_s, lambda: table.settings.language)
+    auth = Auth(site, table.nonce_of, clock)
+    app = create_base_app(site, auth, table.now_s, lambda: table.settings.language)
     streams: Streams = app.extensions["streams"]
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
     presence = Presence(table, clock.monotonic_s)
@@ -90,7 +90,7 @@ def create_app(
         table=table,
         games=games,
         clock=clock,
-        guard=guard,
+        auth=auth,
         streams=streams,
         join_urls=site.join_urls,
         join_code=join_code,
@@ -106,7 +106,7 @@ def create_app(
         "page_context": page_context,
     }
     app.jinja_env.globals.update(
-        own_seats=guard.own_seats,
+        own_seats=auth.own_seats,
         key_command=site.key_command,
         games=games,
         features=features,
@@ -168,9 +168,9 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
         yield CameraPictures(page_context, features.camera)
         phone = features.camera.phone
         if phone:
-            guard = page_context.guard
-            is_secure = bool(guard.site.settings.certificate)
-            yield PhoneCameraPages(guard, phone, is_secure)
+            auth = page_context.auth
+            is_secure = bool(auth.site.settings.certificate)
+            yield PhoneCameraPages(auth, phone, is_secure)
             yield PhoneOwnerPages(page_context.streams, phone)
 
 
@@ -181,9 +181,9 @@ def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
     permit cameras only on HTTPS pages. It shares the authentication of the table's application,
     `main`.
     """
-    guard: Auth = main.extensions["guard"]
-    app = create_base_app(main.extensions["site"], guard, main.extensions["now_s"])
-    for group in (StaticFiles(), PhoneCameraPages(guard, phone, is_secure=True)):
+    auth: Auth = main.extensions["auth"]
+    app = create_base_app(main.extensions["site"], auth, main.extensions["now_s"])
+    for group in (StaticFiles(), PhoneCameraPages(auth, phone, is_secure=True)):
         add_routes(app, group)
     return app
 
@@ -213,7 +213,7 @@ def _translate_all(value: Any) -> Any:
 
 def create_base_app(
     site: Site,
-    guard: Auth,
+    auth: Auth,
     now_s: Callable[[], float],
     screen_language: Callable[[], str] = lambda: "auto",
 ) -> Flask:
@@ -232,7 +232,7 @@ def create_base_app(
     app.json = TranslatedJson(app)
     app.extensions |= {
         "site": site,
-        "guard": guard,
+        "auth": auth,
         "now_s": now_s,
         "streams": Streams(site.settings.viewers),
         # without rules, refusals link to none of their paragraphs
@@ -241,7 +241,7 @@ def create_base_app(
     prepare_templates(app)
     error_pages.register(app)
     names = MachineNames((*site.settings.names, site.settings.host))
-    limits = RequestLimits(guard.requester, time.monotonic)
+    limits = RequestLimits(auth.requester, time.monotonic)
 
     @app.before_request
     def check_request() -> None:

@@ -145,7 +145,7 @@ class PageContext:
     games: Mapping[str, Game[Any, Any]]
     """The games by name."""
     clock: Clock
-    guard: Auth
+    auth: Auth
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
     """Returns the addresses of the first page, the best one for phones first."""
@@ -201,11 +201,11 @@ class PageContext:
         own_wifi = self.features.own_wifi
         address = request.remote_addr or ""
         is_near = bool(own_wifi and own_wifi.hotspot and address.startswith(HOTSPOT_NET))
-        return (is_own_screen() or is_near) and not self.guard.site.is_key_used()
+        return (is_own_screen() or is_near) and not self.auth.site.is_key_used()
 
     def needs_code(self) -> bool:
         """Return whether the requester needs the code to sit down."""
-        is_at_table = self.guard.is_at_table() or self.guard.is_host()
+        is_at_table = self.auth.is_at_table() or self.auth.is_host()
         return self.join_code is not None and not is_at_table
 
     def require_at_table(self) -> None:
@@ -282,7 +282,7 @@ class PageContext:
                 wifi=features.welcome.wifi() if shows_wifi else None,
                 # for single pages: table screen, owner's page, cover of a shared phone, workbench
                 own_screen=part.own_screen,
-                host_key=self.guard.host_key if part.page == "host" else "",
+                host_key=self.auth.host_key if part.page == "host" else "",
                 coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
                 seat_small=table.view(SEATS[0]).sign.small if part.page == "pass" else "",
                 pads=pads,

@@ -46,8 +46,8 @@ class PhoneCameraPages:
     # prefix of the endpoints
     name = "eye"
 
-    def __init__(self, guard: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
-        self._guard, self._phone_camera, self._is_secure = guard, phone_camera, is_secure
+    def __init__(self, auth: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
+        self._auth, self._phone_camera, self._is_secure = auth, phone_camera, is_secure
         self._drawn_s = -DRAW_INTERVAL_S
 
     @get("/eye")
@@ -64,7 +64,7 @@ class PhoneCameraPages:
                 raise NotFound
             address = f"{phone_camera.open_address()}eye/{code}"
             return render_template("eye_warning.html", address=address)
-        is_camera = phone_camera.pairing.is_camera(self._guard.camera_mark())
+        is_camera = phone_camera.pairing.is_camera(self._auth.camera_mark())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
     @post("/api/eye/pair")
@@ -76,7 +76,7 @@ class PhoneCameraPages:
         mark = phone_camera.pairing.pair(code, request.remote_addr or "")
         phone_camera.choose_camera()
         answer = jsonify({})
-        self._guard.set_camera_cookie(answer, mark)
+        self._auth.set_camera_cookie(answer, mark)
         return answer
 
     @post("/api/eye/picture", is_json=False)
@@ -90,7 +90,7 @@ class PhoneCameraPages:
         asks for the first one by a request without a picture.
         """
         phone_camera = self._phone_camera
-        if not phone_camera.pairing.is_camera(self._guard.camera_mark()):
+        if not phone_camera.pairing.is_camera(self._auth.camera_mark()):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
         # a picture is larger than the default limit
         request.max_content_length = MAX_JPEG_BYTES

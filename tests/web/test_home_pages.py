@@ -35,9 +35,9 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
     used: list[bool] = []
     far = {"REMOTE_ADDR": "192.0.2.9"}
     with open_place(tmp_path) as place:
-        guard = place.app.extensions["guard"]
-        guard.site = replace(
-            guard.site, is_key_used=lambda: bool(used), note_key_used=lambda: used.append(True)
+        auth = place.app.extensions["auth"]
+        auth.site = replace(
+            auth.site, is_key_used=lambda: bool(used), note_key_used=lambda: used.append(True)
         )
         browser = place.browser()
         for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):

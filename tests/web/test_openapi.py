@@ -131,7 +131,7 @@ def routes_of(app: Flask) -> list[Route]:
 
 
 def describe_in(app: Flask) -> dict[str, Any]:
-    return describe(routes_of(app), app.extensions["guard"])
+    return describe(routes_of(app), app.extensions["auth"])
 
 
 # ---- what is answered ----------------------------------------------------------------------------

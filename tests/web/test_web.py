@@ -104,7 +104,7 @@ def test_a_forged_cookie_opens_nothing(place: Place) -> None:
     forged = ["", "south", "WyJzb3V0aCIsIngiXQ.bad", "null", "é", "%00" * 40]
     for value in forged + [cookie.value for cookie in own if cookie]:
         for name in ("seat_north", "host", "pass"):
-            forger.set_cookie(place.app.extensions["guard"].cookie_name(name), value)
+            forger.set_cookie(place.app.extensions["auth"].cookie_name(name), value)
         for seat in Seat:
             assert forger.get(f"/api/seat/{seat}/view").status_code == 403
         assert forger.post("/api/host/abandon", json={}).status_code == 403

@@ -40,8 +40,8 @@ def create_hub_app(
     browser's.
     """
     # nobody has a seat at a hub, so no seat's cookie is valid
-    guard = Auth(site, lambda _: None, clock)
-    app = create_base_app(site, guard, room.now_s, lambda: language)
+    auth = Auth(site, lambda _: None, clock)
+    app = create_base_app(site, auth, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
     table_join_code = TableJoinCode(actions, clock, room.change)
     app.extensions |= {
@@ -56,7 +56,7 @@ def create_hub_app(
         sentence=unpacked_sentence,
         shown_name=shown_name,
     )
-    hub = HubContext(room, league, clock, guard, streams, site.join_urls)
+    hub = HubContext(room, league, clock, auth, streams, site.join_urls)
     tournaments = TournamentPages(hub)
     for pages in (
         StaticFiles(),

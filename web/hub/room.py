@@ -392,7 +392,7 @@ class HubContext:
     league: League
     """The people, results and tournaments."""
     clock: Clock
-    guard: Auth
+    auth: Auth
     streams: Streams
     urls: Callable[[], tuple[str, ...]]
     """Returns the hub's addresses, the best one for phones first."""
@@ -407,7 +407,7 @@ class HubGroup:
         self._league = hub.league
         self._cards = hub.league.cards
         self._tournaments = hub.league.tournaments
-        self._guard = hub.guard
+        self._auth = hub.auth
         self._streams = hub.streams
 
     def _require_table(self, number: int) -> RoomTable:

@@ -84,7 +84,7 @@ class TournamentPages(HubGroup):
             tournaments=self._tournaments.all(),
             games=GAMES,
             systems=SYSTEM_WORDS,
-            is_host=self._guard.is_host(),
+            is_host=self._auth.is_host(),
             error=error,
         )
         return make_response(page, status)

@@ -82,7 +82,7 @@ class HistoryPages(PageGroup):
             page=page,
             pages=max(math.ceil(count / GAMES_A_PAGE), 1),
             count=count,
-            is_host=self._guard.is_host(),
+            is_host=self._auth.is_host(),
             error=error,
             duration_words=duration_words,
             result_words=self._result_words,
@@ -145,7 +145,7 @@ class HistoryPages(PageGroup):
             "game.html",
             line=line,
             game=self._games.get(line.game),
-            is_host=self._guard.is_host(),
+            is_host=self._auth.is_host(),
             duration_words=duration_words,
             result_words=self._result_words,
             **scene_values,
@@ -165,8 +165,8 @@ class HistoryPages(PageGroup):
             "_scene.html", line=replay.line, game=game, **self._scene_values(replay, place)
         )
 
-    @get("/history/<int:number>/turn/<int:turn>/better")
-    def better(self, number: int, turn: int) -> str:
+    @get("/history/<int:number>/turn/<int:turn>/better", endpoint="better")
+    def review_turn(self, number: int, turn: int) -> str:
         """Return the coach's judgement of a turn of a finished game as a fragment.
 
         Raises `NotFound` without a coach, and for a turn that is not worth it.

@@ -52,7 +52,7 @@ class HostPages(PageGroup):
 
         The query `game` chooses a game, otherwise it is the current, the suggested or the last one.
         """
-        if not self._guard.is_host():
+        if not self._auth.is_host():
             return ask_for_key(f"/{request.args.get('back', 'host')}")
         view = self._table.view()
         name = request.args.get("game") or view.game or view.board.suggested_game
@@ -85,7 +85,7 @@ class HostPages(PageGroup):
             return redirect("/host")
         urls = self.page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"
-        return render_template("owner_key.html", host_key=self._guard.host_key, address=address)
+        return render_template("owner_key.html", host_key=self._auth.host_key, address=address)
 
     @form("/host", endpoint="key")
     def enter_key(self, key: str, back: str) -> Response:

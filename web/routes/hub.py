@@ -136,13 +136,13 @@ class HubRoutes(PageGroup):
         Raises `Illegal` unless the request comes from that person or the owner.
         """
         # the owner may act for the person at the seat
-        if not self._guard.is_host():
-            self._guard.require_sitting(seat)
+        if not self._auth.is_host():
+            self._auth.require_sitting(seat)
         return self._table.view().seats[seat].sitting
 
     def _return_path(self, seat: Seat) -> str:
         """Return the page from which somebody came: the seat's own, or the owner's."""
-        return f"/seat/{seat}" if self._guard.has_seat(seat) else "/host"
+        return f"/seat/{seat}" if self._auth.has_seat(seat) else "/host"
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
         """Return the options with which the game was last started here, or else its own."""

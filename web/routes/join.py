@@ -35,7 +35,7 @@ class Joining(PageGroup):
     @get("/join")
     def choose_seat(self) -> str:
         """Show the free sides, and ask for a name."""
-        return self._page("join.html", own=self._guard.own_seats())
+        return self._page("join.html", own=self._auth.own_seats())
 
     @get(f"/join/{SEAT_PART}")
     @form(f"/join/{SEAT_PART}")
@@ -46,9 +46,9 @@ class Joining(PageGroup):
         redirected to its page, and one that comes too late learns that it is occupied (409).
         """
         this_seat = Seat(seat)
-        if self._guard.has_seat(this_seat):
+        if self._auth.has_seat(this_seat):
             return redirect(f"/seat/{this_seat}")
-        redirection = redirect_to_swapped_seat(self._guard)
+        redirection = redirect_to_swapped_seat(self._auth)
         if redirection is not None:
             return redirection
         if self._table.nonce_of(this_seat) is not None:
@@ -64,13 +64,13 @@ class Joining(PageGroup):
                 raise
             return self._page("join_seat.html", seat=this_seat, error=error), status_of(error)
         answer = self._redirect_with_seat(this_seat, nonce, f"/seat/{this_seat}")
-        self._guard.remember_names(answer, name)
+        self._auth.remember_names(answer, name)
         return answer
 
     def _redirect_with_seat(self, seat: Seat, nonce: str, page: str) -> Response:
         """Give this browser a seat and redirect it to a page."""
         answer = make_response(redirect(page, 303))
-        self._guard.set_seat_cookie(answer, seat, nonce)
+        self._auth.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/try", endpoint="try_it")
@@ -81,7 +81,7 @@ class Joining(PageGroup):
         leads back. Without the join code the page for joining asks for it.
         """
         back = _table_screen_path()
-        if self._guard.own_seats():
+        if self._auth.own_seats():
             return redirect(_one_window_path(back), 303)
         if self.page_context.has_sitters:
             return redirect(back, 303)
@@ -102,7 +102,7 @@ class Joining(PageGroup):
     def other_games(self) -> Any:
         """Return to the choice of games at this very screen."""
         back = _table_screen_path()
-        if not self._guard.own_seats():
+        if not self._auth.own_seats():
             return redirect(back, 303)
         self._leave_game()
         return redirect(_one_window_path(back), 303)
@@ -111,12 +111,12 @@ class Joining(PageGroup):
     def end_trial(self) -> Any:
         """Leave the seats of this very screen."""
         answer = make_response(redirect(_table_screen_path(), 303))
-        own_seats = self._guard.own_seats()
+        own_seats = self._auth.own_seats()
         if own_seats:
             self._leave_game()
         for seat in own_seats:
-            self._table.free_seat(seat, self._guard.sitting_of(seat))
-            self._guard.drop_seat_cookie(answer, seat)
+            self._table.free_seat(seat, self._auth.sitting_of(seat))
+            self._auth.drop_seat_cookie(answer, seat)
         return answer
 
     def _leave_game(self) -> None:
@@ -124,7 +124,7 @@ class Joining(PageGroup):
         if not self.page_context.is_game_on:
             self._table.return_to_lobby()
             return
-        own_seats = self._guard.own_seats()
+        own_seats = self._auth.own_seats()
         seats = self._table.view().seats
         opponents = [seats[seat] for seat in SEATS if seat not in own_seats]
         if all(seat.name is None or seat.door == MACHINE for seat in opponents):
@@ -136,7 +136,7 @@ class Joining(PageGroup):
 
         Without a seat only the table screen is shown.
         """
-        own_seats = self._guard.own_seats()
+        own_seats = self._auth.own_seats()
         back = _table_screen_path()
         if not own_seats:
             return redirect(back)
@@ -151,7 +151,7 @@ class Joining(PageGroup):
         Otherwise, and for a wrong join code, say that the seat is occupied, and why.
         """
         this_seat = Seat(seat)
-        if self._guard.has_seat(this_seat):
+        if self._auth.has_seat(this_seat):
             return redirect(f"/seat/{this_seat}", 303)
         try:
             self.page_context.require_join_code(code)
@@ -164,13 +164,13 @@ class Joining(PageGroup):
     def short(self, letter: str) -> Any:
         """Redirect from a short address to a seat."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
-        return redirect(f"/seat/{seat}" if self._guard.has_seat(seat) else f"/join/{seat}")
+        return redirect(f"/seat/{seat}" if self._auth.has_seat(seat) else f"/join/{seat}")
 
     def _page(self, page: str, error: CompanionError | None = None, **more: Any) -> str:
         return render_template(
             page,
             view=self._table.view(),
-            names=self._guard.remembered_names(),
+            names=self._auth.remembered_names(),
             order=self._seats_from_left(),
             error=error,
             **more,
@@ -184,18 +184,18 @@ class Joining(PageGroup):
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
-def redirect_to_swapped_seat(guard: Auth) -> Response | None:
+def redirect_to_swapped_seat(auth: Auth) -> Response | None:
     """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
-    swapped = guard.swapped_seats()
+    swapped = auth.swapped_seats()
     if not swapped:
         return None
     first_seat, _ = swapped[0]
     answer = make_response(redirect(f"/seat/{first_seat}"))
     # delete all old cookies first, because a later deletion could remove a new one
     for seat, _ in swapped:
-        guard.drop_seat_cookie(answer, seat.other)
+        auth.drop_seat_cookie(answer, seat.other)
     for seat, nonce in swapped:
-        guard.set_seat_cookie(answer, seat, nonce)
+        auth.set_seat_cookie(answer, seat, nonce)
     return answer
 
 

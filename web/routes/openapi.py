@@ -91,8 +91,8 @@ class Description:
     def document(self) -> dict[str, Any]:
         """Return this description."""
         routes = current_app.extensions["routes"]
-        guard = current_app.extensions["guard"]
-        return describe(routes, guard) | {"servers": [{"url": request.script_root or "/"}]}
+        auth = current_app.extensions["auth"]
+        return describe(routes, auth) | {"servers": [{"url": request.script_root or "/"}]}
 
 
 @functools.cache
@@ -125,12 +125,12 @@ def _described_classes(part: Any) -> set[type]:
     return classes
 
 
-def describe(routes: Sequence[Route], guard: Auth) -> dict[str, Any]:
+def describe(routes: Sequence[Route], auth: Auth) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of all routes of an application."""
     schemes = {}
     for scheme, parts in _SECURITY_SCHEMES.items():
         name = parts["name"]
-        full_name = guard.cookie_name(name) if parts["in"] == "cookie" else name
+        full_name = auth.cookie_name(name) if parts["in"] == "cookie" else name
         schemes[scheme] = {"type": "apiKey", **parts, "name": full_name}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:

@@ -56,12 +56,7 @@ class Pages(PageGroup):
             theme="" if theme == "system" else theme,
             is_screen=is_screen,
             is_kiosk=is_kiosk,
-            own=() if is_screen or is_kiosk else self._guard.own_seats(),
-        )
-
-    def _table_fragment(self) -> str:
-        return self.page_context.fragment(
-            "table", None, own_screen=is_own_screen(), at_table=self._guard.is_at_table()
+            own=() if is_screen or is_kiosk else self._auth.own_seats(),
         )
 
     @get("/watch")
@@ -85,8 +80,8 @@ class Pages(PageGroup):
         with a key for the cover.
         """
         this_seat = Seat(seat)
-        if not self._guard.has_seat(this_seat):
-            redirection = redirect_to_swapped_seat(self._guard)
+        if not self._auth.has_seat(this_seat):
+            redirection = redirect_to_swapped_seat(self._auth)
             if redirection is not None:
                 return redirection
             if self._table.nonce_of(this_seat) is None:
@@ -95,9 +90,9 @@ class Pages(PageGroup):
         view = self._table.view()
         live = f"/live/seat/{this_seat}"
         shared_phone_mode = ""
-        if self._guard.is_shared_phone():
+        if self._auth.is_shared_phone():
             # a shared phone shows only the side that was opened last
-            if self._guard.shown_side() is not this_seat:
+            if self._auth.shown_side() is not this_seat:
                 return redirect("/pass")
             shared_phone_mode = "openly" if uncovered_seat(view) else "covered"
             # the query has why the side is open, and the stream covers it once that has changed
@@ -110,6 +105,8 @@ class Pages(PageGroup):
             viewer=this_seat,
             shared_phone=shared_phone_mode,
         )
+
+    # ---- their streams ----
 
     @get("/live/table")
     def live_table(self) -> Response:
@@ -140,19 +137,6 @@ class Pages(PageGroup):
             self._table, partial(self.page_context.fragment, "watch", None)
         )
 
-    def _screen_settings(self) -> str:
-        """Return theme and language, which are in the table screen's page itself."""
-        return f"{self._theme()}-{self._table.settings.language}"
-
-    def _theme(self) -> str:
-        """Return the current theme of the table screen: `night` is dark at night, light by day."""
-        theme = self._table.settings.theme
-        if theme != "night":
-            return theme
-        hour = time.localtime(self.page_context.clock.wall_s()).tm_hour
-        # the interval includes midnight
-        return "dark" if hour >= DARK_FROM_H or hour < DARK_UNTIL_H else "light"
-
     @get("/live/host", guard=host_only)
     def live_host(self) -> Response:
         """Stream the owner's page."""
@@ -168,10 +152,10 @@ class Pages(PageGroup):
         """
 
         def render() -> str:
-            if not self._guard.has_seat(seat):
+            if not self._auth.has_seat(seat):
                 # a `data-go` leads to another page, as in `COVER`
                 return f'<main id="live" data-go="/join/{seat}"></main>'
-            if must_cover(self._guard, seat, self._table.view):
+            if must_cover(self._auth, seat, self._table.view):
                 return COVER
             return self.page_context.fragment(_seat_template(self._table.view(), seat), seat)
 
@@ -184,6 +168,26 @@ class Pages(PageGroup):
     def clock(self) -> ClockTime:
         """Return the time on which the table's clocks run."""
         return {"now_s": self._table.now_s()}
+
+    # ---- inside ----
+
+    def _table_fragment(self) -> str:
+        return self.page_context.fragment(
+            "table", None, own_screen=is_own_screen(), at_table=self._auth.is_at_table()
+        )
+
+    def _screen_settings(self) -> str:
+        """Return theme and language, which are in the table screen's page itself."""
+        return f"{self._theme()}-{self._table.settings.language}"
+
+    def _theme(self) -> str:
+        """Return the current theme of the table screen: `night` is dark at night, light by day."""
+        theme = self._table.settings.theme
+        if theme != "night":
+            return theme
+        hour = time.localtime(self.page_context.clock.wall_s()).tm_hour
+        # the interval includes midnight
+        return "dark" if hour >= DARK_FROM_H or hour < DARK_UNTIL_H else "light"
 
 
 def _seat_template(view: TableView, seat: Seat) -> str:

@@ -53,12 +53,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def host_only(_: dict[str, Any]) -> None:
     """Permit only the owner."""
-    current_app.extensions["guard"].require_host()
+    current_app.extensions["auth"].require_host()
 
 
 def host_page(_: dict[str, Any]) -> None:
     """Permit only the owner. Everybody else gets the page for entering the owner's key."""
-    if not current_app.extensions["guard"].is_host():
+    if not current_app.extensions["auth"].is_host():
         abort(ask_for_key(request.path))
 
 
@@ -77,15 +77,15 @@ def answer_owner_key(key: str, back: str, wrong: str) -> Response:
     Otherwise return the form again, with the message `wrong`, or with that of `Illegal` after too
     many wrong keys.
     """
-    guard: Auth = current_app.extensions["guard"]
+    auth: Auth = current_app.extensions["auth"]
     try:
-        if not guard.is_host_key(key):
+        if not auth.is_host_key(key):
             return ask_for_key(back, wrong)
     except Illegal as refusal:
         return ask_for_key(back, refusal.message)
     answer = make_response(redirect(back, 303))
-    guard.set_host_cookie(answer)
-    guard.site.note_key_used()
+    auth.set_host_cookie(answer)
+    auth.site.note_key_used()
     return answer
 
 
@@ -98,12 +98,12 @@ def download(content: bytes, media_type: str, name: str) -> Response:
 
 def own_seat(values: dict[str, Any]) -> None:
     """Permit only the browser that has the seat and, on a shared phone, shows its side."""
-    values["seat"] = current_app.extensions["guard"].require_seat(values["seat"])
+    values["seat"] = current_app.extensions["auth"].require_seat(values["seat"])
 
 
 def seat_holder(values: dict[str, Any]) -> None:
     """Permit only the browser that has the seat."""
-    values["seat"] = current_app.extensions["guard"].require_sitting(values["seat"])
+    values["seat"] = current_app.extensions["auth"].require_sitting(values["seat"])
 
 
 def at_table(_: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ class PageGroup:
 
     def __post_init__(self) -> None:
         self._table = self.page_context.table
-        self._guard = self.page_context.guard
+        self._auth = self.page_context.auth
         self._games = self.page_context.games
         self._features = self.page_context.features
         self._streams = self.page_context.streams

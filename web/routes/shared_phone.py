@@ -37,8 +37,8 @@ class SharedPhonePages(PageGroup):
     @get("/pass")
     def page(self) -> Any:
         """Show the cover, the seat on turn in an open game, or the form for both seats."""
-        if not self._guard.is_shared_phone():
-            return redirect_to_swapped_seat(self._guard) or self._begin_page()
+        if not self._auth.is_shared_phone():
+            return redirect_to_swapped_seat(self._auth) or self._begin_page()
         seat = uncovered_seat(self._table.view())
         if seat is not None:
             return self._open(seat)
@@ -49,14 +49,14 @@ class SharedPhonePages(PageGroup):
         )
         answer = make_response(page)
         # showing the cover closes both sides
-        self._guard.set_pass_cookie(answer, None)
+        self._auth.set_pass_cookie(answer, None)
         return answer
 
     @form("/pass")
     def begin(self, south: str, north: str, code: str) -> Any:
         """Take both seats, or the missing one."""
         names = {Seat.SOUTH: south, Seat.NORTH: north}
-        own_seats = self._guard.own_seats()
+        own_seats = self._auth.own_seats()
         nonces = {}
         answer = make_response(redirect("/pass", 303))
         try:
@@ -66,19 +66,19 @@ class SharedPhonePages(PageGroup):
             for seat in SEATS:
                 if seat not in own_seats:
                     nonces[seat] = self._table.take_seat(seat, names[seat])
-            self._guard.remember_names(answer, *names.values())
-            self._guard.set_pass_cookie(answer, None)
+            self._auth.remember_names(answer, *names.values())
+            self._auth.set_pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
             answer = self._begin_page(refusal)
         # also after a refusal, because one seat may have been taken before it
         for seat, nonce in nonces.items():
-            self._guard.set_seat_cookie(answer, seat, nonce)
+            self._auth.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/pass/open")
     def open_side(self, seat: str) -> Any:
         """Open one side after a tap on its key."""
-        if seat not in SEATS or not self._guard.is_shared_phone():
+        if seat not in SEATS or not self._auth.is_shared_phone():
             return redirect("/pass", 303)
         return self._open(Seat(seat))
 
@@ -87,10 +87,10 @@ class SharedPhonePages(PageGroup):
         """Leave both seats."""
         answer = make_response(redirect("/join", 303))
         for seat in SEATS:
-            if self._guard.has_seat(seat):
-                self._table.free_seat(seat, self._guard.sitting_of(seat))
-            self._guard.drop_seat_cookie(answer, seat)
-        self._guard.drop_pass_cookie(answer)
+            if self._auth.has_seat(seat):
+                self._table.free_seat(seat, self._auth.sitting_of(seat))
+            self._auth.drop_seat_cookie(answer, seat)
+        self._auth.drop_pass_cookie(answer)
         return answer
 
     @get("/live/pass")
@@ -98,11 +98,11 @@ class SharedPhonePages(PageGroup):
         """Stream the cover, which shows only what everybody may know."""
 
         def render() -> str:
-            if not self._guard.is_shared_phone() or uncovered_seat(self._table.view()) is not None:
+            if not self._auth.is_shared_phone() or uncovered_seat(self._table.view()) is not None:
                 return COVER
             return self.page_context.fragment("pass", None)
 
-        if not self._guard.is_shared_phone():
+        if not self._auth.is_shared_phone():
             return self._streams.stream_changes(self._table, render)
         uncount_streams = self.page_context.presence.count_stream(*SEATS)
         return self._streams.stream_changes(self._table, render, Audience.SEAT, uncount_streams)
@@ -112,7 +112,7 @@ class SharedPhonePages(PageGroup):
     def _open(self, seat: Seat) -> Any:
         """Redirect to a seat, and remember that its side is the open one."""
         answer = make_response(redirect(f"/seat/{seat}", 303))
-        self._guard.set_pass_cookie(answer, seat)
+        self._auth.set_pass_cookie(answer, seat)
         return answer
 
     def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
@@ -120,8 +120,8 @@ class SharedPhonePages(PageGroup):
         page = render_template(
             "pass_begin.html",
             view=self._table.view(),
-            own=self._guard.own_seats(),
-            names=self._guard.remembered_names(),
+            own=self._auth.own_seats(),
+            names=self._auth.remembered_names(),
             error=refusal,
         )
         return make_response(page, status_of(refusal) if refusal else 200)
@@ -146,15 +146,15 @@ def opening_reason(view: TableView, seat: Seat) -> str:
     return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
-def must_cover(guard: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
+def must_cover(auth: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
     """Return whether a phone is shared and must show its cover instead of the side of a seat.
 
     It must if another side or none is open, or once the reason for opening this one is past. The
     query of the stream has that reason as `why`.
     """
-    if not guard.is_shared_phone():
+    if not auth.is_shared_phone():
         return False
-    if guard.shown_side() is not seat:
+    if auth.shown_side() is not seat:
         return True
     earlier_reason = request.args.get("why")
     return earlier_reason is not None and earlier_reason != opening_reason(view(), seat)

@@ -51,9 +51,7 @@ class Asking:
     def __init__(self, place: Place) -> None:
         self.clock = FakeClock()
         self._app = place.app
-        self._limits = RequestLimits(
-            place.app.extensions["guard"].requester, self.clock.monotonic_s
-        )
+        self._limits = RequestLimits(place.app.extensions["auth"].requester, self.clock.monotonic_s)
 
     def count_served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
         """Return how many of so many requests are let through."""

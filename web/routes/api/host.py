@@ -62,9 +62,9 @@ class HostRoutes(PageGroup):
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
         """Replace the owner's key. Every other owner's browser must enter it again."""
-        answer = jsonify(host_key=self._guard.change_host_key())
+        answer = jsonify(host_key=self._auth.change_host_key())
         # this browser stays the owner's, all others lose their cookies and streams
-        self._guard.set_host_cookie(answer)
+        self._auth.set_host_cookie(answer)
         self._streams.reconnect_all()
         self._table.redraw()
         return answer

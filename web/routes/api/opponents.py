@@ -68,7 +68,7 @@ class Opponents(PageGroup):
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` if a stranger tries to change the opponent during a game."""
-        is_at_table = self._guard.is_at_table() or self._guard.is_host()
+        is_at_table = self._auth.is_at_table() or self._auth.is_host()
         if self.page_context.is_game_on and not is_at_table:
             text = say(
                 "A game is on: only the players, the owner or the table’s own screen can change "

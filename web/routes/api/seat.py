@@ -62,16 +62,16 @@ class SeatRoutes(PageGroup):
         this_seat = Seat(seat)
         nonce = self._table.take_seat(this_seat, name)
         answer = jsonify(seat=seat)
-        self._guard.set_seat_cookie(answer, this_seat, nonce)
+        self._auth.set_seat_cookie(answer, this_seat, nonce)
         return answer
 
     @seat_post("leave", seat_holder, answer=Seated)
     def leave(self, seat: Seat) -> Response:
         """Leave the seat."""
         # for the sitting in the cookie only, so that a later player keeps the seat
-        self._table.free_seat(seat, self._guard.sitting_of(seat))
+        self._table.free_seat(seat, self._auth.sitting_of(seat))
         answer = jsonify(seat=None)
-        self._guard.drop_seat_cookie(answer, seat)
+        self._auth.drop_seat_cookie(answer, seat)
         return answer
 
     @seat_post("by-pad")
@@ -81,12 +81,12 @@ class SeatRoutes(PageGroup):
         Raises `Illegal` if the table has no pads.
         """
         self.page_context.require_pads()
-        self._table.change_door(seat, "pad", self._guard.sitting_of(seat))
+        self._table.change_door(seat, "pad", self._auth.sitting_of(seat))
 
     @seat_post("by-phone")
     def by_phone(self, seat: Seat) -> None:
         """Continue by the phone that changed to the pad."""
-        self._table.change_door(seat, "phone", self._guard.sitting_of(seat))
+        self._table.change_door(seat, "phone", self._auth.sitting_of(seat))
 
     @seat_post("hand-in")
     def hand_in(

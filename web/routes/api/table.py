@@ -148,7 +148,7 @@ class TableRoutes(PageGroup):
         Never for the owner or at the machine's own screen.
         """
         view = self._table.view()
-        is_owner = is_own_screen() or self._guard.is_host()
+        is_owner = is_own_screen() or self._auth.is_host()
         has_secret = view.seats[seat].receipt is not None or view.board.card_ui is not None
         if has_secret and not is_owner:
             text = say(
@@ -182,9 +182,9 @@ class StaffKeys(PageGroup):
 
         Raises `Illegal` for strangers.
         """
-        if own_seats := self._guard.own_seats():
+        if own_seats := self._auth.own_seats():
             return own_seats[0]
-        if self._guard.is_host():
+        if self._auth.is_host():
             return "host"
         if is_own_screen():
             return "table"

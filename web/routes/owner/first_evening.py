@@ -46,7 +46,7 @@ class FirstEvening(PageGroup):
         if not 1 <= number <= len(PAGES):
             raise NotFound
         is_new = is_own_screen() and self.page_context.is_first_evening
-        if not is_new and not self._guard.is_host():
+        if not is_new and not self._auth.is_host():
             return ask_for_key("/host")
         name = PAGES[number - 1]
         page = render_template(
@@ -61,7 +61,7 @@ class FirstEvening(PageGroup):
         )
         answer = make_response(page)
         if is_new:
-            self._guard.set_host_cookie(answer)
+            self._auth.set_host_cookie(answer)
         return answer
 
     @get("/live/first", guard=host_only)

@@ -41,7 +41,7 @@ class WifiPage(PageGroup):
         return self._page()
 
     def _may_change_wifi(self) -> bool:
-        return self._guard.is_host() or self.page_context.is_newcomer()
+        return self._auth.is_host() or self.page_context.is_newcomer()
 
     def _page(self, error: str = "") -> str:
         is_new = self.page_context.is_newcomer()
@@ -51,5 +51,5 @@ class WifiPage(PageGroup):
             error=error or self.own.trouble,
             name=request.form.get("name", "").strip() if error else "",
             later=next((url for url in urls if ".local" in url), urls[-1]),
-            host_key=self._guard.host_key if is_new else "",
+            host_key=self._auth.host_key if is_new else "",
         )
