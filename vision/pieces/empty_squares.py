@@ -160,7 +160,7 @@ EmptyAppearances = Mapping[Square, EmptyAppearance]
 
 
 def find_empty(
-    appearances: EmptyAppearances, board: Board, shot: Snapshot, squares: Iterable[Square]
+    appearances: EmptyAppearances, board: Board, snapshot: Snapshot, squares: Iterable[Square]
 ) -> set[Square]:
     """Return those of these squares of a snapshot that are certainly empty, in plain light."""
     cells = cells_of(board)
@@ -168,11 +168,11 @@ def find_empty(
     plain = list[Square]()
     marked = list[Square]()
     for square in squares:
-        if shot.burnt_share[shot.row_of[square]] > _MAX_BURNT_SHARE:
+        if snapshot.burnt_share[snapshot.row_of[square]] > _MAX_BURNT_SHARE:
             continue
         # Compare with its known appearance, otherwise with how any empty square looks.
         known = appearances.get(square)
-        if known is not None and _shows_known(shot, square, known):
+        if known is not None and _shows_known(snapshot, square, known):
             empty.add(square)
         else:
             group = marked if square in cells.marked_squares else plain
@@ -181,13 +181,13 @@ def find_empty(
     # On squares with a printed mark only the middle can be examined.
     for group, is_marked in ((plain, False), (marked, True)):
         if group:
-            is_paper = _shows_paper(appearances, cells, shot, group, is_marked)
+            is_paper = _shows_paper(appearances, cells, snapshot, group, is_marked)
             empty.update(group[index] for index in np.flatnonzero(is_paper))
     return empty
 
 
 def find_shaded(
-    board: Board, shot: Snapshot, squares: Iterable[Square], max_failures: int
+    board: Board, snapshot: Snapshot, squares: Iterable[Square], max_failures: int
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
@@ -201,8 +201,8 @@ def find_shaded(
     for square in squares:
         if len(failed) == max_failures:
             break
-        has_glare = shot.burnt_share[shot.row_of[square]] > _MAX_BURNT_SHARE
-        if not has_glare and _shows_shaded(cells, shot, square):
+        has_glare = snapshot.burnt_share[snapshot.row_of[square]] > _MAX_BURNT_SHARE
+        if not has_glare and _shows_shaded(cells, snapshot, square):
             shaded.add(square)
         else:
             failed.add(square)
@@ -210,7 +210,7 @@ def find_shaded(
 
 
 def learn_appearances(
-    appearances: EmptyAppearances, shot: Snapshot, empty: Iterable[Square]
+    appearances: EmptyAppearances, snapshot: Snapshot, empty: Iterable[Square]
 ) -> EmptyAppearances:
     """Return the known appearances, updated by these empty squares of a snapshot.
 
@@ -219,17 +219,17 @@ def learn_appearances(
     updated = dict(appearances)
     kernel = np.ones((3, 3), np.uint8)
     for square in empty:
-        row = shot.row_of[square]
-        if shot.visible[row].mean() < _MIN_VISIBLE_SHARE_TO_LEARN:
+        row = snapshot.row_of[square]
+        if snapshot.visible[row].mean() < _MIN_VISIBLE_SHARE_TO_LEARN:
             continue
-        tone = shot.tones[row]
+        tone = snapshot.tones[row]
         if square in updated:
             # Earlier pictures fade.
             tone = (1 - _NEWEST_WEIGHT) * updated[square].tone + _NEWEST_WEIGHT * tone
         tone = np.asarray(tone, np.float32)
         darkest = np.asarray(cv2.erode(tone, kernel), np.float32)
         brightest = np.asarray(cv2.dilate(tone, kernel), np.float32)
-        updated[square] = EmptyAppearance(tone, darkest, brightest, shot.line_depths[row])
+        updated[square] = EmptyAppearance(tone, darkest, brightest, snapshot.line_depths[row])
     return updated
 
 
@@ -239,7 +239,7 @@ def learn_appearances(
 def _shows_paper(
     appearances: EmptyAppearances,
     cells: SquareCells,
-    shot: Snapshot,
+    snapshot: Snapshot,
     squares: Sequence[Square],
     is_marked: bool,
 ) -> Mask:
@@ -248,11 +248,11 @@ def _shows_paper(
     `is_marked` is whether all these squares have a printed mark, such as a start or a goal. All N
     are judged at once. One by one they would take most of a picture's time.
     """
-    rows = np.array([shot.row_of[square] for square in squares])
+    rows = np.array([snapshot.row_of[square] for square in squares])
     # Tones and visibility (N, P) of the P pixels of a cell that are plain paper.
     pixels = cells.middle_pixels if is_marked else cells.paper_pixels
-    tones = shot.tones[rows].reshape(len(rows), -1)[:, pixels]
-    visible = shot.visible[rows].reshape(len(rows), -1)[:, pixels]
+    tones = snapshot.tones[rows].reshape(len(rows), -1)[:, pixels]
+    visible = snapshot.visible[rows].reshape(len(rows), -1)[:, pixels]
 
     # Divide by the tone of the square's own paper, if that is plausible. A quarter of the pixels is
     # enough.
@@ -273,27 +273,29 @@ def _shows_paper(
     # A square with a known appearance has just failed that comparison, so less is tolerated.
     is_mismatch = np.array([square in appearances for square in squares])
     is_empty &= dark <= np.where(is_mismatch, _MISMATCH_MAX_DARK, _PAPER_MAX_DARK)
-    is_clean = (dim <= _MISMATCH_MAX_DIM) & shot.has_outlines
+    is_clean = (dim <= _MISMATCH_MAX_DIM) & snapshot.has_outlines
     is_empty &= ~is_mismatch | is_clean
     is_shaded = dim > _PAPER_MIN_SHADED
     if is_marked:
         # If only the middle can be examined, a grey object may extend beyond it. So the paper there
         # has to be about as bright as the paper along the outline.
-        line_tones = shot.line_tones[rows]
+        line_tones = snapshot.line_tones[rows]
         is_hidden = np.isnan(line_tones).all(axis=1, keepdims=True)
         outside = np.nanmedian(np.where(is_hidden, 0, line_tones), axis=1)
         is_empty &= ~is_shaded & (own_paper >= _DIM * outside)
     else:
         for index in np.flatnonzero(is_empty & is_shaded):
-            is_empty[index] = _is_smooth(cells, shot, rows[index])
-    is_empty &= _shows_outline(shot, rows, _MIN_DEPTH_SHARE * shot.expected_depths, is_shaded)
+            is_empty[index] = _is_smooth(cells, snapshot, rows[index])
+    is_empty &= _shows_outline(
+        snapshot, rows, _MIN_DEPTH_SHARE * snapshot.expected_depths, is_shaded
+    )
     return np.asarray(is_empty)
 
 
-def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool:
+def _shows_known(snapshot: Snapshot, square: Square, known: EmptyAppearance) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
-    row = shot.row_of[square]
-    tone, visible = shot.tones[row], shot.visible[row]
+    row = snapshot.row_of[square]
+    tone, visible = snapshot.tones[row], snapshot.visible[row]
     if visible.mean() < _MIN_VISIBLE_SHARE:
         return False
 
@@ -319,37 +321,37 @@ def _shows_known(shot: Snapshot, square: Square, known: EmptyAppearance) -> bool
     )
     is_shaded = np.array([dim > _KNOWN_MIN_SHADED])
     rows = np.array([row])
-    return bool(_shows_outline(shot, rows, min_depths.astype(np.float32), is_shaded)[0])
+    return bool(_shows_outline(snapshot, rows, min_depths.astype(np.float32), is_shaded)[0])
 
 
-def _is_smooth(cells: SquareCells, shot: Snapshot, row: int) -> bool:
+def _is_smooth(cells: SquareCells, snapshot: Snapshot, row: int) -> bool:
     """Return whether a square's paper changes only gently, as in the soft edge of a shadow.
 
     `row` is that of the square in the snapshot.
     """
-    log_tones = np.log(np.maximum(shot.tones[row], _MIN_LOG_TONE))
+    log_tones = np.log(np.maximum(snapshot.tones[row], _MIN_LOG_TONE))
     values = cv2.GaussianBlur(log_tones, (0, 0), _SMOOTH_PX)
     # The side of the kernel, an odd number of pixels.
     side = round(GENTLE_MM * cells.scale) // 2 * 2 + 1
     kernel = np.ones((side, side), np.uint8)
     change = cv2.dilate(values, kernel) - cv2.erode(values, kernel)
-    visible = shot.visible[row].ravel()[cells.inner_pixels]
+    visible = snapshot.visible[row].ravel()[cells.inner_pixels]
     steep = change.ravel()[cells.inner_pixels][visible] > _MAX_GENTLE_CHANGE
     return bool(steep.size and steep.mean() <= _MAX_STEEP_SHARE)
 
 
-def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
+def _shows_shaded(cells: SquareCells, snapshot: Snapshot, square: Square) -> bool:
     """Return whether a square shows paper and outline under a shadow with edges."""
-    if not shot.has_outlines:
+    if not snapshot.has_outlines:
         return False
-    row = shot.row_of[square]
+    row = snapshot.row_of[square]
     # Its index among all squares of the board.
     number = cells.number_of[square]
-    visible = shot.visible[row]
+    visible = snapshot.visible[row]
     # The print (side, side) that remains when the light is removed.
     paper = cells.paper_of_marked if square in cells.marked_squares else cells.paper
     sides = tuple(cells.next_to_paper[number].tolist())
-    printed = reflectance(shot.tones[row], visible, paper, sides)
+    printed = reflectance(snapshot.tones[row], visible, paper, sides)
     if printed is None:
         return False
     walled = cells.walled_parts[[number]]
@@ -357,13 +359,13 @@ def _shows_shaded(cells: SquareCells, shot: Snapshot, square: Square) -> bool:
     # All visible parts of its outline have to be present, but for a few. Comparisons with NaN are
     # false.
     visible_count = np.count_nonzero(~np.isnan(depths))
-    missing_count = np.count_nonzero(depths < _MIN_DEPTH_SHARE * shot.expected_shares)
+    missing_count = np.count_nonzero(depths < _MIN_DEPTH_SHARE * snapshot.expected_shares)
     is_present = missing_count <= _MAX_MISSING_SHARE_SHADED * visible_count
     return bool(visible_count >= _MIN_PARTS and is_present)
 
 
 def _shows_outline(
-    shot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_shaded: Mask
+    snapshot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_shaded: Mask
 ) -> Mask:
     """Return (N,): whether each square's outline is present, where it is visible.
 
@@ -372,8 +374,8 @@ def _shows_outline(
     is a shadow that also falls on the outline.
     """
     # Both (N, 12), as are all masks below until they are summed up over the parts.
-    depths = shot.line_depths[rows]
-    tones = shot.line_tones[rows]
+    depths = snapshot.line_depths[rows]
+    tones = snapshot.line_tones[rows]
     # Shade reduces the depth of a line by the same factor. Comparisons with NaN are false, so only
     # visible parts can be missing or clear.
     missing = depths < min_depths * np.minimum(1, tones)
@@ -384,5 +386,5 @@ def _shows_outline(
     # A shadow darkens at least one part. None of these is missing, as an object would hide it.
     is_darkened = tones < _DIM
     is_in_shadow = is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1)
-    is_in_shadow &= shot.has_outlines
+    is_in_shadow &= snapshot.has_outlines
     return np.asarray(is_present & (~is_shaded | is_in_shadow))

@@ -199,7 +199,7 @@ def take_snapshot(
     line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, walled)
     if squares is None:
         paper = _with_outlines(paper, line_depths, line_tones)
-    shot = Snapshot(
+    snapshot = Snapshot(
         dict(zip(chosen, count())),
         tones,
         visible_in_cells,
@@ -209,7 +209,7 @@ def take_snapshot(
         paper.expected_depths,
         paper.expected_shares,
     )
-    return shot, paper
+    return snapshot, paper
 
 
 def _with_view(paper: PaperMemory, cells: SquareCells, pose: Pose) -> PaperMemory:

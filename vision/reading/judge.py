@@ -35,7 +35,7 @@ class _CloserLook(NamedTuple):
     """The look with the markers that were found."""
     pieces: Pieces
     """All pieces, including those of these markers."""
-    shot: Snapshot
+    snapshot: Snapshot
     """A snapshot that masks what these pieces hide, at least for the squares still missing."""
     empty: set[Square]
     """Squares that are empty after all."""
@@ -55,26 +55,28 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
     if candidates or is_whole:
-        shot, memory = _snapshot(look, memory, pieces, None if is_whole else candidates)
-        empty = _certainly_empty(look, memory, pieces, shot, candidates)
+        snapshot, memory = _snapshot_of(look, memory, pieces, None if is_whole else candidates)
+        empty = _certainly_empty(look, memory, pieces, snapshot, candidates)
         missing = candidates - empty
         # What is read while something moves is read again when all is still. So on a whole board
         # the closer look, which takes long, can wait until then.
         is_worth_closer_look = look.is_still or not is_whole
         if missing and is_worth_closer_look:
-            closer = _look_closer(look, memory, pieces, shot, missing)
+            closer = _look_closer(look, memory, pieces, snapshot, missing)
             look, pieces = closer.look, closer.pieces
             empty |= closer.empty
             if look.is_still:
                 missing -= empty | pieces.seen.keys()
-                shaded, failed = _find_shaded_squares(look, memory, pieces, closer.shot, missing)
+                shaded, failed = _find_shaded_squares(
+                    look, memory, pieces, closer.snapshot, missing
+                )
                 empty |= shaded
                 attempts = Counter(memory.failed_attempts) + Counter(failed)
                 memory = replace(memory, failed_attempts=attempts)
         # A piece found in the closer look overrides the evidence of empty paper.
         empty -= pieces.doubtful_squares | pieces.seen.keys()
         if look.is_still:
-            appearances = learn_appearances(memory.empty_appearances, shot, empty)
+            appearances = learn_appearances(memory.empty_appearances, snapshot, empty)
             memory = replace(memory, empty_appearances=appearances)
     if look.reference is not None:
         # Squares that were not judged keep their state.
@@ -89,7 +91,7 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     return look, replace(memory, reference=replace(look, reference=None))
 
 
-def _snapshot(
+def _snapshot_of(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
     """Return a snapshot of these squares, or of the whole board if `squares` is None.
@@ -103,30 +105,32 @@ def _snapshot(
     bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
     ids = set(map(attrgetter("marker"), look.sightings))
     corner_ids = ids.intersection(pieces.kit.board.corners)
-    shot, paper = take_snapshot(paper, look.luma, pieces.pose, corner_ids, bodies, squares=squares)
-    return shot, replace(memory, paper=paper)
+    snapshot, paper = take_snapshot(
+        paper, look.luma, pieces.pose, corner_ids, bodies, squares=squares
+    )
+    return snapshot, replace(memory, paper=paper)
 
 
 def _certainly_empty(
-    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, squares: Set[Square]
+    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, squares: Set[Square]
 ) -> set[Square]:
     """Return those of these squares that are empty in plain light and where nothing is doubtful."""
     certain = squares - pieces.doubtful_squares - look.vague_squares
-    return find_empty(memory.empty_appearances, pieces.kit.board, shot, certain)
+    return find_empty(memory.empty_appearances, pieces.kit.board, snapshot, certain)
 
 
 # ---- the closer look -----------------------------------------------------------------------------
 
 
 def _look_closer(
-    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
+    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, missing: Set[Square]
 ) -> _CloserLook:
     """Read the `missing` squares, which neither are empty nor have a piece, from straight above.
 
     The picture's budget limits the number of squares. The others wait for the next picture.
     """
     # A marker has more contrast than print or shadows, so squares with contrast come first.
-    ranked = _rank_squares(missing, memory.failed_attempts, shot, is_contrast_first=True)
+    ranked = _rank_squares(missing, memory.failed_attempts, snapshot, is_contrast_first=True)
     candidates = set(ranked[: look.budget.closer_squares])
     empty = set[Square]()
     for preparations in (PLAIN, ENHANCED):
@@ -138,17 +142,17 @@ def _look_closer(
         if not missing:
             break
         # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
-        shot, _ = _snapshot(look, memory, pieces, missing)
-        empty |= _certainly_empty(look, memory, pieces, shot, missing)
+        snapshot, _ = _snapshot_of(look, memory, pieces, missing)
+        empty |= _certainly_empty(look, memory, pieces, snapshot, missing)
         missing = missing - empty
         candidates = candidates.difference(pieces.seen, empty)
         if not candidates:
             break
-    return _CloserLook(look, pieces, shot, empty)
+    return _CloserLook(look, pieces, snapshot, empty)
 
 
 def _find_shaded_squares(
-    look: Look, memory: Memory, pieces: Pieces, shot: Snapshot, missing: Set[Square]
+    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, missing: Set[Square]
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
@@ -156,14 +160,14 @@ def _find_shaded_squares(
     """
     certain = missing - pieces.doubtful_squares - look.vague_squares
     # Paper has less contrast than what lies on it, also under shadows.
-    ranked = _rank_squares(certain, memory.failed_attempts, shot, is_contrast_first=False)
-    return find_shaded(pieces.kit.board, shot, ranked, look.budget.shaded_failures)
+    ranked = _rank_squares(certain, memory.failed_attempts, snapshot, is_contrast_first=False)
+    return find_shaded(pieces.kit.board, snapshot, ranked, look.budget.shaded_failures)
 
 
 def _rank_squares(
     squares: Set[Square],
     attempts: Mapping[Square, int],
-    shot: Snapshot,
+    snapshot: Snapshot,
     *,
     is_contrast_first: bool,
 ) -> list[Square]:
@@ -175,7 +179,7 @@ def _rank_squares(
 
     def rank(square: Square) -> tuple[int, float, Square]:
         # Contrast is the standard deviation of the brightness within the square.
-        contrast = float(shot.tones[shot.row_of[square]].std())
+        contrast = float(snapshot.tones[snapshot.row_of[square]].std())
         return attempts.get(square, 0), sign * contrast, square
 
     return sorted(squares, key=rank)
