@@ -83,17 +83,14 @@ _Step = TypeVar("_Step", LampStep, Note)
 
 @dataclass(frozen=True)
 class Track:
-    """A sequence of steps that one lamp plays, once or again and again.
-
-    With `is_cycle` it begins anew after its last step.
-    """
+    """A sequence of steps that one lamp plays once, or in a loop if `is_cycle`."""
 
     steps: tuple[LampStep, ...]
     is_cycle: bool = False
 
     @property
     def duration_ms(self) -> float:
-        """Duration in ms, infinite for a repeated track."""
+        """Duration in ms, infinite for a loop."""
         return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
 
     def at(self, elapsed_ms: float) -> tuple[LampLevel | None, float]:

@@ -1,9 +1,9 @@
 """The system lamp shows the state of the machine, also before the service starts and after it has
 ended.
 
-A process of its own drives it (`companion lamp`). It reads the file to which the service writes its
-status again and again, as one word (`companion.service.systemd`). So the lamp also shows when the
-service has crashed or hangs.
+A process of its own drives it (`companion lamp`). It keeps reading the file in which the service
+writes its status as one word (`companion.service.systemd`). So the lamp also shows when the service
+has crashed or hangs.
 
 ============ ================================== ================================================
 state        lamp                               when
@@ -96,8 +96,8 @@ class SystemLamp(Closeable):
     A context manager whose `close` leaves the lamp dark and may be called twice.
     """
 
-    def __init__(self, pin: int, is_active_low: bool, factory: Any) -> None:
-        self._device = LED(pin, active_high=not is_active_low, pin_factory=factory)
+    def __init__(self, gpio: int, is_active_low: bool, factory: Any) -> None:
+        self._device = LED(gpio, active_high=not is_active_low, pin_factory=factory)
         self._state = LampState.DARK
         self._state_since_s = 0.0
 

@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-# Coordinates or vectors, (N, 2) or (N, 3) unless it says otherwise.
+# Coordinates or vectors, (N, 2) or (N, 3) unless stated otherwise.
 Points = NDArray[np.float64]
 
 # Other numbers: matrices, covariances, or one value for each of N things.

@@ -2,7 +2,7 @@
 
 Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: mm, x
 right as South sees it, y up towards North, z up from the paper, see `companion.core.kit`. Camera
-axes: mm, x right, y down, z forwards. `Points` are coordinates (N, 2) or (N, 3) unless it says
+axes: mm, x right, y down, z forwards. `Points` are coordinates (N, 2) or (N, 3) unless stated
 otherwise, and `Floats` other arrays, both float64.
 """
 

@@ -44,7 +44,7 @@ _CORNER_ERROR_PX = 1.0
 
 # The points (x, y) that are examined around a position, in units of a margin: the position itself
 # and the corners of a square around it.
-_OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
+_PROBE_OFFSETS = (0, 0), (1, 1), (-1, -1), (1, -1), (-1, 1)
 
 # Margin at the edge of a square in mm. A piece nearer to the edge may lie on the next square.
 # Larger: pieces that lie askew are not read. Smaller: some count on the wrong square.
@@ -302,7 +302,7 @@ def _squares_near(
     """
     squares = set()
     for x_mm, y_mm in centres_mm:
-        for right, up in _OFFSETS:
+        for right, up in _PROBE_OFFSETS:
             squares.add(board.square_at(x_mm + right * margin_mm, y_mm + up * margin_mm))
     return frozenset(filter(None, squares)), len(squares) == 1
 

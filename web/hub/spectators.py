@@ -54,9 +54,9 @@ class SpectatorPages(HubGroup):
         """Show a table as a page for phones, or as an overlay for video."""
         table = self._require_table(number)
         followed = self._room.followed(table.id)
-        # version and record, read together
-        newest = followed.records_after(-1)[0]
-        fragment = self._fragment(page, table, *newest)
+        # for the version -1 there is only the newest record
+        version, shown = followed.records_after(-1)[0]
+        fragment = self._fragment(page, table, version, shown)
         return render_template(
             f"hub_{page}.html",
             fragment=fragment,
