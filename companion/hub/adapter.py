@@ -17,9 +17,9 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS
 from companion.core.ports import Closeable
 from companion.hub.commands import HubWish, read_command
+from companion.hub.hub_line import HubLine
 from companion.hub.membership import Membership
 from companion.hub.pair_line import TWO_MACHINES, PairLine
-from companion.hub.sender import HubLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, unpacked_sentence

@@ -97,7 +97,7 @@ class PairLine:
     """Arranges games at two tables and exchanges their messages.
 
     `offer`, `accept` and `withdraw` may be called from any thread, everything else from the thread
-    of the hub line (`companion.hub.sender`) only. `own_table` is this table's id in subjects, and
+    of the hub line (`companion.hub.hub_line`) only. `own_table` is this table's id in subjects, and
     `wake` wakes the hub line.
     """
 

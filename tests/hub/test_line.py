@@ -184,7 +184,7 @@ def test_a_copied_card_is_said_on_both_machines(
 ) -> None:
     monkeypatch.setattr("companion.hub.pair_line.CLAIM_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.pair_line.PRESENCE_INTERVAL_S", 0.2)
-    monkeypatch.setattr("companion.hub.sender.MAX_RECONNECT_PAUSE_S", 1.0)
+    monkeypatch.setattr("companion.hub.hub_line.MAX_RECONNECT_PAUSE_S", 1.0)
     first = join_table(hub, tmp_path / "card")
     require_all_records(hub, first)
     first.close()

@@ -230,7 +230,7 @@ def test_the_other_table_gets_nothing_hidden(
     # no table's time passes, and a hub's does
     monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)
     for timeout in (
-        "sender.ANSWER_TIMEOUT_S",
+        "hub_line.ANSWER_TIMEOUT_S",
         "loop_thread.CONNECT_TIMEOUT_S",
         "pair_line.ANSWER_TIMEOUT_S",
     ):

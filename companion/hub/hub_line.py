@@ -193,9 +193,9 @@ class HubLine:
         await self._seek(stream)
         self._pairs.reset_connection()
         self._next_pair_request_s = 0.0
-        # a hub that stored nothing before the connection broke may still store nothing
+        # while records wait, the trouble stays: the hub may still be unable to store them
         self._set_connection(True, self.trouble if self._outbox.next() else "")
-        # no state is empty, so the present one is sent
+        # every real state differs from an empty one, so the present state is sent
         self._sent_state = b""
         next_try_s = 0.0
         while client.is_connected and not self._is_closing:
@@ -258,7 +258,7 @@ class HubLine:
         """Let the outbox continue after the last record that the hub has.
 
         If that record is not from this journal, the current game is sent again from its beginning,
-        under a higher epoch.
+        under a higher epoch (see `PublicRecord.epoch`).
         """
         outbox = self._outbox
         subject = record_subject(self._membership.table)
