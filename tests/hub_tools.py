@@ -226,7 +226,7 @@ def joined_services(folder: Path) -> Iterator[list[Companion]]:
             table = TableSettings(reading_time_s=0.1)
             settings = local_settings(folder / name, port=free_port(), table=table)
             both.append(stack.enter_context(Companion(settings, simulate=True)))
-            both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, names=False)
+            both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
         until("both are there", lambda: all("of Our club" in one.hub.sentence for one in both))
         yield both
 

@@ -161,7 +161,9 @@ class TablesTour:
         """Join the hub with both tables, and show the offer of a game."""
         for table in self.tables.values():
             _enter_host_key(table.client, table.companion.host_key)
-            table.companion.hub.join(self.hub.urls()[0], self.hub.table_join_code.code, names=True)
+            table.companion.hub.join(
+                self.hub.urls()[0], self.hub.table_join_code.code, sends_names=True
+            )
         self._until(
             "both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence
         )

@@ -161,11 +161,11 @@ class HubConnection(Protocol):
     def address(self) -> str:
         """Return the address of the hub's pages, empty if this table has not joined a hub."""
 
-    def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
+    def join(self, address: str, code: str, sends_names: bool, ca: str = "") -> None:
         """Join a hub and leave the previous one.
 
-        `names` is whether the hub learns the players' names. `ca` is the path of the certificate of
-        the authority that signed the hub's. Raises a `CompanionError`.
+        `sends_names` is whether the hub learns the players' names. `ca` is the path of the
+        certificate of the authority that signed the hub's. Raises a `CompanionError`.
         """
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:

@@ -110,14 +110,14 @@ def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
     running = (
         f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
     )
-    report = _ask_owner_page(settings, "/api/doctor")
-    if report is None:
+    answer = _ask_owner_page(settings, "/api/doctor")
+    if answer is None:
         advice = "Its journal cannot be read from here, so it tells no more: use sudo."
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
         return (Finding("service", grade, f"{running} {advice}"),)
     findings = (
         Finding(entry["topic"], Grade(entry["grade"]), entry["text"])
-        for entry in json.loads(report)["findings"]
+        for entry in json.loads(answer)["findings"]
     )
     return (ok("service", running), *findings)
 

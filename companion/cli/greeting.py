@@ -30,10 +30,10 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     first, *others = companion.urls()
     wifi = companion.wifi()
     code = ""
-    key_words = f"its key: {companion.key_command}"
+    owner_key = f"its key: {companion.key_command}"
     if on_terminal:
         code = companion.join_code.current() if companion.join_code else ""
-        key_words = f"owner key {companion.host_key}"
+        owner_key = f"owner key {companion.host_key}"
     rows = [
         ("Table screen", first),
         *(("", url) for url in others),
@@ -42,7 +42,7 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
     rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
     if companion.simulation is not None:
         rows.append(("Workbench", f"{first}workbench"))
-    rows.append(("Owner’s page", f"{first}host   {key_words}"))
+    rows.append(("Owner’s page", f"{first}host   {owner_key}"))
     if code:
         rows.append(
             ("Code to sit", f"{dashed_code(code)}   until a game begins or a seat is freed")

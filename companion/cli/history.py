@@ -54,19 +54,18 @@ def history(options: argparse.Namespace) -> None:
     with _open_history(settings_of(options)) as past:
         for line in past.lines(0, past.count()):
             as_json = msgspec.json.encode(line, enc_hook=str).decode()
-            print(as_json if options.json else _line_words(line), flush=True)
+            print(as_json if options.json else _game_summary(line), flush=True)
 
 
-def _line_words(line: GameLine) -> str:
-    """Return a summary of a game in one line.
+def _game_summary(line: GameLine) -> str:
+    """Return one line on a game: number, date, title, players, decisions and end.
 
-    It has number, date, title, players, decisions and end, and what the owner chose instead of
-    chance.
+    At its end stands what the owner chose instead of chance, if anything.
     """
     date = "-"
     if line.begun:
         date = f"{datetime.fromtimestamp(line.begun).astimezone():%Y-%m-%d %H:%M}"
-    players = " – ".join(_player_words(line, seat) for seat in SEATS)
+    players = " – ".join(_player_summary(line, seat) for seat in SEATS)
     origin = " (from elsewhere)" if line.is_imported else ""
     endings = {"on": "still on", "unfinished": "never ended"}
     end = line.reason or endings.get(line.ending, line.ending)
@@ -74,7 +73,7 @@ def _line_words(line: GameLine) -> str:
     return f"{head}: {line.turns} decisions. {end} {line.chosen}".rstrip()
 
 
-def _player_words(line: GameLine, seat: Seat) -> str:
+def _player_summary(line: GameLine, seat: Seat) -> str:
     """Return who played a seat: the name, whether it was a machine, and whether it used the coach.
 
     Of several players one after another, the last one counts. A `door` is what a seat is played by,

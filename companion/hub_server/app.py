@@ -36,8 +36,9 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        typed = {"name": settings.name, "delay_s": settings.delay_s}
-        changes = {field: value for field, value in typed.items() if value is not None}
+        given = {"name": settings.name, "delay_s": settings.delay_s}
+        # None keeps what the file has
+        changes = {field: value for field, value in given.items() if value is not None}
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
         file_content = self.folder.file

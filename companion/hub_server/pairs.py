@@ -72,7 +72,7 @@ class MachineClaims:
         }
         self._claims[table] = live
         first_s = live[machine].first_s if machine in live else now_s
-        # two are enough to refuse, and more would take memory for any number of names
+        # two are enough to refuse a third. Storing any number of machines would fill the memory
         if len(live) < 2 or machine in live:
             live[machine] = _Claims(first_s, now_s)
         holder = next(iter(live))

@@ -184,7 +184,8 @@ def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
     """Make a new journal from the lines of a backup.
 
-    Raises `Malformed` for lines that this program does not write. An unfinished file stays then.
+    Raises `Malformed` for lines that this program does not write. Then an unfinished file stays at
+    `path`.
 
     :param path: where to make the journal
     :param max_bytes: maximum size of all lines together

@@ -43,8 +43,8 @@ class MqttAdapter(Closeable):
 
     - A thread of its own follows the table, and paho's thread serves the network. With
       `threads=False` the table is checked only in `step`. The network still has its own thread.
-    - Only `change` and `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each last
-      message.
+    - Only `use_settings` and `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each
+      last message.
     - If MQTT is switched off or the topic changes, the retained messages of this table are cleared
       at a connected broker.
     """
@@ -83,7 +83,7 @@ class MqttAdapter(Closeable):
         """Return whether the broker is connected."""
         return self.connection is not None and self.connection.is_connected
 
-    def change(self, settings: Settings) -> None:
+    def use_settings(self, settings: Settings) -> None:
         """Use other settings. Topics that are no longer published are cleared at the broker."""
         before, self._settings = self._settings, settings
         if before.mqtt != settings.mqtt:

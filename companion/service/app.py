@@ -69,7 +69,7 @@ _HOST_KEY_USED = "host used"
 
 @dataclass
 class Simulation:
-    """What stands for the hardware in a run without it. The workbench page uses both."""
+    """Simulated table and hands, in a run without hardware. The workbench page uses both."""
 
     world: SimulatedTable
     """The rendered table, whose pieces can be moved."""
@@ -471,7 +471,7 @@ class Companion(Closeable):
         self.speech.use_settings(settings)
         if self.power_key:
             self.power_key.may_switch_off = settings.panel.switch_off
-        self.broker.change(settings)
+        self.broker.use_settings(settings)
         self.housekeeping.settings = settings.history
 
     def _is_key_used(self) -> bool:

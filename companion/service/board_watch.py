@@ -69,9 +69,9 @@ class BoardWatch(Closeable):
         if is_automatic and may_simulate and not list_cameras():
             return "No camera: none is connected."
         lenses = LensStore(self._settings.lenses_path, settings)
-        # Without a camera that the settings name, the watcher waits until one is connected.
-        expected = (lambda: bool(list_cameras())) if is_automatic else (lambda: True)
-        self.watch(Cameras(self.open, expected, lenses), list_cameras)
+        # If the choice is open, it is no fault that no camera has ever been connected.
+        cameras = Cameras(self.open, lambda: not is_automatic or bool(list_cameras()), lenses)
+        self.watch(cameras, list_cameras)
         return "The camera is being opened; the pages work already."
 
     def open(self, source: str = "") -> Camera:
@@ -81,7 +81,10 @@ class BoardWatch(Closeable):
     def watch(
         self, opener: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
-        """Watch the board with a camera of `opener`. `offers` lists those that may replace it."""
+        """Watch the board with a camera that `opener` opens.
+
+        `offers` lists the cameras from which a page lets the owner choose another one.
+        """
         settings = self._settings.camera
         table = self._table
         reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})

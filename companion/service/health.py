@@ -60,8 +60,8 @@ CAMERA = "camera"
 # or more, and the journal is checked every two seconds. The camera's loop has one for every frame,
 # or every ten seconds while it retries to open a camera, which may take a while longer.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-# Interval in seconds at which journal and camera are checked. In the thread of these checks a
-# journal that does not answer is noticed, so this is also the journal's loop.
+# Interval in seconds at which journal and camera are checked. A journal that hangs also stops the
+# thread of these checks, so its rounds count as those of the journal's loop.
 ROUND_INTERVAL_S = 2.0
 # Interval in seconds at which the machine is checked: temperature, voltage, disk.
 MACHINE_INTERVAL_S = 60.0

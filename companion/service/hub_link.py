@@ -91,12 +91,12 @@ class HubLink(Closeable):
         adapter = self._adapter
         return adapter.membership.address if adapter else ""
 
-    def join(self, address: str, code: str, names: bool, ca: str = "") -> None:
+    def join(self, address: str, code: str, sends_names: bool, ca: str = "") -> None:
         """Join the hub at this address, instead of the previous one. Raises a `CompanionError`.
 
-        `names` says whether people's names are sent to the hub. `ca` is the path of the authority's
-        certificate, or empty. A table that is already connected to this hub stays the same member.
-        Only `names` and `ca` change. Another hub keeps what it has received, as after `leave`.
+        `sends_names` and `ca` are as in `Membership`. If this table is already connected to this
+        hub, it stays the same member, and only these two change. Another hub keeps what it has
+        received, as after `leave`.
         """
         from companion.hub.joining import base_url, join  # noqa: PLC0415 - a table without a hub pays nothing for it
         from companion.hub.membership import write_membership  # noqa: PLC0415
@@ -105,13 +105,15 @@ class HubLink(Closeable):
             self._require_no_game()
             adapter = self._adapter
             if adapter and adapter.is_connected and adapter.membership.address == base_url(address):
-                membership = msgspec.structs.replace(adapter.membership, sends_names=names, ca=ca)
+                membership = msgspec.structs.replace(
+                    adapter.membership, sends_names=sends_names, ca=ca
+                )
             else:
                 name = socket.gethostname().partition(".")[0]
                 # Games are sent from the current one on.
                 start_after = Outbox(self._journal).first_position()
                 membership = join(
-                    address, code, name, sends_names=names, ca=ca, start_after=start_after
+                    address, code, name, sends_names=sends_names, ca=ca, start_after=start_after
                 )
             self._disconnect()
             # the previous hub cannot remove it any more, and this hub sends its own
@@ -123,8 +125,8 @@ class HubLink(Closeable):
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
         """Show the player's card with this code at a seat. An empty code removes the card.
 
-        By a card somebody is known at the hub. `sitting` is the token of whoever sits there. Raises
-        a `CompanionError`.
+        By a card somebody is known at the hub. `sitting` names the player that is meant, as for
+        `seating.free_seat`. Raises a `CompanionError`.
         """
         from companion.hub.joining import card_of  # noqa: PLC0415
 
@@ -155,9 +157,9 @@ class HubLink(Closeable):
             raise wrong_phase(say("A game at two tables is on: end it first"))
 
     def leave(self) -> None:
-        """Leave the hub. It keeps what it has received until its owner removes this table.
+        """Leave the hub, which keeps what it has received until its owner removes this table.
 
-        Raises `Illegal` while it carries a game at two tables.
+        Raises `Illegal` while the hub carries a game at two tables.
         """
         with self._lock:
             self._require_no_game()

@@ -194,7 +194,7 @@ class ManagerNotifier(Closeable):
         # Feed the watchdog three times in its interval, so that one late round does no harm.
         self._pause_s = min(REPORT_INTERVAL_S, (manager.watchdog_s or math.inf) / 3)
         self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
-        if manager.is_there:
+        if manager.has_receiver:
             companion.table.connect(TableListener(on_lamps=self._note_lamps))
             manager.tell(READY="1", **self._update_status())
             self._thread.start()

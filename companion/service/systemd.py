@@ -59,7 +59,7 @@ class Manager:
         """Interval of the watchdog in seconds. None without one."""
 
     @property
-    def is_there(self) -> bool:
+    def has_receiver(self) -> bool:
         """Return whether anybody receives the reports."""
         return bool(self._address or self.folder)
 

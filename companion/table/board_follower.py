@@ -62,7 +62,7 @@ class BoardFollower:
         before = self._store.live
         last, touched = before.reading, before.touched_squares
         if last.game == reading.game:
-            # A hand hides a piece, or has lifted or changed it.
+            # Hands have lifted or changed a piece that was seen, or hide it now.
             changed = dict(last.seen.items() - reading.seen.items())
             touched |= changed.keys() | (last.seen.keys() & reading.unknown)
         self._store.live = replace(before, reading=reading, touched_squares=touched)

@@ -2,7 +2,7 @@
 
 A thread of its own does what becomes due as time passes.
 
-Every input takes the same way: the reducer checks it, the journal writes and syncs it, and only
+Every input takes the same path: the reducer checks it, the journal writes and syncs it, and only
 then does anybody see its effect. The words (moment, stage, headline, cue) are explained in
 `companion.table.session`.
 """

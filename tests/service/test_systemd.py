@@ -76,7 +76,7 @@ def open_companion(folder: Path) -> Companion:
 
 def test_a_service_needs_no_systemd(tmp_path: Path) -> None:
     manager = Manager({})
-    assert (manager.is_there, manager.watchdog_s, manager.folder) == (False, None, None)
+    assert (manager.has_receiver, manager.watchdog_s, manager.folder) == (False, None, None)
     manager.tell(READY="1")
     manager.show(LampWord.READY)
     assert not manager.switch_off()

@@ -90,9 +90,9 @@ def commitment_of(secret: str) -> str:
 def chance_of_orders(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
-    Both actions were sealed before either was opened, so nobody could choose the seed. The salts
-    carry the secrecy. What is called the secret here is only the hash of the game's id, which both
-    tables know.
+    Both actions were sealed before either was opened, so nobody could choose the seed. Nobody could
+    predict it either, because the salts are secret until then. What is called the secret here is
+    only the hash of the game's id, which both tables know.
     """
     secret = hashlib.sha256(game_id.encode()).hexdigest()
     contributions = {

@@ -181,12 +181,12 @@ def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool
     Return whether the key has no other effect.
     """
     session = store.session
-    were_ready = seat in store.live.tiles.ready
     if press.is_held or seat not in session.awaited:
         return False
     if press.key is PadKey.READY and not has_draft:
         turns.set_tiles_ready(store, seat, session.moment)
         return True
+    were_ready = seat in store.live.tiles.ready
     if were_ready:
         turns.set_tiles_ready(store, seat, session.moment, is_ready=False)
     return were_ready and press.key is PadKey.BACK

@@ -45,13 +45,13 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
         require_sitting(store, seat, sitting)
     if not session.is_between_games:
         raise wrong_phase(say("A game is on: seats can be changed between games"))
-    moves = [
+    changed_seats = [
         TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
         for seat, sitter in session.seats.items()
     ]
     # Accept all together. A phone in between would find its seat free and show the join page.
-    if moves:
-        store.accept(*map(FreeSeat, session.seats), *moves)
+    if changed_seats:
+        store.accept(*map(FreeSeat, session.seats), *changed_seats)
 
 
 def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
