@@ -115,7 +115,7 @@ class History:
         return GameLine(
             number=number,
             game=summary.game if game else "",
-            title=game.title if game else Verbatim(summary.game) or say("Unknown game"),
+            title=game.title if game else (Verbatim(summary.game) or say("Unknown game")),
             begun=summary.begun,
             length_s=summary.length_s,
             players=self._players(number, summary),

@@ -48,7 +48,7 @@ from companion.games.binmat.actions import (
 )
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.screen import command_word
-from companion.games.binmat.state import HIDDEN, LANES, State
+from companion.games.binmat.state import HIDDEN, LANE_CARDS, LANES, State
 from companion.games.binmat.turn import carry_out
 
 # Action that ends a turn with real cards, where the program only counts turns.
@@ -344,8 +344,8 @@ def _defence_points(playout: Playout, action: Action) -> float:
     gain = power([*wall, card]) - power(wall)
     threat = len(playout.attack[lane])  # cards of the attacker in front of the wall
     if not wall:
-        # every bare lane needs a wall, the shortest one most. A full lane deck has 13 cards
-        points = 5.0 + 0.5 * max(0, 13 - cards_left) + gain + 1.5 * threat
+        # every bare lane needs a wall, the shortest one most
+        points = 5.0 + 0.5 * max(0, LANE_CARDS - cards_left) + gain + 1.5 * threat
         if card[0] == BOUNCE:
             return points - 1.0
         return points
@@ -483,7 +483,7 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None
         ]
         lane = bare_lanes[safeties.index(min(safeties))]
         card = _best_card(hand, [], rng)
-        # a full lane deck has 13 cards. If it is not urgent, two times of five a draw comes first
+        # a full lane deck has 13 cards. Unless it is urgent, two times of five a draw comes first
         is_urgent = len(hand) > 2 or playout.attack[lane] or _cards_left(playout, lane) < 9
         if card and (is_urgent or rng.random() < 0.6):
             return (PLAY_DOWN, card, lane)

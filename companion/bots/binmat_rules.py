@@ -159,33 +159,41 @@ class Playout:
         self._spring_traps(lane, attack)
         wall = self.defence[lane]
         if any(card[0] == BOUNCE for card in (*attack, *wall)):
-            # BOUNCEs go to the other side's discards, and other defender cards stay face up
-            attacker_bounces, other_attacker_cards = separate_bounces(attack)
-            defender_bounces, remaining = separate_bounces(wall)
-            self.discards[lane] += attacker_bounces
-            self.attacker_discard += other_attacker_cards + defender_bounces
-            self.defence[lane] = list(remaining)
-            self.defence_open[lane] = bool(remaining)
+            self._end_by_bounce(lane, attack)
             return
         attack_power = power(attack)
         wall_power = power(wall)
-        damage = 0
+        cards_owed = 0
         if attack_power < wall_power:
             self.discards[lane] += attack
         else:
+            damage = 0
             if attack:
                 damage = damage_of(attack, attack_power, wall, wall_power, self.is_hackmud)
-            for _ in range(min(damage, len(wall))):
+            wall_losses = min(damage, len(wall))
+            for _ in range(wall_losses):
                 self.attacker_discard.append(wall.pop())
-                damage -= 1
+            cards_owed = damage - wall_losses
             self.attacker_discard += attack
         self.defence_open[lane] = bool(wall)
         # the attacker draws a card of the lane for each damage that the wall could not take
-        for _ in range(damage):
+        for _ in range(cards_owed):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
                 self.winner = ATTACKER
                 return
             self._draw_from_lane(lane, ATTACKER, rng)
+
+    def _end_by_bounce(self, lane: int, attack: list[str]) -> None:
+        """End a combat without damage, because a stack holds a BOUNCE.
+
+        BOUNCEs go to the other side's discards, and the other defender cards stay face up.
+        """
+        attacker_bounces, other_attacker_cards = separate_bounces(attack)
+        defender_bounces, remaining = separate_bounces(self.defence[lane])
+        self.discards[lane] += attacker_bounces
+        self.attacker_discard += other_attacker_cards + defender_bounces
+        self.defence[lane] = list(remaining)
+        self.defence_open[lane] = bool(remaining)
 
     def _spring_traps(self, lane: int, attack: list[str]) -> None:
         """Spring the TRAPs, except in a face-up wall: each takes a card of the other stack.

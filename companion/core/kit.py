@@ -463,6 +463,7 @@ class Kit:
         The n-th piece with a face has the n-th marker of the face.
         """
         pieces = self.pieces or [(face.name,) for face in self.faces for _ in face.markers]
+        # Number of pieces so far with each face.
         used: Counter[str] = Counter()
         tagged = []
         for names in pieces:

@@ -440,25 +440,12 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
     shut_out = [
         seat for seat in victims if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])
     ]
+    turn.off_board = bool(shut_out)
     if len(shut_out) == 2:
-        turn.off_board = True
         text = say("Neither robot can return to its start tile: a draw.")
         turn.end(None, text, "start-blocked", say("Neither can start again."))
     elif shut_out:
-        turn.off_board = True
-        loser = shut_out[0]
-        winner = 1 - loser
-        start = starts[loser]
-        words = {"side": SIDE_NAMES[winner], "loser": SIDE_NAMES[loser], "square": str(start)}
-        text = say(
-            "{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **words
-        )
-        if turn.robots[winner] == start:
-            text = say(
-                "{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words
-            )
-        short = say("{side!c} is shut out.", side=SIDE_NAMES[loser])
-        turn.end(winner, text, "start-blocked", short)
+        _end_shut_out(turn, shut_out[0])
     else:
         for seat in victims:
             start = starts[seat]
@@ -467,6 +454,18 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
             turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
             # The other's flag may lie on the start tile (ruling).
             _pick_up(turn, seat)
+
+
+def _end_shut_out(turn: _Turn, loser: int) -> None:
+    """End the game, because the robot of one seat cannot return to its start tile."""
+    winner = 1 - loser
+    start = turn.terrain.starts[loser]
+    words = {"side": SIDE_NAMES[winner], "loser": SIDE_NAMES[loser], "square": str(start)}
+    text = say("{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **words)
+    if turn.robots[winner] == start:
+        text = say("{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words)
+    short = say("{side!c} is shut out.", side=SIDE_NAMES[loser])
+    turn.end(winner, text, "start-blocked", short)
 
 
 # ---- who is ahead --------------------------------------------------------------------------------
