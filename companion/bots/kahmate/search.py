@@ -27,7 +27,7 @@ from companion.bots.kahmate.moves import (
     state_if_lost,
     state_if_won,
 )
-from companion.games.kahmate.board import CLEAR_LEAD, IN_GOAL, SEAT_OF, SPEED
+from companion.games.kahmate.board import CLEAR_LEAD, SEAT_OF, SPEED
 from companion.games.kahmate.state import EMPTY, Course, Kind, State
 
 # Minimum value of a turn that is certain to score a try.
@@ -248,7 +248,7 @@ class Search:
                     candidates.append(self._face_off_turn(first, turn.state, course))
                     continue
                 # nothing is better than a certain try
-                if course.kind is Kind.RUN and course.end == IN_GOAL:
+                if course.ends_in_goal:
                     return [Candidate(first, (End(1.0, None),), TRY)]
                 after = state_if_won(turn.state, course)
                 key = key_of(after)
@@ -302,7 +302,7 @@ def ends_of(before: State, course: Course) -> tuple[End, ...]:
         by_much, by_little, loss = chances_of(before, course.movers, face_off.defender)
         ends.append(_turn_end(chance * loss, state_if_lost(before, course, face_off)))
         chance *= by_much + by_little
-    if course.kind is Kind.RUN and course.end == IN_GOAL:
+    if course.ends_in_goal:
         return (End(chance, None), *ends)
     return (_turn_end(chance, state_if_won(before, course)), *ends)
 

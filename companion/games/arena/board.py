@@ -111,13 +111,10 @@ class Terrain:
         """Neighbours of each place, up to eight, without walls."""
         around = []
         for square in self.squares:
-            neighbours = [
-                self._places.get(square.shifted(files, ranks))
-                for files in (-1, 0, 1)
-                for ranks in (-1, 0, 1)
-                if files or ranks
-            ]
-            around.append(tuple(place for place in neighbours if place is not None))
+            # The block of nine squares with this one in the middle.
+            block = square.shifted(-1, -1).area((3, 3))
+            neighbours = (other for other in block if other != square and other in self._places)
+            around.append(tuple(map(self._places.__getitem__, neighbours)))
         return tuple(around)
 
     @cached_property

@@ -400,7 +400,7 @@ def _progress(state: State, course: Course | None) -> int:
     if course is None:
         return 0
     # A try is worth more than any other progress.
-    if course.end == IN_GOAL:
+    if course.ends_in_goal:
         return AREA
     ahead = ranks_ahead(state.ball, course.ball, state.seat)
     files = abs(file_of(course.end) - file_of(course.ball))

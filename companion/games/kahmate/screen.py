@@ -14,7 +14,6 @@ from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
-    IN_GOAL,
     NAMES,
     OWN_RANKS,
     PIECE_NAMES,
@@ -245,7 +244,7 @@ def label_of(state: State, course: Course) -> str:
             if rank_of(course.ball) == rank_of(state.ball):
                 return say("Tackle {square} from {starts}, ball to {ball}", **parts, ball=ball)
             return say("Tackle {square} from {starts}", **parts)
-    if course.end == IN_GOAL:
+    if course.ends_in_goal:
         return say("Run {start} into goal", start=start)
     end = NAMES[course.end]
     # Name the ball only if it is picked up on the way. At the end the square is enough.

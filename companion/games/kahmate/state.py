@@ -106,6 +106,11 @@ class Course:
         """Return the piece that runs, passes, kicks or leads the tackle."""
         return self.movers[0]
 
+    @property
+    def ends_in_goal(self) -> bool:
+        """Return whether the mover carries the ball into goal, which only a run does."""
+        return self.end == IN_GOAL
+
 
 @dataclass(frozen=True)
 class State:

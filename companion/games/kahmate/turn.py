@@ -24,7 +24,6 @@ from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
     FILES,
-    IN_GOAL,
     NAMES,
     PIECE_NAMES,
     ROLE_OF,
@@ -244,7 +243,7 @@ def _report_action(log: _ActionLog, course: Course) -> None:
     if defenders:
         why = say("It meets {pieces}: both choose a card.", pieces=listed(defenders))
     match course.kind:
-        case Kind.RUN if course.end == IN_GOAL:
+        case Kind.RUN if course.ends_in_goal:
             rule = "try"
             text = say("{piece!c} runs from {start} into goal.", **parts)
         case Kind.RUN:
@@ -288,7 +287,7 @@ def _complete(log: _ActionLog, course: Course) -> None:
         text = say("{piece!c} takes the ball on {square}.", **names_of(mover, state.ball))
         log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
     log.ball = course.ball
-    if course.end == IN_GOAL:
+    if course.ends_in_goal:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
         log.end(state.seat, reason, "try", say("A try."))
         if not log.tallies:
@@ -418,7 +417,7 @@ def _headline(state: State, course: Course, attack: int, defence: int) -> str:
         return say("{more} against {less}: {side} has the ball", **parts)
     if not is_won:
         return say("{more} against {less}: {side} stops the run", **parts)
-    if course.end == IN_GOAL:
+    if course.ends_in_goal:
         return say("{more} against {less}: {side} scores", **parts)
     return say("{more} against {less}: {side} gets past", **parts)
 

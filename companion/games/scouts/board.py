@@ -81,8 +81,9 @@ def neighbours_of(mask: int) -> int:
 
 def _around(square: Square) -> int:
     """Return the mask of all squares around one, diagonal ones included."""
-    steps = [(files, ranks) for files in (-1, 0, 1) for ranks in (-1, 0, 1) if files or ranks]
-    return sum(square_mask(square.file + files, square.rank + ranks) for files, ranks in steps)
+    # The block of nine squares with this one in the middle, some of which may be off the board.
+    block = square.shifted(-1, -1).area((3, 3))
+    return sum(square_mask(*other) for other in block if other != square)
 
 
 class Jump(NamedTuple):
