@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from companion.core.grid import Square
 from companion.core.i18n import joined
 from companion.core.kit import SEATS, Board, Kit, Layout
-from companion.games.base import Event, Example, Game
+from companion.games.base import Event, Example, Game, Stage
 from companion.games.screen import Tally
 from companion.table.board_check import HandMove, hand_moves
 
@@ -50,24 +50,10 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 
     Raises `Malformed`, `Illegal` or ValueError if the game cannot play it as written.
     """
-    options = game.options(example.options)
-    rng = Random(0)
-    kit = game.kit(options)
-    state = game.setup(options, rng)
-    step = None
-    before = game.expected(state) or {}
-    for text in example.actions:
-        seats = [seat for seat in SEATS if seat in game.to_act(state)]
-        # actions of both seats are written in one text, South's first
-        parts = text.split(" | ") if len(seats) > 1 else [text]
-        actions = {seat: game.parse(part) for seat, part in zip(seats, parts, strict=True)}
-        game.require(state, actions)
-        before = game.expected(state) or {}
-        step = game.apply(state, actions, rng)
-        state = step.state
-
+    before, all_stages = _play(game, example)
+    kit = game.kit(game.options(example.options))
     # what the last action has done, as far as the example shows it
-    stages = step.stages[: example.stage + 1] if step else ()
+    stages = all_stages[: example.stage + 1]
     layouts = [stage.expected for stage in stages if stage.expected is not None]
     after = layouts[-1] if layouts else before
     last_events = stages[-1].events if stages else ()
@@ -90,6 +76,25 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         tuple(tally for stage in stages for tally in stage.tallies if tally.total),
         example.caption or joined(" ", sentences),
     )
+
+
+def _play(game: Game[Any, Any], example: Example) -> tuple[Layout, tuple[Stage, ...]]:
+    """Play an example. Return the layout before the last action, and the stages of that action."""
+    rng = Random(0)
+    state = game.setup(game.options(example.options), rng)
+    before = game.expected(state) or {}
+    stages: tuple[Stage, ...] = ()
+    for text in example.actions:
+        seats = [seat for seat in SEATS if seat in game.to_act(state)]
+        # actions of both seats are written in one text, South's first
+        parts = text.split(" | ") if len(seats) > 1 else [text]
+        actions = {seat: game.parse(part) for seat, part in zip(seats, parts, strict=True)}
+        game.require(state, actions)
+        before = game.expected(state) or {}
+        step = game.apply(state, actions, rng)
+        state = step.state
+        stages = step.stages
+    return before, stages
 
 
 def _is_shown(square: Square | None, example: Example) -> bool:

@@ -140,8 +140,8 @@ def read_from_above(
     """
     sightings: dict[int, Sighting] = {}
     for area in _areas(squares):
-        for height_mm in _heights_mm(kit):
-            # Markers of one height are in one plane.
+        # Markers of one height are in one plane. The highest come first.
+        for height_mm in sorted({face.height_mm for face in kit.faces}, reverse=True):
             view = _view_of(kit, pose, luma, area, height_mm)
             wanted_ids = view.markers - set(known_ids) - set(sightings)
             for sighting in _sightings_in(view, wanted_ids, view.is_in_area, preparations):
@@ -262,11 +262,6 @@ def _areas(squares: Collection[Square]) -> list[set[Square]]:
             pending += near
         areas.append(area)
     return areas
-
-
-def _heights_mm(kit: Kit) -> list[float]:
-    """Return the heights of the markers in mm, highest first."""
-    return sorted({face.height_mm for face in kit.faces}, reverse=True)
 
 
 def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
