@@ -22,7 +22,7 @@ from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import NICE_READING, lower_priority
 from vision.cameras.camera_link import CLOSE_TIMEOUT_S, CameraLink, Cameras
-from vision.cameras.camera_report import CameraReport
+from vision.cameras.status_reporter import StatusReporter
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tiles_beside import TilesBeside
 
@@ -93,7 +93,7 @@ class Watcher(Closeable):
         self.link = CameraLink(cameras, clock, reader)
         """The open camera, or what is known of the one that failed."""
         self.pace = Pace(min(1 / fps, MAX_PERIOD_S))
-        self._report = CameraReport(listeners.on_status, cameras.expected)
+        self._reporter = StatusReporter(listeners.on_status, cameras.expected)
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
         self._next_s = clock.monotonic_s()
@@ -132,7 +132,7 @@ class Watcher(Closeable):
         request_s = self._request_s
         if request_s is None or self._clock.monotonic_s() - request_s < STALL_S:
             return
-        self._report.report_fault(
+        self._reporter.report_fault(
             say(
                 "The camera has sent no picture for {seconds} s: check its cable",
                 seconds=f"{STALL_S:.0f}",
@@ -187,7 +187,7 @@ class Watcher(Closeable):
         """
         if self.link.exchange_if_chosen():
             self._next_s = self._clock.monotonic_s()
-            self._report.is_expected = True
+            self._reporter.is_expected = True
         now_s = self._clock.monotonic_s()
         if now_s < self._next_s and not self.link.is_open:
             return None
@@ -220,15 +220,15 @@ class Watcher(Closeable):
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:
-            self._report.report_board(self._reader.details.note, self.link.light, now_s)
+            self._reporter.report_board(self._reader.details.note, self.link.light, now_s)
         else:
-            self._report.report_no_board(self._reader.details.problem, self.link.light, now_s)
+            self._reporter.report_no_board(self._reader.details.problem, self.link.light, now_s)
         self._listeners.on_reading(reading)
 
     def _handle_failure(self, sentence: str) -> None:
         pause_s = self.link.handle_fault()
         self._next_s = self._clock.monotonic_s() + pause_s
-        self._report.report_fault(sentence)
+        self._reporter.report_fault(sentence)
 
 
 class Pace:
