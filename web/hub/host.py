@@ -131,10 +131,12 @@ class HubHostPages(HubGroup):
 
     name = "host"
 
-    def __init__(self, hub: HubContext, actions: HubActions, join_code: TableJoinCode) -> None:
+    def __init__(
+        self, hub: HubContext, actions: HubActions, table_join_code: TableJoinCode
+    ) -> None:
         super().__init__(hub)
         self._actions = actions
-        self._join_code = join_code
+        self._table_join_code = table_join_code
 
     # ---- pages ----
 
@@ -167,7 +169,7 @@ class HubHostPages(HubGroup):
             "_hub_host.html",
             tables=self._room.tables(),
             now_s=self._room.now_s(),
-            code=self._join_code.code,
+            code=self._table_join_code.code,
             version=__version__,
         )
 
@@ -186,7 +188,7 @@ class HubHostPages(HubGroup):
         `key` is the table's public NKey. `version` has no effect yet. A wrong code and a bad key
         are refused.
         """
-        joined = self._join_code.join(code, key, name, request.remote_addr or "")
+        joined = self._table_join_code.join(code, key, name, request.remote_addr or "")
         return jsonify(**joined._asdict(), room=str(self._room.title))
 
     @post("/api/hub/remove", guard=host_only)
@@ -235,5 +237,5 @@ class HubHostPages(HubGroup):
     @post("/api/hub/new-code", guard=host_only)
     def new_code(self) -> Response:
         """Replace the code with which tables join."""
-        self._join_code.renew()
-        return jsonify(code=self._join_code.code)
+        self._table_join_code.renew()
+        return jsonify(code=self._table_join_code.code)

@@ -71,9 +71,9 @@ class WallPages(HubGroup):
 
     name = "wall"
 
-    def __init__(self, hub: HubContext, join_code: TableJoinCode) -> None:
+    def __init__(self, hub: HubContext, table_join_code: TableJoinCode) -> None:
         super().__init__(hub)
-        self._join_code = join_code
+        self._table_join_code = table_join_code
         self._words = TournamentWords(hub.league, hub.room)
         self._fragments = Fragments(max_versions=1)
 
@@ -94,7 +94,7 @@ class WallPages(HubGroup):
     def _fragment(self, on_own_screen: bool) -> str:
         """Return the wall. It shows the code for joining only on the machine's own screen."""
         # the code on the wall may have expired
-        self._join_code.step()
+        self._table_join_code.step()
         return self._fragments.get(
             on_own_screen, self._room.version, lambda: self._draw(on_own_screen)
         )
@@ -128,7 +128,7 @@ class WallPages(HubGroup):
             max_listed=MAX_LISTED_NEEDS,
             sign=sign_of(room, tables, needs),
             urls=self._hub.urls(),
-            code=self._join_code.code if on_own_screen else "",
+            code=self._table_join_code.code if on_own_screen else "",
             viewer_count=self._streams.open_count,
             delay_words=delay_text(room.delay_s),
         )
