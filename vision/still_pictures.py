@@ -104,12 +104,14 @@ def _answer(
         if look is not None and not reader.mirror.is_mirrored:
             # Add those that only the view from above shows.
             _add_new(sightings, look.sightings)
-        answer["board"] = reading.game
-        answer["layout"] = {str(square): face for square, face in sorted(reading.seen.items())}
-        answer["fans"] = {str(zone): list(cards) for zone, cards in sorted(reading.fans.items())}
-        answer["unknown"] = [str(square) for square in sorted(reading.unknown)]
-        answer["beside"] = list(reading.beside)
-        answer["strangers"] = list(reading.strangers)
+        answer |= {
+            "board": reading.game,
+            "layout": {str(square): face for square, face in sorted(reading.seen.items())},
+            "fans": {str(zone): list(cards) for zone, cards in sorted(reading.fans.items())},
+            "unknown": [str(square) for square in sorted(reading.unknown)],
+            "beside": list(reading.beside),
+            "strangers": list(reading.strangers),
+        }
         problems += _board_problems(reading, reader.details.problem, reader.details.note)
     if not sightings:
         problems.append("No marker can be read: go closer, focus, and avoid glare")

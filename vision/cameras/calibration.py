@@ -141,7 +141,6 @@ class Calibration:
         It is called when no view is missing. At least three are needed.
         """
         assert self._size is not None
-        start = self._nominal
         # Only the focal length and k1 are free.
         flags = (
             cv2.CALIB_USE_INTRINSIC_GUESS
@@ -155,7 +154,7 @@ class Calibration:
             [view.points_mm.astype(np.float32) for view in self._views],
             [view.points_px.astype(np.float32) for view in self._views],
             self._size,
-            start.matrix(self._size),
+            self._nominal.matrix(self._size),
             np.zeros(5),
             flags=flags,
         )

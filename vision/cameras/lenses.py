@@ -170,7 +170,7 @@ class LensStore:
         if (
             pose is None
             or pose.markers < _MIN_MARKERS
-            or pose.rms_px > _MAX_RMS_WIDTHS * pose.size[0]
+            or pose.rms_px > _MAX_RMS_WIDTHS * pose.width_px
         ):
             # The tuner has seen too little, or the last picture contradicts its lens.
             return

@@ -199,8 +199,8 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     for gains, offsets in (by_both, by_rows):
         predicted = before[sampling, sampling] * gains[sampling] + offsets[sampling]
         residuals.append(median_of(np.abs(now[sampling, sampling] - predicted)))
-    is_better = residuals[0] < _MAX_RESIDUAL_RATIO * residuals[1]
-    return by_both if is_better else by_rows
+    of_both, of_rows = residuals
+    return by_both if of_both < _MAX_RESIDUAL_RATIO * of_rows else by_rows
 
 
 def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:

@@ -138,7 +138,7 @@ def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
     prior = LensPrior(start.lens, lens_spread)
     fit = _least_squares(_Problem(evidence, start, prior))
     # Tags held in a hand are not on the board's plane.
-    limit_px = _MAX_TAG_ERROR_PX * start.size[0] / 1280
+    limit_px = _MAX_TAG_ERROR_PX * start.width_px / 1280
     errors_px = tag_errors_px(fit.pose, evidence.tags)
     tags = zip(evidence.tags, errors_px, strict=True)
     fitting = [tag for tag, error_px in tags if error_px <= limit_px]

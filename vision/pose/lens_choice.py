@@ -146,7 +146,8 @@ def fit_model(evidence: Evidence, prior: LensPrior, size: Size) -> Fit | None:
         return None
     fit = fit_board(evidence, start, prior.spread)
     is_above = fit.pose.eye_mm[2] > 0
-    is_real = _FOCAL_LIMITS[0] <= fit.pose.lens.focal_ratio <= _FOCAL_LIMITS[1]
+    low, high = _FOCAL_LIMITS
+    is_real = low <= fit.pose.lens.focal_ratio <= high
     return fit if is_above and is_real else None
 
 
@@ -155,7 +156,7 @@ def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
 
     With too few lines, the residual of the corners decides.
     """
-    scale = pose.size[0] / _REFERENCE_WIDTH_PX
+    scale = pose.width_px / _REFERENCE_WIDTH_PX
     printed = lines_of(board)
     lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _MIN_FOUND_SHARE * max(8, lines.is_inside.sum()):
@@ -219,7 +220,7 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     """
     lines = fit.lines
     assert lines is not None
-    sigma_px = _LINE_PX * fit.pose.size[0] / _REFERENCE_WIDTH_PX
+    sigma_px = _LINE_PX * fit.pose.width_px / _REFERENCE_WIDTH_PX
     # The offsets of visible lines, in standard deviations.
     offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
     offsets = offsets.clip(0, _MISSING_COST)[lines.is_inside]
@@ -242,5 +243,5 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     last = board.files - 1, board.ranks - 1
     is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_far * last).tolist()]
-    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.size[0] / _REFERENCE_WIDTH_PX)
+    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.width_px / _REFERENCE_WIDTH_PX)
     return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING_SHARE))

@@ -79,6 +79,11 @@ class Pose:
     `Lens.with_change`. None for a pose that is taken as exact.
     """
 
+    @property
+    def width_px(self) -> int:
+        """Width of the picture. Limits in px are scaled by it."""
+        return self.size[0]
+
     @cached_property
     def matrix(self) -> Floats:
         """(3, 3): the camera matrix in px."""

@@ -245,14 +245,14 @@ def _confirm_pose(
                 expected_px = pose.to_px(corner_points_mm(board, marker))
             shifts.append(expected_px - px)
         rms_px = np.sqrt((np.vstack(shifts) ** 2).sum(axis=1).mean())
-        is_same = rms_px <= _MAX_SHIFT_WIDTHS * pose.size[0]
+        is_same = rms_px <= _MAX_SHIFT_WIDTHS * pose.width_px
     else:
         # All corners are hidden: pieces that have not moved confirm the pose.
         shifts_px = []
         for marker, px in others.items():
             if marker in location.anchors_px:
                 shifts_px.append(np.abs(px - location.anchors_px[marker]).max())
-        is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT_WIDTHS * pose.size[0]
+        is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT_WIDTHS * pose.width_px
     if not is_same:
         return None
     return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **others})
@@ -334,7 +334,11 @@ def _locate_by_corners(
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_of(board, corners, tuner.lens, size)
     # A corner may have been moved. With a lens that is not known yet, residuals do not prove it.
-    if tuner.is_lens_known and start is not None and start.rms_px > _MIN_MISFIT_WIDTHS * size[0]:
+    if (
+        tuner.is_lens_known
+        and start is not None
+        and start.rms_px > _MIN_MISFIT_WIDTHS * start.width_px
+    ):
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
         tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
@@ -423,7 +427,7 @@ def _drop_moved_marker(
     points_mm, points_px = evidence.points_mm, evidence.points_px
     # (16,): the residual of each corner of the four markers.
     residuals_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
-    min_misfit_px = _MIN_MISFIT_WIDTHS * pose.size[0]
+    min_misfit_px = _MIN_MISFIT_WIDTHS * pose.width_px
     is_good = residuals_px <= max(min_misfit_px, _OUTLIER_FACTOR * float(np.median(residuals_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
     refined = refine_pose(pose, points_mm, points_px, pose.lens)

@@ -318,4 +318,5 @@ def _turn_deg(corners: Points) -> float:
 def _has_printed_size(corners: Points, spec: OrderTiles) -> bool:
     # All four sides of a marker (4, 2) mm.
     sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1) / spec.marker_mm
-    return bool((sides >= _SIZE_RATIOS[0]).all() and (sides <= _SIZE_RATIOS[1]).all())
+    low, high = _SIZE_RATIOS
+    return bool(((sides >= low) & (sides <= high)).all())

@@ -94,7 +94,7 @@ class KitPages(PageGroup):
 
     def _may_show_wifi(self) -> bool:
         """Return whether the requester is the owner, or at the machine's own screen."""
-        return is_own_screen() or self.page_context.auth.is_host()
+        return is_own_screen() or self._auth.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
         """Return the template values for one game: its sheets, and those that options change."""
