@@ -17,7 +17,7 @@ from companion.core.i18n import Verbatim, pack, say
 from companion.core.names import is_printable, plain_name
 from companion.games import game_named
 from companion.league.pairing import next_matches, seeded_entrants
-from companion.league.results import StoredResult, has_same_options
+from companion.league.results import GameResult, StoredResult, has_same_options
 from companion.league.tournament import (
     BoardPlace,
     BoardVerdict,
@@ -268,16 +268,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     if place is None or current is None:
         raise wrong_phase(say("No open board of the round is at this table"))
     board = board_at(tournament, place)
-    if result.own_seat is not None:
-        raise wrong_phase(say("It was played between two tables"))
-    if result.game != tournament.game or not has_same_options(
-        result.game, result.options, tournament.options
-    ):
-        raise wrong_phase(
-            say("It was played with another game or other options than the round’s"),
-        )
-    if result.began_s < current.begun_s - EARLY_START_S:
-        raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
+    _require_game_of_round(tournament, current, result)
     south = _player_at(stored.south, stored.north, paired=board.south, opponent=board.north)
     north = _player_at(stored.north, stored.south, paired=board.north, opponent=board.south)
     # compared as sets, because the two may have swapped sides
@@ -290,6 +281,18 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)
     return _with_board(tournament, place, played)
+
+
+def _require_game_of_round(tournament: Tournament, current: Round, result: GameResult) -> None:
+    """Raise `Illegal` unless the game of a result was one of the current round."""
+    if result.own_seat is not None:
+        raise wrong_phase(say("It was played between two tables"))
+    if result.game != tournament.game or not has_same_options(
+        result.game, result.options, tournament.options
+    ):
+        raise wrong_phase(say("It was played with another game or other options than the round’s"))
+    if result.began_s < current.begun_s - EARLY_START_S:
+        raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
 
 
 def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
