@@ -44,7 +44,7 @@ _PASSWORD_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 COMMAND_TIMEOUT_S = 60.0
 # Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer.
 ANSWER_PAUSE_S = 2.0
-# Maximum number of attempts to open the own Wi-Fi. During a boot the radio is ready late.
+# Maximum number of attempts to open the table's Wi-Fi. During a boot the radio is ready late.
 MAX_OPEN_ATTEMPTS = 3
 # Pause in seconds between two attempts.
 RETRY_PAUSE_S = 5.0
@@ -364,7 +364,7 @@ class WifiControl:
         )
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
-        """Carry out a request: open the own Wi-Fi, or join another one. Return its outcome.
+        """Carry out a request: open the table's Wi-Fi, or join another one. Return its outcome.
 
         Raises `NoHotspot` if a profile cannot be written.
         """
@@ -390,7 +390,7 @@ class WifiControl:
         return "" if list(self._root.glob("sys/class/net/*/phy80211")) else "no_radio"
 
     def _open(self, own: Wifi | None) -> Trouble:
-        """Open the own Wi-Fi. Return why this failed, or an empty string.
+        """Open the table's Wi-Fi. Return why this failed, or an empty string.
 
         Having none to open (None) counts as a failure.
         """

@@ -81,6 +81,14 @@ class MachineClaims:
         return "taken" if live[holder].last_s > first_s else "open"
 
 
+class _OpenOffer(NamedTuple):
+    """An offer of a table that nobody has accepted yet."""
+
+    code: str
+    """Code to enter at the other table."""
+    offer: PairOffer
+
+
 class PairKeeper:
     """Keeps offers in memory, and stores the pairs: games that two tables have arranged.
 
@@ -103,8 +111,8 @@ class PairKeeper:
         self._when_over = when_over
         self._machine_claims = MachineClaims(clock)
         self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
-        # code and offer by the table that offers
-        self._offers: dict[str, tuple[str, PairOffer]] = {}
+        # by the table that offers
+        self._offers: dict[str, _OpenOffer] = {}
 
     def answer(self, table: str, payload: bytes) -> bytes:
         """Return the encoded answer to a table's request. A refusal is an answer, too."""
@@ -148,7 +156,7 @@ class PairKeeper:
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
                 code = new_code(JOIN_CODE_LENGTH)
-                self._offers[table] = (code, offer)
+                self._offers[table] = _OpenOffer(code, offer)
                 return PairAnswer(code=code)
             case PairAcceptance() as acceptance:
                 return PairAnswer(pair=self._accept(table, acceptance))
@@ -157,8 +165,8 @@ class PairKeeper:
             case PairWithdrawal():
                 self._offers.pop(table, None)
         # the answer to a withdrawal, or to a question
-        code, _ = self._offers.get(table, ("", None))
-        return PairAnswer(self._folder.file.pair_of(table), code)
+        own = self._offers.get(table)
+        return PairAnswer(self._folder.file.pair_of(table), own.code if own else "")
 
     def _accept(self, table: str, acceptance: PairAcceptance) -> Pair:
         """Store the game that a table accepts by its code, and return it."""
@@ -185,7 +193,9 @@ class PairKeeper:
     def _find_offer(self, typed: str, asker: str) -> tuple[str, PairOffer]:
         """Return the table that offers a game under a code, and its offer. Raises `Illegal`."""
         matches = [
-            (table, offer) for table, (code, offer) in self._offers.items() if is_code(typed, code)
+            (table, open_offer.offer)
+            for table, open_offer in self._offers.items()
+            if is_code(typed, open_offer.code)
         ]
         wrong_code = say("No game is offered under that code now")
         too_many = say("Too many wrong codes: wait a minute")

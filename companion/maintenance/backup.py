@@ -273,8 +273,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     # the lock makes sure that no journal in use is moved
     with disk_errors(), lock_journal(settings.journal_path):
         restored_settings = staged / _SETTINGS
-        # The drawings are the first that leaves the staged folder. While they are in it, what is in
-        # `former` is of an earlier restore. Later it may be all that is left of the own games.
+        # The drawings are moved first. While they are staged, `former` holds what an earlier
+        # restore has replaced. Later it may hold all that is left of the games of this table.
         is_first_attempt = (staged / _DRAWINGS).exists()
         if is_first_attempt:
             _clear(former)

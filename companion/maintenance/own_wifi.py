@@ -31,15 +31,15 @@ REQUEST_FILE = "wifi"
 ANSWER = Path("/run/companion-wifi/answer")
 # Maximum size of a request or an answer in bytes. The longest names and passwords take some 500.
 MAX_REQUEST_BYTES = 2000
-# Time in seconds without an address after which the own Wi-Fi opens. If it were shorter, it would
-# open while a slow router still starts. If longer, people at a table without a network would wait.
+# Time in seconds without an address after which the table's Wi-Fi opens. Shorter: it opens while a
+# slow router still starts. Longer: people at a table without a network have to wait.
 NO_ADDRESS_TIMEOUT_S = 120.0
-# Timeout in seconds for an answer. One attempt to join a Wi-Fi and three to open the own one take
+# Timeout in seconds for an answer. One attempt to join a Wi-Fi and three to open the table's take
 # up to 250.
 ANSWER_TIMEOUT_S = 300.0
-# Password of the own Wi-Fi while the table has no owner, and when the table button opens it.
+# Password of the table's Wi-Fi while the table has no owner, and when the table button opens it.
 FIRST_PASSWORD = "tabletop"
-# Beginning of all addresses in the own Wi-Fi.
+# Beginning of all addresses in the table's Wi-Fi.
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
 # A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open.
 _PASSWORD = re.compile(r"([ -~]{8,63}|[0-9A-Fa-f]{64})?")
@@ -51,12 +51,12 @@ Trouble = Literal["", "no_radio", "password", "not_found", "refused"]
 
 
 class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to root: join a Wi-Fi, or open the own one."""
+    """A request to root: join a Wi-Fi, or open the table's."""
 
     number: str
     """Random text by which the answer is recognised."""
     hotspot: Wifi | None = None
-    """The own Wi-Fi.
+    """The table's Wi-Fi.
 
     It is opened if there is no Wi-Fi to join, and opened again if that one cannot be joined.
     """
@@ -70,7 +70,7 @@ class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     number: str
     """That of the request."""
     hotspot: Wifi | None = None
-    """The own Wi-Fi if it is open now."""
+    """The table's Wi-Fi if it is open now."""
     trouble: Trouble = ""
     """Why the request failed."""
 
@@ -88,13 +88,13 @@ def require_valid(wifi: Wifi) -> None:
 
 
 class OwnWifi:
-    """The service's side of the own Wi-Fi. Any thread may call any method.
+    """The service's side of the table's Wi-Fi. Any thread may call any method.
 
     The service calls `step` every few seconds.
 
     :param folder: the service's folder, for requests
-    :param password: returns the password with which the own Wi-Fi opens by itself
-    :param report: called after every change, with whether the own Wi-Fi is open
+    :param password: returns the password with which the table's Wi-Fi opens by itself
+    :param report: called after every change, with whether the table's Wi-Fi is open
     :param answer: file of root's answers. Tests replace it
     :param addresses: returns the machine's present addresses. Tests replace it
     """
@@ -117,15 +117,15 @@ class OwnWifi:
         self._addresses = addresses
         self._lock = threading.RLock()
         self._pending: WifiRequest | None = None
-        # Time of the last event: a request, the opening of the own Wi-Fi, or the start of waiting
-        # for an address.
+        # Time of the last event: a request, the opening of the table's Wi-Fi, or the beginning of a
+        # wait for an address.
         self._since_s = clock.monotonic_s()
         # Whether the service is waiting for an address.
         self._waits_for_address = True
         self.trouble = ""
         """Reason why the last request failed, as a sentence."""
         self.hotspot: Wifi | None = None
-        """The own Wi-Fi. None if it is closed."""
+        """The table's Wi-Fi. None if it is closed."""
 
     @property
     def joining_name(self) -> str:
@@ -134,7 +134,7 @@ class OwnWifi:
         return request.wifi.name if request and request.wifi else ""
 
     def step(self) -> None:
-        """Read the answer to a request, or open the own Wi-Fi after too long without an address."""
+        """Read the answer to a request, or open the table's Wi-Fi after a long time offline."""
         with self._lock:
             waited_s = self._clock.monotonic_s() - self._since_s
             if self._pending is not None:
@@ -154,7 +154,7 @@ class OwnWifi:
                     self.open(self._password())
 
     def open(self, password: str) -> None:
-        """Request to open the own Wi-Fi, under the name of the machine."""
+        """Request to open the table's Wi-Fi, under the name of the machine."""
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname().partition(".")[0])
         self._request(Wifi(f"Tabletop {host}"[:_MAX_NAME_BYTES].rstrip(), password))
 
@@ -200,7 +200,7 @@ class OwnWifi:
             return
         self._pending = None
         self._since_s = self._clock.monotonic_s()
-        # after a failed join, wait for an address again unless the own Wi-Fi is open
+        # after a failed join, wait for an address again unless the table's Wi-Fi is open
         has_failed = request.wifi is not None and bool(self.trouble)
         self._waits_for_address = has_failed and self.hotspot is None
         self._report(self.hotspot is not None)
@@ -216,7 +216,7 @@ class OwnWifi:
 def trouble_words(trouble: Trouble, name: str) -> str:
     """Return why a request failed, as a sentence. Empty if it did not.
 
-    :param name: the Wi-Fi that was tried, empty for the own one
+    :param name: the Wi-Fi that was tried, empty for the table's
     """
     if not trouble:
         return ""

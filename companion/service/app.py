@@ -383,7 +383,7 @@ class Companion(Closeable):
             own.open(FIRST_PASSWORD)
 
     def _own_wifi_password(self) -> str:
-        """Return the password of the own Wi-Fi, a public one until the table has an owner."""
+        """Return the password of the table's Wi-Fi, a public one until the table has an owner."""
         if not self._is_key_used():
             return FIRST_PASSWORD
         return host_key_text(self.journal.key("own_wifi"))

@@ -109,6 +109,13 @@ class _Piece(NamedTuple):
 _NOWHERE = _Piece(None, "")
 
 
+class _MovedPiece(NamedTuple):
+    """A piece that hands move: its face afterwards, and whether it is turned over."""
+
+    face: str
+    is_turned_over: bool
+
+
 # ---- readings and layouts ------------------------------------------------------------------------
 
 
@@ -230,14 +237,14 @@ def hand_moves(
     before, after = kit.anchored(before), kit.anchored(after)
     reading = with_expected_stacks(kit, after, reading, before, touched)
     removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
-    # The pieces with the same origin and target: the face of each afterwards, and whether it is
-    # turned over.
-    routes: dict[tuple[Square | None, Square | None], list[tuple[str, bool]]] = {}
+    # The pieces that have the same origin and target.
+    routes: dict[tuple[Square | None, Square | None], list[_MovedPiece]] = {}
     for kind in sorted(removed.keys() | added.keys()):
         pairs = _pair_pieces(removed.get(kind, []), added.get(kind, []))
         for (origin, old_face), (target, new_face) in pairs:
             is_turned_over = bool(old_face and new_face) and old_face != new_face
-            routes.setdefault((origin, target), []).append((new_face or old_face, is_turned_over))
+            moved = _MovedPiece(new_face or old_face, is_turned_over)
+            routes.setdefault((origin, target), []).append(moved)
     moves = []
     for (origin, target), pieces in routes.items():
         stack: tuple[str, ...] = ()
@@ -245,9 +252,9 @@ def hand_moves(
             stack = after[target]
         elif origin is not None:
             stack = before[origin]
-        faces = tuple(sorted((face for face, _ in pieces), key=stack.index))
+        faces = tuple(sorted((piece.face for piece in pieces), key=stack.index))
         is_done = _is_move_done(faces, origin, target, after, reading)
-        is_turned_over = any(is_turned for _, is_turned in pieces)
+        is_turned_over = any(piece.is_turned_over for piece in pieces)
         moves.append(HandMove(faces, origin, target, is_done, is_turned_over))
     return tuple(moves)
 

@@ -327,7 +327,7 @@ class Table(Closeable):
         self._store.submit(TakeBack(seat, moment, self._stamp(at_s)))
 
     def decline(self, seat: Seat) -> None:
-        """Decline the other seat's offer of a draw or request to undo, or withdraw an own one."""
+        """Decline the other seat's offer of a draw or request to undo, or withdraw one."""
         self._store.submit(Decline(seat, self.now_s()))
 
     def pause(self, by: str, at_s: float | None = None) -> None:
