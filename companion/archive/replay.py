@@ -186,15 +186,7 @@ class Replay:
         stages = turn.step.stages
         shown = stages[: stage_index + 1]
         is_last = stage_index + 1 >= len(stages)
-        before = stages[stage_index - 1].expected if stage_index else None
-        if before is None:
-            before = self._layout_of(turn.state)
-        after = stages[stage_index].expected if stages else None
-        if after is None and is_last:
-            after = self.game.expected(turn.step.state)
-        if after is None:
-            # the layout is unknown, for example when a game ends with a robot that cannot return
-            after = before
+        before, after = self._layouts_of_stage(turn, stage_index, is_last)
         moves_by_hand = () if self.kit.deck else hand_moves(self.kit, before, after)
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
@@ -216,6 +208,22 @@ class Replay:
             tallies=tallies[-1] if tallies else (),
         )
         return self._complete(scene, turn.step.state if is_last else turn.state, is_last)
+
+    def _layouts_of_stage(
+        self, turn: PastTurn, stage_index: int, is_last: bool
+    ) -> tuple[Layout, Layout]:
+        """Return the layout before a stage of a turn, and the one after it."""
+        stages = turn.step.stages
+        before = stages[stage_index - 1].expected if stage_index else None
+        if before is None:
+            before = self._layout_of(turn.state)
+        after = stages[stage_index].expected if stages else None
+        if after is None and is_last:
+            after = self.game.expected(turn.step.state)
+        if after is None:
+            # the layout is unknown, for example when a game ends with a robot that cannot return
+            after = before
+        return before, after
 
     def _layout_of(self, state: Any) -> Layout:
         return self.game.expected(state) or {}

@@ -267,9 +267,9 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     before by a step.
     """
     start = state.piece_squares[runner]
-    loose_ball = state.ball if state.carrier == EMPTY else EMPTY
+    loose_ball = state.loose_ball
     # the other side's carrier is tackled and never run into (ruling)
-    forbidden = state.ball if state.opposing_carrier != EMPTY else EMPTY
+    forbidden = state.opposing_ball
     by_any_path = [0.0] * AREA
     by_any_path[start] = 1.0
     with_fetched_ball = [0.0] * AREA

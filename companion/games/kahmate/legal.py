@@ -286,7 +286,7 @@ def _check_run(state: State, run: Run) -> None:
     _check_path(piece, path, extra_steps=int(run.into_goal))
     has_ball = carrier == piece
     for square in path[1:]:
-        if square == state.ball and state.opposing_carrier != EMPTY:
+        if square == state.opposing_ball:
             _refuse(
                 Reason.INTO_CARRIER,
                 say(
@@ -297,7 +297,7 @@ def _check_run(state: State, run: Run) -> None:
                 square,
             )
         # The runner picks up a loose ball on its way.
-        has_ball = has_ball or (square == state.ball and carrier == EMPTY)
+        has_ball = has_ball or square == state.loose_ball
     if run.into_goal:
         _check_goal(seat, piece, path[-1], has_ball)
     else:
@@ -592,7 +592,7 @@ def _attempted_run(state: State, piece: int, end: int) -> Run | Tackle:
     The path is the shortest legal one, or a straight one if none is legal.
     """
     straight_path = _straight_path(state.piece_squares[piece], end)
-    if end == state.ball and state.opposing_carrier != EMPTY:
+    if end == state.opposing_ball:
         path = next(paths_to_carrier(state, piece), straight_path[:-1])
         return Tackle((path,), end)
     legal_runs = (run for run in runs(state, piece) if run.path[-1] == end)

@@ -82,7 +82,7 @@ def _run_course(state: State, run: Run) -> Course:
     start = stop = run.path[0]
     mover = board[start]
     has_ball = state.ball == start
-    loose_ball = state.ball if state.carrier == EMPTY else None
+    loose_ball = state.loose_ball
     opponents_met: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
@@ -237,29 +237,25 @@ def able_pieces(state: State) -> list[int]:
 def runs(state: State, piece: int) -> Iterator[Run]:
     """Yield every run of a piece, the shorter ones first. The piece must be able to run."""
     board = state.board
-    ball = state.ball
-    speed = SPEED[piece]
     goal_rank = OWN_LINE[1 - state.seat]
     # The opponent's carrier is tackled and never run into (ruling).
-    forbidden = state.opposing_carrier
-    loose_ball = ball if state.carrier == EMPTY else None
+    forbidden = state.opposing_ball
+    loose_ball = state.loose_ball
     start = state.piece_squares[piece]
     # Each path comes with whether the runner has the ball at its end.
-    paths: list[tuple[Path, bool]] = [((start,), start == ball)]
-    for _ in range(speed):
+    paths: list[tuple[Path, bool]] = [((start,), start == state.ball)]
+    for _ in range(SPEED[piece]):
         longer_paths: list[tuple[Path, bool]] = []
         for path, has_ball in paths:
             # The step into goal is the one that this iteration adds.
             if has_ball and rank_of(path[-1]) == goal_rank:
                 yield Run(path, True)
             for square in STEPS[path[-1]]:
-                other = board[square]
-                # If the opponent has no carrier, `forbidden` is EMPTY and excludes no square.
-                if other == forbidden != EMPTY:
+                if square == forbidden:
                     continue
                 longer = (*path, square)
                 # A run may pass other pieces, but must end on a free square or on its start.
-                if other in (EMPTY, piece):
+                if board[square] in (EMPTY, piece):
                     yield Run(longer)
                 longer_paths.append((longer, has_ball or square == loose_ball))
         paths = longer_paths

@@ -162,12 +162,25 @@ class State:
         return piece
 
     @property
+    def loose_ball(self) -> int | None:
+        """Return the square of the ball if no standing piece has it."""
+        return self.ball if self.carrier == EMPTY else None
+
+    @property
     def opposing_carrier(self) -> int:
         """Return the carrier of the seat that is not on turn, or EMPTY."""
         carrier = self.carrier
         if carrier != EMPTY and SEAT_OF[carrier] != self.seat:
             return carrier
         return EMPTY
+
+    @property
+    def opposing_ball(self) -> int | None:
+        """Return the square of the ball if the carrier of the other seat has it.
+
+        That piece is tackled and never run into (ruling).
+        """
+        return None if self.opposing_carrier == EMPTY else self.ball
 
     def is_standing_opponent(self, piece: int) -> bool:
         """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
