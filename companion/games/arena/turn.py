@@ -81,14 +81,18 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     for title, run_stage in _STAGES:
         run_stage(turn)
         turn.end_stage(title)
-    sides: tuple[list[Robot], list[Robot]] = ([], [])
-    for robot in turn.robots:
-        sides[robot.side].append(Robot(robot.number, robot.place, robot.points))
     # New robots are last in the list but have the lowest free numbers, so sort again.
-    south, north = map(sorted, sides)
-    after = State(
-        state.options, state.terrain, (tuple(south), tuple(north)), state.turn + 1, turn.outcome
+    south, north = (
+        tuple(
+            sorted(
+                Robot(robot.number, robot.place, robot.points)
+                for robot in turn.robots
+                if robot.side == side
+            )
+        )
+        for side in (0, 1)
     )
+    after = State(state.options, state.terrain, (south, north), state.turn + 1, turn.outcome)
     return turn.step_to(after)
 
 
