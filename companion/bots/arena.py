@@ -127,7 +127,7 @@ class Weights(NamedTuple):
     doomed: float = 6.0
     """A robot that the enemies beside it can destroy in the next turn. It counts as a loss."""
     near: float = 0.8
-    """Each step of an own robot towards the nearest enemy."""
+    """Each step of one of the bot's robots towards the nearest enemy."""
 
 
 class ArenaBot(Bot):
@@ -261,7 +261,7 @@ class _Search:
         self.robots = state.robots[seat.number], state.robots[seat.other.number]
         # plans of each side. The first one is its typical plan
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
-        # value for the own side of each pair of plans that was played
+        # value for the bot's side of each pair of plans that was played
         self.values: dict[tuple[Plan, Plan], float] = {}
         # for each side, the orders of each robot that a search for an answer tries
         self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
@@ -269,7 +269,7 @@ class _Search:
     # ---- values of plans ----
 
     def value(self, mine: Plan, theirs: Plan) -> float:
-        """Return the value for the own side after a turn with these two plans."""
+        """Return the value for the bot's side after a turn with these two plans."""
         pair = mine, theirs
         if pair not in self.values:
             self.nodes += 1
@@ -429,7 +429,7 @@ class _Search:
         A robot that can do neither defends.
         """
         enemy_points = {robot.place: robot.points for robot in self.robots[1 - side]}
-        # places of own robots, before and after their moves
+        # places of this side's robots, before and after their moves
         occupied = {robot.place for robot in self.robots[side]}
         plan = []
         for robot in self.robots[side]:
@@ -490,7 +490,7 @@ class _Search:
         return useful_orders
 
     def plan_of(self, action: str) -> Plan:
-        """Return the own side's orders in notation as a plan. Robots left out do nothing."""
+        """Return orders of the bot's side in notation as a plan. Robots left out do nothing."""
         order_of = dict(parse_orders(action).by_robot)
         return tuple(order_of.get(robot.number, NOTHING) for robot in self.robots[_OWN])
 
@@ -504,7 +504,7 @@ class _Search:
         return best_value - self._value_against(_OWN, plan, mix)
 
     def explain(self, plan: Plan) -> Choice:
-        """Return a plan of the own side in notation, with the reasons for it."""
+        """Return a plan of the bot's side in notation, with the reasons for it."""
         nodes = self.nodes  # turns played for the reasons do not count
         reasons = (*self._reasons(plan), *self._outlook(plan))
         return Choice(str(self._orders_of(_OWN, plan)), nodes, reasons)

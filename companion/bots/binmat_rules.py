@@ -230,7 +230,7 @@ def damage_of(
 ) -> int:
     """Return the damage of an attack that is at least as strong as the wall.
 
-    The same rule is `companion.games.binmat.combat`'s, by edition.
+    It depends on the edition, as in `companion.games.binmat.combat`.
     """
     has_break = any(card[0] == BREAK for card in attack)
     if not is_hackmud:

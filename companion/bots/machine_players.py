@@ -69,7 +69,7 @@ class _Plan(NamedTuple):
 
 
 class _SharedSettings(NamedTuple):
-    """What both machine players have in common. All but the characters is from `MachinePlayers`."""
+    """What both machine players have in common. Most are arguments of `MachinePlayers`."""
 
     characters: Mapping[str, Character]
     """The characters by name."""

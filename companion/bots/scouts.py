@@ -73,7 +73,7 @@ _MAX_ROCKS = 24
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
 
-# Files of the scouts at the start, in the order of placing. A game uses one of them by chance.
+# Files of the scouts at the start, in the order of placing. Each game draws one of them.
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 

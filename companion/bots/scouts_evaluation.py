@@ -39,7 +39,7 @@ _ARRIVAL_BONUS = 25.0
 # Factor of the arrival bonus for each rank that is still to go.
 _BONUS_DECAY = 0.8
 
-# Share of its value that a scout keeps under an own scout, which its owner can move away.
+# Share of its value that a scout keeps under a scout of its own side, which can be moved away.
 _UNDER_OWN_SHARE = 0.85
 
 # Share of its value that a scout keeps under an enemy's scout, which may stay there.
@@ -128,7 +128,7 @@ class Evaluation:
 
         It is a part of the scout's value, and negative for a scout of the other side.
 
-        :param own: squares of the own scouts on this level, upper or lower
+        :param own: squares of that seat's scouts on this level, upper or lower
         :param intel: squares of the scouts with intel on the same level
         """
         has_intel = intel >> number & 1

@@ -170,8 +170,8 @@ def addresses(host: str) -> list[str]:
     """Return the addresses and names by which a server that listens on `host` is reached.
 
     The one for phones is the first. The machine's own hotspot comes first, then interfaces with
-    hardware, then all others. Names follow the addresses. It only asks the kernel and never blocks.
-    Without any network it returns the loopback address.
+    hardware, then all others. Names follow the addresses. Without any network it returns the
+    loopback address. It asks only the kernel, and never blocks.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]

@@ -330,7 +330,7 @@ def _quiet_value(state: State) -> float:
     if owner == seat:
         return points + carried
     gain, chance = _tackle_gain(state, carrier)
-    # on the own goal line, only a tackle can prevent a try
+    # on the goal line of the seat on turn, only a tackle can prevent a try
     if rank_of(state.ball) == OWN_LINE[seat]:
         points -= (1 - chance) * (_MAX_CHANCE * TRY - carried)
     return points - carried + gain
@@ -339,7 +339,7 @@ def _quiet_value(state: State) -> float:
 def _ground(rank: int, seat: int) -> float:
     """Return the value for a seat of having the ball on this rank (from 0).
 
-    It is 0 in the middle, where the ball begins, and negative on the own half.
+    It is 0 in the middle, where the ball begins, and negative on the seat's own half.
     """
     ranks_from_home = rank if seat == 0 else max(OWN_LINE) - rank
     gained = ranks_from_home - BALL_RANK

@@ -1,4 +1,4 @@
-"""Search for the best play of Kahmate: a beam search of own turns, then the other side's reply.
+"""Search for the best play of Kahmate: a beam search of turns, then the other side's reply.
 
 Kahmate is rugby on a board. Whoever carries the ball into the other side's goal scores a try and
 wins. Where a piece meets an opponent there is a face-off, which both sides decide by strength cards

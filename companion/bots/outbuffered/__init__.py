@@ -130,7 +130,7 @@ class OutbufferedBot(Bot):
     # ---- what a turn leads to --------------------------------------------------------------------
 
     def _turn_game(self, position: Position, view: Mapping[str, Any]) -> TurnGame:
-        """Return the turn as a matrix game of the own side.
+        """Return the turn as a matrix game, valued for the bot's side.
 
         Values shrink near a turn limit at which the game is a draw.
         """

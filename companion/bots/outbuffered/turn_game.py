@@ -1,7 +1,7 @@
 """A turn of Outbuffered as a matrix game, its mixed strategies, and models of kinds of players.
 
-Rows are buffers of the own side and columns buffers of the other one. A mixed strategy is a vector
-of shares whose sum is 1. Values range from -1 (the own side loses) to 1 (it wins).
+Rows are buffers of the bot's side and columns buffers of the other one. A mixed strategy is a
+vector of shares whose sum is 1. Values range from -1 (the bot's side loses) to 1 (it wins).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Vector = NDArray[np.float32]
 
 
 class TurnGame:
-    """A turn as a matrix game, from the point of view of the own side.
+    """A turn as a matrix game, from the point of view of the bot's side.
 
     Buffers that always have the same effect are merged.
 
     :param ends: possible ends of the turn
     :param table: index of the end of each pair of buffers, shape (216, 216), own buffers by rows
-    :param values: value of each end for the own side
+    :param values: value of each end for the bot's side
     """
 
     def __init__(self, ends: Sequence[End], table: NDArray[np.int32], values: Vector) -> None:
@@ -48,7 +48,7 @@ class TurnGame:
 
     @cached_property
     def payoff(self) -> Matrix:
-        """Return the value for the own side of each pair of buffers, without merged ones."""
+        """Return the value for the bot's side of each pair of buffers, without merged ones."""
         return self.values[self._table]
 
     def sure_win(self) -> int | None:
@@ -91,7 +91,7 @@ class Equilibrium(NamedTuple):
     theirs: Vector
     """Shares of the columns."""
     guaranteed: float
-    """Value of `mine` for the own side against the best answer to it."""
+    """Value of `mine` for the bot's side against the best answer to it."""
 
 
 def equilibrium(payoff: Matrix, guess: Vector | None = None, trust: float = 0.0) -> Equilibrium:

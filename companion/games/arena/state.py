@@ -35,7 +35,7 @@ class ArenaOptions(Options, frozen=True):
     attack: _Damage = 12
     """Damage of an attack to an enemy."""
     friendly: _Damage = 8
-    """Damage of an attack to a robot of the own side."""
+    """Damage of an attack to a robot of the attacker's own side."""
     blast: _Damage = 6
     """Damage of a self-destruct to each neighbour."""
     start: str = ""

@@ -225,7 +225,7 @@ class _Turn(TurnLog):
         self.hands[self.index] = tuple(held for held in hand if held != card)
 
     def _play_face_down(self, card: str, lane: int) -> None:
-        """Play a card face down onto the own stack (rulebook, "Playing a Card")."""
+        """Play a card face down onto the stack of the seat on turn (rulebook, "Playing a Card")."""
         self._remove_from_hand(card)
         self._stacks[lane] += (card,)
         text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)

@@ -131,7 +131,10 @@ def check(state: State, seat: Seat, action: Action) -> None:
 
 
 def _check_placement(state: State, seat: int, action: Placement) -> None:
-    """Check that the six squares differ and are on the own two ranks ("Beginning of the game")."""
+    """Check that the six squares differ and are on the seat's own two ranks.
+
+    Rulebook, "Beginning of the game".
+    """
     if not state.is_placing:
         _refuse(
             Reason.ALREADY_PLACED,

@@ -4,9 +4,10 @@ Both buffers of three orders are carried out pair by pair. For each pair, a step
 follow one another: both moves, a check whether a flag has come home, both shots, and a check
 whether a robot cannot return. `carry_out` does that on a mutable `_Turn`.
 
-Robots begin on their start tiles and flags on their bases. Whoever carries the other flag to the
-own base wins. A seat is an index here, 0 for South and 1 for North, and `1 - seat` is the other
-one. An order is its letter in the notation, and `letters` are South's and North's in one step.
+Robots begin on their start tiles and flags on their bases. A robot that carries the other side's
+flag to its own base wins. A seat is an index here, 0 for South and 1 for North, and `1 - seat` is
+the other one. An order is its letter in the notation, and `letters` are South's and North's in one
+step.
 
 Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """

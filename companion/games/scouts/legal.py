@@ -103,7 +103,7 @@ def check(state: State, decision: Decision) -> None:
 
 
 def _check_placement(position: Position, square: int) -> None:
-    """Check the square of a placing: an empty one on the own home rank (rulebook, "Setup")."""
+    """Check the square of a placing: an empty one on the side's home rank (rulebook, "Setup")."""
     bit = 1 << square
     name = NAMES[square]
     where: str | None = name

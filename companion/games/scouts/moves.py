@@ -110,7 +110,7 @@ def has_play(position: Position) -> bool:
 def has_rock(position: Position, kind: Kind) -> bool:
     """Return whether the seat on turn may still lay its boulder or its rock.
 
-    Each of the two is laid once in a game, at any moment of the own turn (rulebook, "Boulders").
+    Each of the two is laid once in a game, at any time in its owner's turn (rulebook, "Boulders").
     """
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     return not (position.to_place or position.is_won or position.rocks[index])
@@ -164,7 +164,7 @@ def decisions(
     if position.is_won:
         return
     if position.to_place:
-        # Any empty square of the own home rank (rulebook, "Setup").
+        # Any empty square of the side's home rank (rulebook, "Setup").
         for square in squares_in(HOME[position.seat] & ~position.own):
             yield Decision(Kind.PLACE, (square,))
         return
