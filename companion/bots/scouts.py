@@ -88,6 +88,11 @@ class Strength(NamedTuple):
     noise: float
     """Maximum change of each value of the evaluation, as a share of it."""
 
+    @property
+    def reply_widths(self) -> tuple[int, ...]:
+        """Return the widths of the last round without that of its first ply."""
+        return self.widths[-1][1:] if self.widths else ()
+
     def repetition_key(self, position: Position) -> tuple[int, ...]:
         """Return the part of a position that is compared to detect a repetition.
 
@@ -396,9 +401,8 @@ class _Search:
         if position.plays_due and (turn := self.find_best(position)):
             return turn.value
         # nothing is left to play: rank only the turn that ends here
-        last_round = self.strength.widths[-1] if self.strength.widths else ()
         ended = Turn(0.0, (), position)
-        return self._rank([ended], (1, *last_round[1:]))[0].value
+        return self._rank([ended], (1, *self.strength.reply_widths))[0].value
 
     def reasons(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
@@ -436,7 +440,7 @@ class _Search:
         after_turn = _after_plays(position, turn.plays)
         after_turn = pass_turn(lay_rock(after_turn, *rock) if rock else after_turn)
         # answer as deeply as the last round did
-        widths = self.strength.widths[-1][1:] if self.strength.widths else ()
+        widths = self.strength.reply_widths
         strength = self.strength._replace(widths=(widths,) if widths else ())
         answer = _Search(self.evaluation, strength, {}).find_best(after_turn)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
