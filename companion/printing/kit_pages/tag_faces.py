@@ -81,6 +81,7 @@ class Tag:
         """The faces of the piece, each with the id of its marker."""
         self.first_face = first = faces[0][0]
         square = kit.board.square_mm
+        top_width, top_depth = kit.tops_mm[first.name]
         # side of the white square on which the marker lies
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
@@ -92,25 +93,19 @@ class Tag:
         # the rim gets what the square has left beside the marker and its white
         self.rim_mm = max(0.0, min(_RIM_MM, (square - white) / 2))
         if is_wide:
-            self.rim_mm = max(self.rim_mm, (kit.tops_mm[first.name][0] - white) / 2)
+            self.rim_mm = max(self.rim_mm, (top_width - white) / 2)
         self.apron_mm = 0.0
         """Height of the apron of each leaf. 0 where the square has no space for it."""
         self.flap_mm = min(_APRON_MM, first.height_mm) if self.is_lid else 0.0
         """Height of each of a lid's four flaps. 0 if it is no lid."""
         may_have_apron = not (is_wide or self.is_big or self.is_lid)
         if may_have_apron:
-            # try to fit a drawing below the marker, with a whole rim or with half of one
-            for rim in (_RIM_MM, _RIM_MM / 2):
-                apron = square - white - 2 * rim - _PLAY_MM
-                if apron >= MIN_APRON_MM:
-                    self.rim_mm = rim
-                    self.apron_mm = min(_APRON_MM, apron)
-                    break
+            self._fit_apron(square - white)
 
         # size of each top
         self.top_width = self.top_depth = white + 2 * self.rim_mm
         if self.is_big:
-            self.top_width, self.top_depth = kit.tops_mm[first.name]
+            self.top_width, self.top_depth = top_width, top_depth
         self.spine_mm = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
         """Height of the spine between two leaves: the thickness of the piece. 0 if it is too thin
         for a spine.
@@ -126,6 +121,18 @@ class Tag:
         self.cut_height = len(faces) * leaf_with_spine - self.spine_mm + 2 * self.flap_mm
         """Height of the cut-out, without the picture and the caption below it."""
         self.height = self.cut_height + self.picture_mm + _CAPTION_MM
+
+    def _fit_apron(self, space_mm: float) -> None:
+        """Add an apron if its drawing fits below the marker, with a whole rim or with half of one.
+
+        `space_mm` is what the square has left beside the marker and its white.
+        """
+        for rim_mm in (_RIM_MM, _RIM_MM / 2):
+            apron_mm = space_mm - 2 * rim_mm - _PLAY_MM
+            if apron_mm >= MIN_APRON_MM:
+                self.rim_mm = rim_mm
+                self.apron_mm = min(_APRON_MM, apron_mm)
+                return
 
 
 def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
