@@ -78,30 +78,25 @@ def _draw_half(
     # without a second code there is space for addresses to type
     if not wifi:
         x += _QR_MM + 12
-        width_left = right - x
-        y = pen.paragraph(
-            x,
-            top - 24,
-            width_left,
-            say("Or open one of these in a browser on the same network:"),
-            4.6,
-        )
-        for number, address in enumerate(addresses[:3]):
-            y -= 11
-            # the best address is set largest
-            pen.text(
-                x,
-                y,
-                short_url(f"{address}join"),
-                8.0 if number == 0 else 5.6,
-                bold=True,
-                max_width_mm=width_left,
-            )
-        words = say("One tap takes a seat. To watch only, choose “Watch”.")
-        pen.paragraph(x, y - 5, width_left, words, 4.6)
+        _draw_addresses(pen, x, top - 24, right - x, addresses)
 
     words = say("Table screen: {address}", address=short_url(best))
     pen.text(left, 9, words, 4.0, colour=PALE_INK, max_width_mm=right - left)
+
+
+def _draw_addresses(
+    pen: Pen, x: float, y: float, width_mm: float, addresses: Sequence[str]
+) -> None:
+    """Draw up to three addresses to type below y, with a line of text above and below them."""
+    words = say("Or open one of these in a browser on the same network:")
+    y = pen.paragraph(x, y, width_mm, words, 4.6)
+    # the best address is set largest
+    for address, size_mm in zip(addresses, (8.0, 5.6, 5.6), strict=False):
+        y -= 11
+        words = short_url(f"{address}join")
+        pen.text(x, y, words, size_mm, bold=True, max_width_mm=width_mm)
+    words = say("One tap takes a seat. To watch only, choose “Watch”.")
+    pen.paragraph(x, y - 5, width_mm, words, 4.6)
 
 
 def _draw_code(
