@@ -224,8 +224,7 @@ def create_base_app(
     language of the shared screen, or `auto` for the browser's.
     """
     app = Flask(__name__, static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_BODY_BYTES
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     # cached compiled templates make the first page after a start faster
     cache = CompiledTemplates(site.compiled) if site.compiled else None
     app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}

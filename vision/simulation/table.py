@@ -144,13 +144,13 @@ class SimulatedTable:
     def turn(self, piece: int, degrees: float) -> None:
         """Turn a piece to `degrees`, counter-clockwise. Raises KeyError for an unknown piece."""
         with self._lock:
-            self._piece(piece).turn_deg = degrees
+            self.piece(piece).turn_deg = degrees
             self._mark_changed()
 
     def nudge(self, piece: int, x_mm: float, y_mm: float) -> None:
         """Move a piece by an offset in mm. Raises KeyError for an unknown piece."""
         with self._lock:
-            placed = self._piece(piece)
+            placed = self.piece(piece)
             placed.x_mm += x_mm
             placed.y_mm += y_mm
             self._mark_changed()
@@ -162,7 +162,7 @@ class SimulatedTable:
         with self._lock:
             pose = self.lit_table().pose
             pieces = []
-            blocks = {block.piece: block for block in self._blocks()}
+            blocks = {block.piece: block for block in self.blocks()}
             for piece in self._pieces:
                 position = piece.x_mm, piece.y_mm, piece.turn_deg
                 outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
@@ -178,14 +178,14 @@ class SimulatedTable:
         KeyError for an unknown piece.
         """
         with self._lock:
-            placed = self._piece(piece)
+            placed = self.piece(piece)
             self._movables.put_on(placed, square, self._pieces)
             self._put_on_top(placed)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
         with self._lock:
-            self._movables.put_beside([self._piece(piece)])
+            self._movables.put_beside([self.piece(piece)])
             self._mark_changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
@@ -198,7 +198,7 @@ class SimulatedTable:
             point = np.clip([[x_px, y_px]], 0.0, np.array(self.size_px()) - 1.0)
             x_mm, y_mm = self.lit_table().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
-                placed = self._piece(piece)
+                placed = self.piece(piece)
                 placed.x_mm, placed.y_mm = float(x_mm), float(y_mm)
                 self._put_on_top(placed)
 
@@ -209,7 +209,7 @@ class SimulatedTable:
         KeyError for an unknown piece.
         """
         with self._lock:
-            placed = self._piece(piece)
+            placed = self.piece(piece)
             placed.top_index = (placed.top_index + 1) % len(placed.tops)
             square = self._movables.square_of(placed)
             if len(placed.tops) == 1 and placed.top.width_mm != placed.top.depth_mm:
@@ -279,7 +279,7 @@ class SimulatedTable:
             lit_table = self.lit_table()
             picture = lit_table.table.copy()
             tile_blocks = self.rows.blocks() if self.rows else ()
-            for block in (*self._blocks(), *tile_blocks):
+            for block in (*self.blocks(), *tile_blocks):
                 draw_block(picture, lit_table, block)
             hand = self.hand_px()
             if hand is not None:
@@ -295,11 +295,10 @@ class SimulatedTable:
         seat = Seat.SOUTH if self._hand_square.rank < board.ranks / 2 else Seat.NORTH
         return hand_px(self.lit_table(), *board.centre_mm(self._hand_square), seat)
 
-    def blocks_with_pieces(self) -> list[tuple[RenderedBlock, Piece]]:
-        """Return the blocks in drawing order, each with its piece."""
+    def blocks(self) -> list[RenderedBlock]:
+        """Return what is drawn of the pieces, in drawing order."""
         with self._lock:
-            by_id = {piece.id: piece for piece in self._pieces}
-            return [(block, by_id[block.piece]) for block in self._blocks()]
+            return self._movables.blocks(self._pieces, self.lit_table().pose.eye_mm)
 
     def _with_sensor_effects(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with flicker and noise."""
@@ -337,7 +336,8 @@ class SimulatedTable:
 
     # ---- the scene ----
 
-    def _piece(self, number: int) -> Piece:
+    def piece(self, number: int) -> Piece:
+        """Return the piece with this id. Raises KeyError."""
         for piece in self._pieces:
             if piece.id == number:
                 return piece
@@ -347,9 +347,6 @@ class SimulatedTable:
         self._pieces.remove(piece)
         self._pieces.append(piece)
         self._mark_changed()
-
-    def _blocks(self) -> list[RenderedBlock]:
-        return self._movables.blocks(self._pieces, self.lit_table().pose.eye_mm)
 
     def _mark_changed(self) -> None:
         self._drawn = None

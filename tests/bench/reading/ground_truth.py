@@ -54,11 +54,8 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
     """
     stage, hand = table.lit_table(), table.hand_px()
     kit, pose = stage.kit, stage.pose
-    blocks = [
-        (block, piece)
-        for block, piece in table.blocks_with_pieces()
-        if piece.top.marker is not None
-    ]
+    pairs = [(block, table.piece(block.piece)) for block in table.blocks()]
+    blocks = [(block, piece) for block, piece in pairs if piece.top.marker is not None]
     hulls = [_hull(stage, block) for block, _ in blocks]
     over = [hand] if hand is not None else []
     prints = []
