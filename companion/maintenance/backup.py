@@ -2,8 +2,8 @@
 
 A backup is a ZIP file with a note (`backup.json`), the games as JSON lines, settings, lens data,
 last choices, and optionally photographs. It holds no key of the installation and nothing of a game
-that is still on. So orders that are handed in but not revealed, and hands of cards, never leave the
-machine.
+that is still running. So orders that are handed in but not revealed, and hands of cards, never
+leave the machine.
 
 A restore has two steps. The backup is checked completely and unpacked into a folder of the state
 directory: it is staged. The next start puts it in place before anything is opened, and keeps what

@@ -1,9 +1,9 @@
 """The games of an installation as JSON lines, for a backup.
 
 The journal is a SQLite file with a table of inputs and some smaller ones. Each row that may leave
-it becomes a line. Keys, seats' secrets and a game that is still on are never written. Lines are
-read as data of known types within limits, and become rows of a new journal made by this program.
-Nothing else from a backup ever reaches SQLite.
+it becomes a line. Keys, seats' secrets and a game that is still running are never written. Lines
+are read as data of known types within limits, and become rows of a new journal made by this
+program. Nothing else from a backup ever reaches SQLite.
 
 Each input of the journal has a link, a checksum over itself and the input before. Links are not
 written: the ones of the journal are checked first, and the new journal gets its own.
@@ -125,10 +125,10 @@ _TABLE_BY_LINE = {
 
 
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
-    """Write all games except one that is on.
+    """Write all games except one that is still running.
 
-    Return how many games were written, and the number of the game that is on (0: none). The journal
-    stays in a transaction, so the caller has to close it.
+    Return how many games were written, and the number of the one that is running (0: none). The
+    journal stays in a transaction, so the caller has to close it.
     """
     # within a transaction later writes of the running service are not visible
     journal.database.read("BEGIN")

@@ -1,7 +1,7 @@
 """Background work that nobody waits for: disk space, old games and memory.
 
 It runs in its own thread, with a round every few seconds. A round removes one game at most, and
-only while no game is on and nobody has used the table for a while.
+only while no game is running and nobody has used the table for a while.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Housekeeping(Closeable):
             self._table.report_disk(sentence, self.space.allows_new_game)
 
     def _is_quiet(self) -> bool:
-        """Return whether no game is on and nobody has used the table for a while."""
+        """Return whether no game is running and nobody has used the table for a while."""
         now_s = self._clock.monotonic_s()
         now = self._table.progress()
         progress = (now.number, now.moment, now.phase)

@@ -95,7 +95,7 @@ class Upkeep:
         self._has_changed = False
         # whether the table shows that it is about to restart for settings
         self._is_restart_announced = False
-        # time of the last change, or of the last check at which a game was on
+        # time of the last change, or of the last check at which a game was running
         self._busy_until_s = 0.0
 
     def _values_on_file(self) -> Mapping[str, object]:

@@ -93,11 +93,7 @@ def run(
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
             with ManagerNotifier(companion, manager):
-                trouble = joined(" ", (prepared.trouble, last_good.notice()))
-                _report(companion, trouble, prepared.success)
-                for sentence in retired_settings(path):
-                    log.warning("%s: %s", path, sentence)
-                    companion.notes.append(sentence)
+                _report_start(companion, prepared, last_good.notice())
                 greet(companion, is_first)
                 freeze_objects()
                 early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
@@ -128,17 +124,24 @@ def _have_settings_worked(companion: Companion, begun_s: float, was_ended_early:
     return (was_quick or not was_ended_early) and not companion.health.late_loops()
 
 
-def _report(companion: Companion, trouble: str, success: str) -> None:
+def _report_start(companion: Companion, prepared: _Preparation, settings_notice: str) -> None:
     """Show what has happened to settings and games before the start.
 
-    Both appear in the greeting. Trouble is also a notice on every page, and success one on the
-    settings page.
+    Everything appears in the greeting. Trouble is also a notice on every page, success one on the
+    settings page, and settings that are no longer used are logged.
+
+    :param settings_notice: that the last settings that worked were restored, or empty
     """
+    trouble = joined(" ", (prepared.trouble, settings_notice))
     if trouble:
         companion.table.set_notice("upkeep", trouble)
-    companion.upkeep.start_notice = success
+    companion.upkeep.start_notice = prepared.success
     # Put both before the notes that are there already.
-    companion.notes[:0] = [sentence for sentence in (trouble, success) if sentence]
+    companion.notes[:0] = [sentence for sentence in (trouble, prepared.success) if sentence]
+    path = companion.settings_path
+    for sentence in retired_settings(path):
+        log.warning("%s: %s", path, sentence)
+        companion.notes.append(sentence)
 
 
 def _reason(error: Exception) -> str:
