@@ -45,6 +45,12 @@ MAX_COST = 10**27
 # Minimum lean of a player who must change sides. A surplus of two games on one side, or two in a
 # row, raises the lean above it (see `_Player.lean`).
 MIN_FORCED_LEAN = 10
+# Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
+_VERDICTS_WITHOUT_GAME = {
+    (True, False): BoardVerdict.SOUTH_BY_DEFAULT,
+    (False, True): BoardVerdict.NORTH_BY_DEFAULT,
+    (False, False): BoardVerdict.NEITHER,
+}
 # Numbers of the entrants at South and North of each match. North is None for a bye.
 Pairs = list[tuple[int, int | None]]
 # The bracket of a knock-out in order, in which neighbours meet. A slot is the number of an entrant,
@@ -87,14 +93,6 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
         verdict = _VERDICTS_WITHOUT_GAME.get((is_present[at_south], is_present[at_north]))
         boards.append(MatchBoard(at_south, at_north, verdict=verdict))
     return Match(south, north, tuple(boards))
-
-
-# Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
-_VERDICTS_WITHOUT_GAME = {
-    (True, False): BoardVerdict.SOUTH_BY_DEFAULT,
-    (False, True): BoardVerdict.NORTH_BY_DEFAULT,
-    (False, False): BoardVerdict.NEITHER,
-}
 
 
 # ---- Swiss ---------------------------------------------------------------------------------------
@@ -232,9 +230,10 @@ def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
 
 
 def _had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Return whether an entrant scored without playing.
+    """Return whether an entrant had the points of a win without playing.
 
-    That is by a full bye, or because the opponent did not come.
+    That is by a full bye, or because the opponent did not come. A rest in a tournament of version
+    1.0, which was half a point, does not count.
     """
     for match in tournament.matches(entrant):
         if match.north is None:

@@ -65,7 +65,7 @@ class ResultKeeper:
             before = self._progress.get(table, TableProgress())
             after, change = follow_record(table, before, record, accepted_s)
             sequence = max(self.sequence, sequence)
-            has_changed = change != ResultChange()
+            has_changed = any(change)
             if has_changed:
                 self._store_change(table, after, change, sequence)
             else:
@@ -164,8 +164,6 @@ class ResultKeeper:
         if merged is None:
             return []
         # take each player's number from the report of the table at that seat
-        if result.own_seat is Seat.SOUTH:
-            south, north = stored.south, other_report.north
-        else:
-            south, north = other_report.south, stored.north
-        return [put_result(StoredResult(merged, south, north))]
+        is_south = result.own_seat is Seat.SOUTH
+        at_south, at_north = (stored, other_report) if is_south else (other_report, stored)
+        return [put_result(StoredResult(merged, at_south.south, at_north.north))]

@@ -110,7 +110,9 @@ class Match(msgspec.Struct, frozen=True):
     boards: tuple[MatchBoard, ...] = ()
     """The games of the match: one for two people, several for two teams, none for a bye."""
     bye_halves: int = msgspec.field(default=WIN_HALVES, name="halves")
-    """Points of a bye, in halves: those of a win, or 0 in a round robin."""
+    """Points of a bye, in halves: those of a win, 0 in a round robin, or half a point for a rest in
+    tournaments of version 1.0.
+    """
 
     @property
     def is_decided(self) -> bool:

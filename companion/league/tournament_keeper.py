@@ -53,10 +53,8 @@ class TournamentKeeper:
     def current(self) -> Tournament | None:
         """Return the newest tournament that is not over. One that has begun comes first."""
         open_ones = [tournament for tournament in self.all() if not tournament.is_over]
-        for tournament in open_ones:
-            if tournament.rounds:
-                return tournament
-        return open_ones[0] if open_ones else None
+        # the first of those that have begun, or else the first of all
+        return max(open_ones, key=lambda tournament: bool(tournament.rounds), default=None)
 
     def add(self, new: Tournament) -> Tournament:
         """Add a tournament from `tournament_rules.new_tournament`. Return it with its number."""
@@ -132,9 +130,7 @@ class TournamentKeeper:
 
         The caller writes the tournaments (see `statements_of`), then calls `replace_all` with them.
         """
-        undone = [] if removed is None else [removed]
-        if added is not None:
-            undone.append(added.result)
+        undone = [result for result in (removed, added and added.result) if result]
         tournaments = {}
         for number, tournament in self._tournaments.items():
             changed = tournament

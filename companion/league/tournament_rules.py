@@ -153,7 +153,7 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 
 
 def unpair_round(tournament: Tournament) -> Tournament:
-    """Remove the last pairing.
+    """Remove the last pairing. Whoever has withdrawn since then is not paired again.
 
     Raises `Illegal` if there is none, or if a game of that round has been played.
     """
@@ -166,7 +166,12 @@ def unpair_round(tournament: Tournament) -> Tournament:
         )
     rounds = tournament.rounds[:-1]
     # without any round left, the next pairing seeds again
-    return replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
+    before = replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
+    # who has withdrawn since the pairing now leaves one round earlier
+    for entrant in tournament.entrants:
+        if entrant.until == len(tournament.rounds):
+            before = withdraw(_with_entrant(before, replace(entrant, until=0)), entrant.number)
+    return before
 
 
 def end(tournament: Tournament) -> Tournament:

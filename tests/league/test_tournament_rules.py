@@ -173,6 +173,19 @@ def test_a_second_withdrawal_changes_nothing() -> None:
     assert tournament.entrant(2).until == 1
 
 
+def test_a_withdrawal_outlasts_its_pairing() -> None:
+    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
+    withdrawn = tournament_rules.withdraw(tournament, 2)
+    assert tournament_rules.unpair_round(withdrawn).entrant_of(2) is None
+    for place in open_places(tournament):
+        tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
+    withdrawn = tournament_rules.withdraw(tournament_rules.pair_round(tournament, 0.0), 2)
+    again = tournament_rules.pair_round(tournament_rules.unpair_round(withdrawn), 0.0)
+    assert again.entrant(2).until == 1
+    assert again.round is not None
+    assert again.round.match_of(2) is None
+
+
 def test_a_pairing_is_stored_whole_or_not(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
