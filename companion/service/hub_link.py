@@ -153,7 +153,7 @@ class HubLink(Closeable):
         A hub that is not connected carries none, and may be left.
         """
         is_on = self._table.remote.is_running
-        if is_on and self._adapter is not None and self._adapter.is_connected:
+        if is_on and self._adapter and self._adapter.is_connected:
             raise wrong_phase(say("A game at two tables is on: end it first"))
 
     def leave(self) -> None:

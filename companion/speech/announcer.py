@@ -141,7 +141,7 @@ def _event_sentences(before: TableView, view: TableView, says_everything: bool) 
 
 
 def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
-    """Return what identifies the thing that the table waits for. A sentence is due when it changes.
+    """Return a key of what the table waits for, which changes when a sentence is due.
 
     Details that change while pieces are moved are left out. A headline says what has happened, and
     stands in the sign until it is read.

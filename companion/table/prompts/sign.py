@@ -19,6 +19,28 @@ from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
 from companion.table.state import Instruction, TableState, instructions
 
+# What a seat that gives several orders has to do, by the number of orders to go.
+_ORDERS_TO_GO = {
+    1: say("One order to go"),
+    2: say("Two orders to go"),
+    3: say("Three orders to go"),
+}
+# The sign, or its small line, when the first decision after a lesson is due.
+_AFTER_LESSON = say("That’s all there is. Now play.")
+# Why the clock is stopped, by `Session.paused_by`. Any other gets “The clock is stopped.”
+_PAUSE_REASONS = {
+    "start": say("The clock has not been started."),
+    "restart": say("The companion was off. Turn and time are as they were."),
+    "idle": say("Nobody has moved for four turns."),
+    "undo": say("A turn was taken back. Turn and time are as they were."),
+}
+# Small lines while a question of this table to the other one has no answer yet.
+_REMOTE_QUESTIONS = {
+    "resign": say("This table has resigned. The game is over as soon as the other table knows."),
+    "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
+    "end": say("The game ends as soon as the other table knows. To end it at once, end it again."),
+}
+
 
 @dataclass(frozen=True)
 class Sign:
@@ -123,13 +145,6 @@ def _problem_sign(live: TableState) -> Sign:
         small = live.broken_rule.message
     owner = kit.face(problem.face).seat if kit and not kit.deck else None
     return Sign(problem.sign, small, frozenset({owner}) if owner else BOTH)
-
-
-_REMOTE_QUESTIONS = {
-    "resign": say("This table has resigned. The game is over as soon as the other table knows."),
-    "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
-    "end": say("The game ends as soon as the other table knows. To end it at once, end it again."),
-}
 
 
 def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
@@ -318,20 +333,6 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
     late = missing or session.awaited
     return Sign(waiting_words(session, late), hint if viewer is None else offer, late)
-
-
-_ORDERS_TO_GO = {
-    1: say("One order to go"),
-    2: say("Two orders to go"),
-    3: say("Three orders to go"),
-}
-_AFTER_LESSON = say("That’s all there is. Now play.")
-_PAUSE_REASONS = {
-    "start": say("The clock has not been started."),
-    "restart": say("The companion was off. Turn and time are as they were."),
-    "idle": say("Nobody has moved for four turns."),
-    "undo": say("A turn was taken back. Turn and time are as they were."),
-}
 
 
 def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:

@@ -211,6 +211,7 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
     return with_remote(_send(session, question), open_question=question.what), ()
 
 
+# What each of these records asks the other table for.
 _QUESTIONS: dict[type, Question] = {Resign: "resign", OfferDraw: "draw", Abandon: "end"}
 
 

@@ -329,9 +329,10 @@ def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
     """
     own = [game.random_action(state, seat, rng) for _ in range(SAMPLED_ACTIONS)]
     others = [other for other in game.to_act(state) if other is not seat]
-    replies = []
-    for _ in range(SAMPLED_REPLIES):
-        replies.append({other: game.random_action(state, other, rng) for other in others})
+    replies = [
+        {other: game.random_action(state, other, rng) for other in others}
+        for _ in range(SAMPLED_REPLIES)
+    ]
 
     def gain(action: Any) -> float:
         # random tie-break between actions with equal gain
