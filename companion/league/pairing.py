@@ -230,7 +230,7 @@ def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
 
 
 def _had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Return whether an entrant had the points of a win without playing.
+    """Return whether an entrant scored without playing.
 
     That is by a full bye, or because the opponent did not come. A rest in a tournament of version
     1.0, which was half a point, does not count.

@@ -152,8 +152,7 @@ class HubLink(Closeable):
 
         A hub that is not connected carries none, and may be left.
         """
-        is_on = self._table.remote.is_running
-        if is_on and self._adapter and self._adapter.is_connected:
+        if self._table.remote.is_running and self._adapter and self._adapter.is_connected:
             raise wrong_phase(say("A game at two tables is on: end it first"))
 
     def leave(self) -> None:

@@ -107,9 +107,10 @@ def _public_clock(clock: ClockView, now_s: float) -> PublicClock:
 
 
 def _public_lane(lane: Lane) -> PublicLane:
-    piles = []
-    for pile in (lane.north, lane.deck, lane.south, lane.discard):
-        piles.append(tuple(None if card is None else str(card) for card in pile))
+    piles = [
+        tuple(None if card is None else str(card) for card in pile)
+        for pile in (lane.north, lane.deck, lane.south, lane.discard)
+    ]
     return PublicLane(str(lane.name), *piles)
 
 
