@@ -234,8 +234,8 @@ class Watcher(Closeable):
 class Pace:
     """Decides when the next picture is due, and whether a slow machine only glances at it.
 
-    A glance looks whether hands still move, and reads nothing if they do. Only the watcher's thread
-    writes a pace. Times are monotonic, in seconds.
+    A glance only checks whether hands still move, and reads nothing if they do. Only the watcher's
+    thread writes a pace. Times are monotonic, in seconds.
     """
 
     def __init__(self, period_s: float) -> None:

@@ -71,7 +71,7 @@ class Pose:
     size: Size
     """Width and height of the picture in px."""
     markers: int = 4
-    """Number of corner markers that were seen for it, with any that was moved and did not count."""
+    """Number of corner markers that were seen for it, including one that was left out as moved."""
     rms_px: float = 0.0
     """Root mean square distance of their corners from where the pose puts them."""
     covariance: Floats | None = None

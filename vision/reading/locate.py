@@ -210,7 +210,7 @@ def _split_markers(
 ) -> tuple[list[Sighting], dict[int, Points]]:
     """Return the board's corner markers, and the other markers that are seen exactly once.
 
-    The latter are their corners (4, 2) px, by id.
+    Of the other markers these are the corners (4, 2) px, by id.
     """
     board_markers = list[Sighting]()
     others = list[Sighting]()
@@ -277,10 +277,10 @@ def _corners_in_play(
 ) -> tuple[Quads, Location]:
     """Return the corner markers of the board that is played on, and the new location.
 
-    `board_markers` are all corner markers in the picture. Some may be those of a twin, which is a
-    second copy of the board. `others` are the markers of pieces, (4, 2) px by id, like those that
-    are returned. There are none if a marker is there twice and no group fits a board, or if board
-    and twin cannot be told apart.
+    `board_markers` are all corner markers in the picture, some of which may belong to a twin, a
+    second copy of the board. `others` are the markers of pieces. Like the returned markers they are
+    given by id, as corners (4, 2) px. Returns no markers if one is there twice and no group fits a
+    board, or if board and twin cannot be told apart.
     """
     single = _single_markers(board_markers)
     lens = location.tuner.lens
