@@ -140,7 +140,7 @@ class CuePlayer:
             self._note_short_time(signal, seat, now_ms)
             tracks = lamps_of(signal, seat, self._is_silent and has_tone)
             running = self._overlays.get(seat)
-            if running is not None and not running.has_ended(now_ms):
+            if running and not running.has_ended(now_ms):
                 # an equal cue without a tone does not restart the running one
                 is_repeated = running.cue is signal.cue and not has_tone
                 is_for_seat = bool(tracks) or seat in seats_of(signal)

@@ -130,7 +130,8 @@ class MachineVoice(Closeable):
             _log.info("No voice: %s", error)
             self._report_trouble(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
         finally:
-            self._speaking = None
+            with self._changed:
+                self._speaking = None
 
     def _wait_until_spoken(self, process: subprocess.Popen[bytes], text: str) -> None:
         """Give a sentence to espeak-ng and wait until it ends, at most `SENTENCE_TIMEOUT_S`."""

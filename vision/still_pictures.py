@@ -101,7 +101,7 @@ def _answer(
     if reader is not None:
         reading = reader.read_picture(luma)
         look = reader.memory.latest_look
-        if look is not None and not reader.mirror.is_mirrored:
+        if look and not reader.mirror.is_mirrored:
             # Add those that only the view from above shows.
             _add_new(sightings, look.sightings)
         answer |= {

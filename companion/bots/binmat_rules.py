@@ -123,7 +123,10 @@ class Playout:
             self.winner = DEFENDER
 
     def _is_attacker_stuck(self) -> bool:
-        """Return whether the attacker has no cards and nothing to draw, and so has lost."""
+        """Return whether the attacker has no cards and no lane to draw from, and so has lost.
+
+        Cards of the attacker deck do not help (ruling).
+        """
         if self.hands[ATTACKER] or any(self.attack):
             return False
         for wall, deck, discard in zip(self.defence, self.decks, self.discards, strict=True):

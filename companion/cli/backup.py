@@ -37,7 +37,7 @@ def backup(options: argparse.Namespace) -> None:
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
-        raise  # it has its own message
+        raise  # some are OSErrors, and have messages of their own
     except OSError as error:
         raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
     finally:

@@ -85,12 +85,9 @@ def wrong_phase(message: str) -> Illegal:
     return Illegal(Refusal.WRONG_PHASE, message)
 
 
-def does_not_exist(message: str) -> Illegal:
-    """Return the refusal of an input about something that does not exist, or no longer.
-
-    It has the reason of `wrong_phase`, because programs that use the addresses know that one.
-    """
-    return wrong_phase(message)
+# The refusal of an input about something that does not exist, or no longer. It has the reason of
+# `wrong_phase`, because programs that use the addresses know that one.
+does_not_exist = wrong_phase
 
 
 class Ambiguous(CompanionError, ValueError):

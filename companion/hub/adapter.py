@@ -73,6 +73,7 @@ class HubAdapter(Closeable):
             execute_command=self.execute_command,
             note_connection=self.note_connection,
         )
+        # the lamps are reported after every change of the table
         table.connect(TableListener(on_lamps=lambda _lamps, _trouble: self._wake()))
 
     def start(self) -> None:

@@ -153,9 +153,10 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 
 
 def unpair_round(tournament: Tournament) -> Tournament:
-    """Remove the last pairing. Whoever has withdrawn since then is not paired again.
+    """Remove the last pairing, so that the next one is as if it had never been.
 
-    Raises `Illegal` if there is none, or if a game of that round has been played.
+    Whoever has entered since then is paired, too, and whoever has withdrawn is not. Raises
+    `Illegal` if there is none, or if a game of that round has been played.
     """
     _require_running(tournament)
     if tournament.round is None:
@@ -165,13 +166,17 @@ def unpair_round(tournament: Tournament) -> Tournament:
             Refusal.TOO_LATE, say("Games of this round have been played: its pairings stay")
         )
     rounds = tournament.rounds[:-1]
+    last = len(rounds)
+    entrants = tuple(
+        # who has entered since the pairing plays from this round on, who has withdrawn up to `last`
+        replace(entrant, since=min(entrant.since, last + 1), until=min(entrant.until, last))
+        for entrant in tournament.entrants
+        # who has withdrawn and was in no earlier round is removed
+        if not entrant.until or entrant.since <= last
+    )
     # without any round left, the next pairing seeds again
-    before = replace(tournament, rounds=rounds, order=tournament.order if rounds else ())
-    # who has withdrawn since the pairing now leaves one round earlier
-    for entrant in tournament.entrants:
-        if entrant.until == len(tournament.rounds):
-            before = withdraw(_with_entrant(before, replace(entrant, until=0)), entrant.number)
-    return before
+    order = tournament.order if rounds else ()
+    return replace(tournament, rounds=rounds, order=order, entrants=entrants)
 
 
 def end(tournament: Tournament) -> Tournament:
@@ -343,7 +348,7 @@ def _require_running(tournament: Tournament) -> None:
 
 
 def _require_decided(tournament: Tournament) -> None:
-    if tournament.round is not None and not tournament.round.is_decided:
+    if tournament.round and not tournament.round.is_decided:
         raise wrong_phase(
             say("Boards of this round are still open: enter their results first"),
         )

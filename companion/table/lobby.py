@@ -99,7 +99,7 @@ def begin_by_key(store: TableStore, is_guided: bool) -> None:
     the table, else the last one. A round has no lesson. Raises `Illegal` if there is no such game.
     """
     live = store.live
-    if store.round_game is not None and not is_guided:
+    if store.round_game and not is_guided:
         begin_round(store)
         return
     game = live.chosen_game or live.suggested_game or live.remembered_game
@@ -131,6 +131,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     if session.remote is not None:
         raise wrong_phase(say("For another game, pair the tables again"))
     south, north, ties = session.score
+    # on a full disk `begin_game` refuses below, and nobody changes places
     if swap and session.can_swap and store.has_disk_space:
         seating.swap_seats(store)
         # The wins follow the people who change places.

@@ -186,6 +186,14 @@ def test_a_withdrawal_outlasts_its_pairing() -> None:
     assert again.round.match_of(2) is None
 
 
+def test_a_pairing_made_anew_has_the_latecomers() -> None:
+    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
+    tournament = tournament_rules.enter(tournament, 5, 0.0)
+    again = tournament_rules.pair_round(tournament_rules.unpair_round(tournament), 0.0)
+    assert again.round is not None
+    assert again.round.match_of(5) is not None
+
+
 def test_a_pairing_is_stored_whole_or_not(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

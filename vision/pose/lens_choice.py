@@ -85,7 +85,7 @@ _MIN_FOUND_SHARE = 0.3
 # right.
 _MAX_ERROR_PX = 1.2
 
-# Minimum share of the lines that are near.
+# Minimum share of the lines found that must lie near those of the fit (see `_is_near`).
 _MIN_NEAR_SHARE = 0.75
 
 # The same for the first two models, which belong to one family: both may explain most lines.

@@ -384,8 +384,9 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
 def _hit_headline(turn: _Turn, robot: _Robot, victim: _Robot, damage: int) -> Headline:
     """Return the headline of a hit, after its damage was subtracted."""
     parts = {"side": SIDE_NAMES[robot.side], "number": victim.number, "points": damage}
-    text = say("{side!c} hits own robot {number} for {points}", **parts)
-    if victim.side != robot.side:
+    if victim.side == robot.side:
+        text = say("{side!c} hits own robot {number} for {points}", **parts)
+    else:
         text = say(
             "{side!c} hits {other}’s robot {number} for {points}",
             other=SIDE_NAMES[victim.side],
@@ -413,13 +414,14 @@ def _blow_up(turn: _Turn) -> None:
         victims = [robot_at[place] for place in neighbours if place in robot_at]
         damages = [_hurt(victim, turn.options.blast) for victim in victims]
         parts = {"robot": robot.name, "square": turn.terrain.names[robot.place]}
-        text = say("{robot!c} blows up on {square} and hits nobody.", **parts)
         if victims:
             hits = listed(
                 say("{robot} ({points})", robot=victim.name, points=points)
                 for victim, points in zip(victims, damages, strict=True)
             )
             text = say("{robot!c} blows up on {square} and hits {robots}.", robots=hits, **parts)
+        else:
+            text = say("{robot!c} blows up on {square} and hits nobody.", **parts)
         why = _SHIELD_TEXT if any(victim.code == DEFEND for victim in victims) else None
         turn.add_robot_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         text = say(

@@ -1,7 +1,5 @@
 """Types of the fields of requests, and the base class of their bodies. All are parsed strictly."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
