@@ -30,6 +30,8 @@ from vision.pose.printed_lines import Lines, confirm_squares, lines_of
 # Width of the pictures for which limits in px hold. They are scaled to others.
 _REFERENCE_WIDTH_PX = 1280
 
+# ---- what is assumed of a lens before the fit (`priors_of`, `wide_priors`, `fit_model`) ----------
+
 # Standard deviation of a term that a model does not vary.
 _FIXED_SPREAD = 1e-6
 
@@ -56,24 +58,7 @@ _MIN_FISHEYE_FOCAL = 0.3
 # Range of focal lengths of real lenses, in picture widths.
 _FOCAL_LIMITS = 0.1, 10.0
 
-# Standard deviation of a line.
-_LINE_PX = 0.8
-
-# Offset that a missing line counts as, in standard deviations.
-_MISSING_COST = 2.0
-
-# Weight of the corners' squared residual in the cost: the number of corners of four markers.
-_CORNER_WEIGHT = 16.0
-
-# Maximum of that residual in standard deviations, so that a wild fit does not hide the rest.
-_MAX_CORNER_COST = 5.0
-
-# Minimum gain in cost before another model replaces the assumed one: odds of exp(10), which is
-# 20,000 to 1.
-_MIN_GAIN = 10.0
-
-# Maximum offset of a line that matches the pose of a fit.
-_MAX_OFFSET_PX = 1.5
+# ---- whether a pose agrees with the printed lines (`is_explained`) -------------------------------
 
 # Search range of lines when a pose is checked. Larger: the neighbouring line is found instead.
 _CHECK_PX = 6.0
@@ -81,25 +66,54 @@ _CHECK_PX = 6.0
 # Minimum share of the lines that must be found for a check. With fewer, the corners decide.
 _MIN_FOUND_SHARE = 0.3
 
-# Maximum offset of three of four lines, or maximum residual of the corners, of a pose that is
+# Minimum share of the lines found that must lie near those of the fit (see `_is_near`). Also used
+# by `try_model`.
+_MIN_NEAR_SHARE = 0.75
+
+# Maximum offset of this share of the lines, or maximum residual of the corners, of a pose that is
 # right.
 _MAX_ERROR_PX = 1.2
 
-# Minimum share of the lines found that must lie near those of the fit (see `_is_near`).
-_MIN_NEAR_SHARE = 0.75
+# ---- when a model is accepted, and when it leaves nothing to explain (`try_model`) ---------------
 
-# The same for the first two models, which belong to one family: both may explain most lines.
+# Minimum gain in cost before another model replaces the assumed one: odds of exp(10), which is
+# 20,000 to 1.
+_MIN_GAIN = 10.0
+
+# Minimum share of lines found with which a model leaves nothing to explain.
+_MIN_EXPLAINED_SHARE = 0.8
+
+# Stands for `_MIN_NEAR_SHARE` with the first two models, which belong to one family: both may
+# explain most lines.
 _MIN_NEAR_SHARE_OF_FAMILY = 0.9
 
 # Maximum offset of most lines with which a model leaves nothing to explain. Measured: three of four
 # lines are within .38 px by the right model, and beyond .91 px by another.
 _MAX_EXPLAINED_PX = 0.5
 
-# Minimum share of lines found with which a model leaves nothing to explain.
-_MIN_EXPLAINED_SHARE = 0.8
+# ---- how badly a fit explains lines and corners (`_cost`) ----------------------------------------
+
+# Standard deviation of a line.
+_LINE_PX = 0.8
+
+# Offset that a missing line counts as, in standard deviations. A larger one counts no more.
+_MISSING_OFFSET = 2.0
+
+# Weight of the corners' squared residual in the cost: the number of corners of four markers.
+_CORNER_WEIGHT = 16.0
+
+# Maximum of that residual in standard deviations, so that a wild fit does not hide the rest.
+_MAX_CORNER_OFFSET = 5.0
+
+# ---- which squares confirm the pose (`confirmed_squares`) ----------------------------------------
+
+# Maximum offset of a line that matches the pose of a fit.
+_MAX_MATCHING_PX = 1.5
 
 # Minimum share of the visible lines around a confirmed square that match the pose.
 _MIN_MATCHING_SHARE = 0.5
+
+# ---- models and their fits -----------------------------------------------------------------------
 
 
 def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
@@ -176,30 +190,31 @@ class Trial(NamedTuple):
 
 
 def try_model(
-    luma: Luma, board: Board, evidence: Evidence, assumed: LensPrior, tried: int
+    luma: Luma, board: Board, evidence: Evidence, assumed: LensPrior, tried_count: int
 ) -> Trial:
-    """Fit the next model to the markers, and then to the lines, after `tried` others.
+    """Fit the next model to the markers, and then to the lines.
 
-    If the lens is unknown, models of other angles are tried last, because the fit from the assumed
-    lens may have stopped in a local minimum.
+    `tried_count` is the number of models that were tried before. If the lens is unknown, models of
+    other angles are tried last, because the fit from the assumed lens may have stopped in a local
+    minimum.
     """
     size = (luma.shape[1], luma.shape[0])
     priors = list(priors_of(assumed.lens, float(assumed.spread[0])))
     # The assumed spread is `UNKNOWN_SPREADS` before any view of the board.
     if assumed.spread[0] >= _FOCAL_SPREAD:
         priors += wide_priors(assumed.lens)
-    prior = priors[tried]
-    is_last = tried + 1 == len(priors)
+    prior = priors[tried_count]
+    is_last = tried_count + 1 == len(priors)
     by_markers = fit_model(evidence, prior, size)
     if by_markers is None:
         return Trial(None, math.inf, is_last)
     fit = fit_lines(luma, board, evidence, by_markers, prior)
     # The assumed model has an advantage over all others.
-    cost = _cost(fit, prior) + (_MIN_GAIN if tried else 0.0)
+    cost = _cost(fit, prior) + (_MIN_GAIN if tried_count else 0.0)
     lines = fit.lines
     assert lines is not None
     are_most_found = lines.is_found.sum() >= _MIN_EXPLAINED_SHARE * lines.is_inside.sum()
-    share = _MIN_NEAR_SHARE_OF_FAMILY if tried < 2 else _MIN_NEAR_SHARE
+    share = _MIN_NEAR_SHARE_OF_FAMILY if tried_count < 2 else _MIN_NEAR_SHARE
     is_all_explained = are_most_found and _is_near(
         lines, share, _MAX_EXPLAINED_PX * size[0] / _REFERENCE_WIDTH_PX
     )
@@ -222,9 +237,9 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     assert lines is not None
     sigma_px = _LINE_PX * fit.pose.width_px / _REFERENCE_WIDTH_PX
     # The offsets of visible lines, in standard deviations.
-    offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_COST)
-    offsets = offsets.clip(0, _MISSING_COST)[lines.is_inside]
-    corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_COST)
+    offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_OFFSET)
+    offsets = offsets.clip(0, _MISSING_OFFSET)[lines.is_inside]
+    corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_OFFSET)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
     terms = np.count_nonzero(prior.spread > _FIXED_SPREAD)
@@ -243,5 +258,5 @@ def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Squa
     last = board.files - 1, board.ranks - 1
     is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_far * last).tolist()]
-    within_px = _MAX_OFFSET_PX * max(1.0, fit.pose.width_px / _REFERENCE_WIDTH_PX)
+    within_px = _MAX_MATCHING_PX * max(1.0, fit.pose.width_px / _REFERENCE_WIDTH_PX)
     return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING_SHARE))
