@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from companion.bots.base import Bot, Choice, second_best_sentence, without_empty
 from companion.bots.binmat_rules import (
-    ATTACKER,
+    ATTACKER_SEAT,
     CARD_VALUES,
-    DEFENDER,
+    DEFENDER_SEAT,
     PASS_ACTION,
-    Action,
     Playout,
+    PlayoutAction,
     cards_shown,
     damage_of,
     power,
@@ -212,15 +212,15 @@ class BinmatBot(Bot):
         min_turns_left = deal.turns_left - _MAX_PLAYOUT_TURNS
         playout = Playout(carry_out(deal, text, rng).state)
         while playout.winner is None and playout.turns_left > min_turns_left:
-            move = attacker_move if playout.seat == ATTACKER else defender_move
+            move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
             playout.play(move(playout, rng), rng)
         if playout.winner is None:
             return 0.5
         # an early win of the attacker counts more: 1 in the first turn, 0.75 in the last one
         attacker_result = 0.0
-        if playout.winner == ATTACKER:
+        if playout.winner == ATTACKER_SEAT:
             attacker_result = 0.75 + 0.25 * playout.turns_left / deal.turns_left
-        return attacker_result if self.seat is SEATS[ATTACKER] else 1.0 - attacker_result
+        return attacker_result if self.seat is SEATS[ATTACKER_SEAT] else 1.0 - attacker_result
 
 
 def _words(text: str) -> str:
@@ -261,9 +261,9 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
 # together.
 
 
-def points_of(playout: Playout, action: Action) -> float:
+def points_of(playout: Playout, action: PlayoutAction) -> float:
     """Return how promising an action looks to the seat on turn, by rules of thumb."""
-    if playout.seat == ATTACKER:
+    if playout.seat == ATTACKER_SEAT:
         return _attack_points(playout, action)
     return _defence_points(playout, action)
 
@@ -273,18 +273,18 @@ def _cards_left(playout: Playout, lane: int) -> int:
     return len(playout.decks[lane]) + (len(playout.discards[lane]) if playout.is_hackmud else 0)
 
 
-def _is_combat(action: Action) -> bool:
+def _is_combat(action: PlayoutAction) -> bool:
     kind, card, _ = action
     return kind == COMBAT or (kind == PLAY_UP and card[0] == BREAK)
 
 
-def _attack_points(playout: Playout, action: Action) -> float:
+def _attack_points(playout: Playout, action: PlayoutAction) -> float:
     """Return the points of an attacker's action. One card of damage is worth 2 points."""
     kind, card, lane = action
     # worse than anything else
     if action == PASS_ACTION:
         return -10.0
-    hand = playout.hands[ATTACKER]
+    hand = playout.hands[ATTACKER_SEAT]
     if lane == ATTACKER_PILE:
         # the more cards are in hand, the less another one is worth
         if kind == DRAW:
@@ -323,7 +323,7 @@ def _attack_points(playout: Playout, action: Action) -> float:
     return points
 
 
-def _defence_points(playout: Playout, action: Action) -> float:
+def _defence_points(playout: Playout, action: PlayoutAction) -> float:
     """Return the points of a defender's action. They are on another scale than the attacker's."""
     kind, card, lane = action
     # a pass costs the defender nothing, because time is on this side
@@ -333,7 +333,7 @@ def _defence_points(playout: Playout, action: Action) -> float:
         return -4.0
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane)
-    hand = playout.hands[DEFENDER]
+    hand = playout.hands[DEFENDER_SEAT]
     if kind == DRAW:
         points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
         # a draw from a short lane without a wall brings its end near
@@ -361,13 +361,13 @@ def _defence_points(playout: Playout, action: Action) -> float:
 # ---- choices in a playout ------------------------------------------------------------------------
 
 
-def attacker_move(playout: Playout, rng: Random) -> Action:
+def attacker_move(playout: Playout, rng: Random) -> PlayoutAction:
     """Return the attacker's action in a playout: the one that gains most per turn.
 
     It compares drawing, combat, and building a stack for a later combat. Gains are in weighted
     cards of damage (`_lane_weight`), with up to 0.3 or 0.4 of noise, so that playouts differ.
     """
-    hand = playout.hands[ATTACKER]
+    hand = playout.hands[ATTACKER_SEAT]
     random = rng.random
     # value of one more card in hand, which is 0 from 8 cards on
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
@@ -443,7 +443,7 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     # what the wall takes off the power: nothing against a BREAK. Otherwise the damage is the
     # difference plus one
     blocked = 0 if has_break and wall else wall_power - 1
-    cards = [(card, CARD_VALUES[card]) for card in playout.hands[ATTACKER] if card[0] != BREAK]
+    cards = [(card, CARD_VALUES[card]) for card in playout.hands[ATTACKER_SEAT] if card[0] != BREAK]
     candidates = [(_NO_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
@@ -458,9 +458,9 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     return max(candidates, key=itemgetter(0))
 
 
-def defender_move(playout: Playout, rng: Random) -> Action:
+def defender_move(playout: Playout, rng: Random) -> PlayoutAction:
     """Return the defender's action in a playout: build a wall, draw from a long lane, or pass."""
-    hand = playout.hands[DEFENDER]
+    hand = playout.hands[DEFENDER_SEAT]
     if hand and (build := _build_wall(playout, hand, rng)):
         return build
     lanes = [lane for lane in LANES if playout.decks[lane] or playout.discards[lane]]
@@ -471,7 +471,7 @@ def defender_move(playout: Playout, rng: Random) -> Action:
     return PASS_ACTION
 
 
-def _build_wall(playout: Playout, hand: list[str], rng: Random) -> Action | None:
+def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutAction | None:
     """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
     bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
     if bare_lanes:
@@ -516,7 +516,7 @@ def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     return max(candidates, key=value_of, default=None)
 
 
-def _reason(playout: Playout, action: Action) -> str:
+def _reason(playout: Playout, action: PlayoutAction) -> str:
     """Return the reason for an action in a sentence that reveals no card."""
     kind, _, _ = action
     if kind == DRAW:
@@ -524,7 +524,7 @@ def _reason(playout: Playout, action: Action) -> str:
     if _is_combat(action):
         return say("This fights where the stack is strong enough, as far as one can tell.")
     if kind in (PLAY_DOWN, PLAY_UP):
-        if playout.seat == ATTACKER:
+        if playout.seat == ATTACKER_SEAT:
             return say("This builds where the fewest cards are left.")
         return say("This strengthens the lane that is in the greatest danger.")
     if action == PASS_ACTION:

@@ -42,10 +42,10 @@ from companion.games.binmat.cards import (
 )
 from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
-# Kind, card and lane, as in `ActionParts`. A plain tuple is made faster.
-Action = tuple[str, str, int]
+# Kind, card and lane of an action, as in `ActionParts`. A plain tuple is made faster.
+PlayoutAction = tuple[str, str, int]
 
-PASS_ACTION: Action = ACTION_PARTS[PASS]
+PASS_ACTION: PlayoutAction = ACTION_PARTS[PASS]
 # Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs apart.
 _WILD_VALUE = 1 << 12
 # What each card adds to the sum from which `power_of_sum` works out the power of a stack.
@@ -53,9 +53,9 @@ CARD_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
     card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
 
-# Numbers of the two seats.
-DEFENDER = 0
-ATTACKER = 1
+# The two seats by their numbers (`Seat.number`).
+DEFENDER_SEAT = 0
+ATTACKER_SEAT = 1
 
 
 def power(stack: Iterable[str]) -> int:
@@ -102,7 +102,7 @@ class Playout:
             (winner,) = state.outcome.winners
             self.winner = SEATS.index(winner)
 
-    def play(self, action: Action, rng: Random) -> None:
+    def play(self, action: PlayoutAction, rng: Random) -> None:
         """Carry out a draw, a play of a card, a combat, or a pass.
 
         The action must be legal, which is not checked. A card played face up must be a BREAK, which
@@ -113,21 +113,21 @@ class Playout:
             self._draw(lane, rng)
         elif kind in (PLAY_DOWN, PLAY_UP):
             self.hands[self.seat].remove(card)
-            stacks = self.attack if self.seat == ATTACKER else self.defence
+            stacks = self.attack if self.seat == ATTACKER_SEAT else self.defence
             stacks[lane].append(card)
         if kind in (COMBAT, PLAY_UP):
             self._fight(lane, rng)
         self.turns_left -= 1
         self.seat = 1 - self.seat
         if self.winner is None and (self.turns_left == 0 or self._is_attacker_stuck()):
-            self.winner = DEFENDER
+            self.winner = DEFENDER_SEAT
 
     def _is_attacker_stuck(self) -> bool:
         """Return whether the attacker has no cards and no lane to draw from, and so has lost.
 
         Cards of the attacker deck do not help (ruling).
         """
-        if self.hands[ATTACKER] or any(self.attack):
+        if self.hands[ATTACKER_SEAT] or any(self.attack):
             return False
         for wall, deck, discard in zip(self.defence, self.decks, self.discards, strict=True):
             # a wall blocks the deck behind it
@@ -143,7 +143,7 @@ class Playout:
         if not self.attacker_deck:
             self.attacker_deck = _shuffle(self.attacker_discard, rng)
             self.attacker_discard = []
-        self.hands[ATTACKER].append(self.attacker_deck.pop())
+        self.hands[ATTACKER_SEAT].append(self.attacker_deck.pop())
 
     def _draw_from_lane(self, lane: int, seat: int, rng: Random) -> None:
         """Draw a card for a seat. An empty deck is made anew of the lane's discard pile."""
@@ -182,9 +182,9 @@ class Playout:
         # the attacker draws a card of the lane for each damage that the wall could not take
         for _ in range(cards_owed):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
-                self.winner = ATTACKER
+                self.winner = ATTACKER_SEAT
                 return
-            self._draw_from_lane(lane, ATTACKER, rng)
+            self._draw_from_lane(lane, ATTACKER_SEAT, rng)
 
     def _end_by_bounce(self, lane: int, attack: list[str]) -> None:
         """End a combat without damage, because a stack holds a BOUNCE.
@@ -205,10 +205,10 @@ class Playout:
         """
         wall = self.defence[lane]
         for seat in (self.seat, 1 - self.seat):
-            if seat == DEFENDER and self.defence_open[lane]:
+            if seat == DEFENDER_SEAT and self.defence_open[lane]:
                 continue
-            own, other = (attack, wall) if seat == ATTACKER else (wall, attack)
-            pile = self.attacker_discard if seat == ATTACKER else self.discards[lane]
+            own, other = (attack, wall) if seat == ATTACKER_SEAT else (wall, attack)
+            pile = self.attacker_discard if seat == ATTACKER_SEAT else self.discards[lane]
             traps = sum(card[0] == TRAP for card in own)
             for _ in range(min(traps, len(other))):
                 pile.append(other.pop())
@@ -251,7 +251,7 @@ def damage_of(
 def state_of(view: Mapping[str, Any]) -> State:
     """Return the state of a view, with `HIDDEN` for backs."""
     lanes = view["lanes"]
-    seat = ATTACKER if view["to_act"] == [SEATS[ATTACKER]] else DEFENDER
+    seat = ATTACKER_SEAT if view["to_act"] == [SEATS[ATTACKER_SEAT]] else DEFENDER_SEAT
     decks, discards, defence, attack, attack_open = (
         tuple(tuple(lane[name]) for lane in lanes)
         for name in ("deck", "discard", "defender", "attacker", "attacker_open")
@@ -292,7 +292,7 @@ def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random)
     known_cards = [card for card in unseen if card in cards_of_other]
     unknown_cards = [card for card in unseen if card not in cards_of_other]
     other_hand = state.hands[1 - seat]
-    other_stacks = state.attack if seat == DEFENDER else state.defence
+    other_stacks = state.attack if seat == DEFENDER_SEAT else state.defence
     backs = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))
     while True:
         unknown = unknown_cards[:]
@@ -309,8 +309,8 @@ def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random)
         yield replace(
             state,
             hands=(hands[0], hands[1]),
-            attack=stacks if seat == DEFENDER else state.attack,
-            defence=stacks if seat == ATTACKER else state.defence,
+            attack=stacks if seat == DEFENDER_SEAT else state.attack,
+            defence=stacks if seat == ATTACKER_SEAT else state.defence,
             decks=tuple(_fill_backs(deck, for_decks) for deck in state.decks),
             attacker_deck=_fill_backs(state.attacker_deck, for_decks),
         )

@@ -12,7 +12,13 @@ from bot_tools import bot_of, random_states
 
 from companion.bots.base import LEVELS
 from companion.bots.binmat import attacker_move, defender_move
-from companion.bots.binmat_rules import ATTACKER, DEFENDER, Playout, random_deals, state_of
+from companion.bots.binmat_rules import (
+    ATTACKER_SEAT,
+    DEFENDER_SEAT,
+    Playout,
+    random_deals,
+    state_of,
+)
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat import Binmat
 from companion.games.binmat.actions import ACTION_PARTS, legal_actions
@@ -37,10 +43,12 @@ def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
             playout = Playout(state)
-            move = attacker_move if playout.seat == ATTACKER else defender_move
+            move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
             action = move(playout, rng)
             letter, card, lane = action
-            faces = {"p": "u" if playout.seat == DEFENDER and playout.defence_open[lane] else "p"}
+            faces = {
+                "p": "u" if playout.seat == DEFENDER_SEAT and playout.defence_open[lane] else "p"
+            }
             wanted = (faces.get(letter, letter), card, lane)
             text = next(
                 text for text in legal_actions(state, state.seat) if ACTION_PARTS[text] == wanted

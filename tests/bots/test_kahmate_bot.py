@@ -59,7 +59,7 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
         assert mine == replace(state, turn=1, last_face_off=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_turn(mine), after)
-        for action, course in plays(mine, all_face_offs=True):
+        for action, course in plays(mine, may_any_run_into=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not course.face_offs:
@@ -125,7 +125,7 @@ def test_it_kicks_only_to_empty_squares() -> None:
     state = at("R@d5 F@a3", "S@e7 T@b9", "d5")
     targets = {
         str(action).partition("!")[2]
-        for action, _ in plays(state, all_face_offs=True)
+        for action, _ in plays(state, may_any_run_into=True)
         if isinstance(action, Kick)
     }
     assert "d8" in targets

@@ -156,17 +156,17 @@ def _turn_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 # ---- the plays of a turn -------------------------------------------------------------------------
 
 
-def plays(state: State, *, all_face_offs: bool) -> Iterator[Play]:
+def plays(state: State, *, may_any_run_into: bool) -> Iterator[Play]:
     """Yield the plays that the search considers, one for each course, without `END_TURN`.
 
-    The carrier runs into one opponent at most.
+    The carrier may run into one opponent at most.
 
-    :param all_face_offs: whether pieces without the ball may do so, too
+    :param may_any_run_into: whether pieces without the ball may also run into an opponent
     """
     for action, course in one_play_per_course(state):
         if course is None:
             continue
-        max_face_offs = 1 if all_face_offs or course.mover == state.carrier else 0
+        max_face_offs = 1 if may_any_run_into or course.mover == state.carrier else 0
         if course.kind is Kind.RUN and len(course.face_offs) > max_face_offs:
             continue
         # never kick the ball to an opponent, standing or turned over

@@ -148,7 +148,7 @@ class Search:
         """Return the best turn of the seat on turn."""
         strength = self.strength
         candidates = self.find_turns(
-            state, strength.width, strength.depth, all_face_offs=strength.replies > 0
+            state, strength.width, strength.depth, may_any_run_into=strength.replies > 0
         )
         for candidate in candidates:
             if candidate.value < SURE_TRY:
@@ -173,7 +173,9 @@ class Search:
 
         :param course: None for the end of the turn
         """
-        turns = self.find_turns(state, self.strength.width, self.strength.depth, all_face_offs=True)
+        turns = self.find_turns(
+            state, self.strength.width, self.strength.depth, may_any_run_into=True
+        )
         values = [turn.value for turn in turns if turn.first.course == course]
         if not values:
             return None
@@ -210,12 +212,14 @@ class Search:
     def find_reply(self, state: State) -> Candidate:
         """Return the best turn of the seat on turn, as a reply to the turn before."""
         width = self.strength.reply_width
-        return max(self.find_turns(state, width, _REPLY_DEPTH, all_face_offs=False), key=_value_of)
+        return max(
+            self.find_turns(state, width, _REPLY_DEPTH, may_any_run_into=False), key=_value_of
+        )
 
     # ---- turns -----------------------------------------------------------------------------------
 
     def find_turns(
-        self, state: State, width: int, depth: int, *, all_face_offs: bool
+        self, state: State, width: int, depth: int, *, may_any_run_into: bool
     ) -> list[Candidate]:
         """Return the possible turns from this state, found by a beam search.
 
@@ -224,8 +228,8 @@ class Search:
 
         :param width: number of turns that are continued
         :param depth: maximum number of plays in a turn
-        :param all_face_offs: whether the first play may be a run of a piece without the ball into
-            an opponent
+        :param may_any_run_into: whether pieces without the ball may also run into an opponent, but
+            only in the first play
         """
         self.nodes += 1
         ended = end_turn(state)
@@ -234,11 +238,10 @@ class Search:
         visited = {key_of(state)}
         for number in range(depth):
             unfinished: list[Unfinished] = []
-            may_run_into_any = all_face_offs and number == 0
             next_plays = (
                 (turn, play)
                 for turn in beam
-                for play in plays(turn.state, all_face_offs=may_run_into_any)
+                for play in plays(turn.state, may_any_run_into=may_any_run_into and number == 0)
             )
             for turn, play in next_plays:
                 first = turn.first or play

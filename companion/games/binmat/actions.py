@@ -1,5 +1,8 @@
 """Actions of the full game of BINMAT: their notation, which are legal, and why others are not.
 
+In the full game the program deals, and every action is sent to it. The other way to play is with
+real cards, where the program only counts turns and resolves combats (see `real_cards.py`).
+
 An action is its notation, a `str` such as `p8&3`: the kind's letter, the card if there is one, and
 the lane. `ACTION_PARTS` takes it apart. A card is a value and a suit (see `cards.py`), so `card[0]`
 is its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the
@@ -115,7 +118,7 @@ class Reason(StrEnum):
     # This side discards to another pile.
     OTHER_PILE = "other_pile"
     # Only a game with real cards has this action.
-    OTHER_WAY = "other_way"
+    REAL_CARDS_ONLY = "other_way"
 
 
 def legal_actions(state: State, seat: Seat) -> list[str]:
@@ -141,7 +144,7 @@ def check_action(state: State, seat: Seat, action: str) -> None:
     parts = ACTION_PARTS.get(action)
     if parts is None:
         raise Illegal(
-            Reason.OTHER_WAY,
+            Reason.REAL_CARDS_ONLY,
             say("The full game has no such action: draw, play, declare combat or pass"),
             "turns",
         )

@@ -167,7 +167,7 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
     (
         RULEBOOK,
         "5& / 4^",
-        Reason.OTHER_WAY,
+        Reason.REAL_CARDS_ONLY,
         "The full game has no such action: draw, play, declare combat or pass",
     ),
 ]
