@@ -204,10 +204,12 @@ class Photographer(Closeable):
     def _note_turn(self, before: Progress, now: Progress) -> None:
         """Note that the turn that has just ended is to be photographed, or the set-up."""
         self._due = None
+        # `number` is that of the game, not of the turn. After a turn come new orders, or its game
+        # ends.
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
         is_set_up = before.phase is Phase.SETUP and not before.turns
-        # a turn that was taken back is no longer among the table's turns
+        # `turns` has the moments of all turns of this game, without those that were taken back.
         if is_set_up or before.moment in now.turns:
             self._due = _DueTurn(now.number, before.moment, self._clock.monotonic_s())
 

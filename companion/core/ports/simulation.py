@@ -18,8 +18,9 @@ from companion.core.ports.diagnosis import Outline
 class WorldPiece:
     """A piece on the simulated table.
 
-    Its middle is at (`x_mm`, `y_mm`) in the axes of the board (see `companion.core.kit`), where
-    `turn_deg` is its turn.
+    Its middle is at (`x_mm`, `y_mm`) in the axes of the board (see `companion.core.kit`).
+    `turn_deg` is its rotation, counter-clockwise from above. At 0 its print is upright as South
+    sees it.
     """
 
     id: int

@@ -165,7 +165,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
     places = {robot.number: robot.place for robot in state.robots[seat.number]}
     squares: list[Square | None] = []
     for number, code in parse_orders(entered).by_robot if entered else ():
-        place: int | None = places.get(number)
+        place = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
             place = state.terrain.ahead[place][direction]
@@ -218,7 +218,7 @@ class OrdersPad(PadGrammar):
         """
         # `zip` leaves out the robots that the draft has not reached.
         pairs = zip(self.numbers, self._codes(draft), strict=False)
-        orders = tuple((number, code) for number, code in pairs if code)
+        orders = tuple((number, code) for number, code in pairs if code != NOTHING)
         return str(Orders(orders or ((self.numbers[0], NOTHING),)))
 
     def spell(self, text: str) -> tuple[str, ...]:
@@ -234,7 +234,7 @@ class OrdersPad(PadGrammar):
         return tuple(key for code in codes for key in keys_by_code[code])
 
     def _codes(self, draft: Draft) -> list[str]:
-        """Return the orders of the robots that the draft covers. An empty one does nothing."""
+        """Return the orders of the robots that the draft covers, each one of `orders.CODES`."""
         codes: list[str] = []
         follows_a = False
         for pad_key in draft:
@@ -246,7 +246,7 @@ class OrdersPad(PadGrammar):
                 codes.append(DESTRUCT)
             elif key is None:
                 # Ready: this robot does nothing, and an `a` before it is cancelled.
-                codes.append("")
+                codes.append(NOTHING)
             elif follows_a and pad_key != "b":
                 codes.append(f"a{key.letter}")
             else:

@@ -34,7 +34,7 @@ from companion.games.turn_log import TurnLog
 
 _SHIELD_TEXT = say("Behind its shield a robot takes half the damage, rounded down.")
 # Maximum number of failed moves with separate headlines. More than these share one headline.
-_MAX_BUMPS = 2
+_MAX_FAILURE_HEADLINES = 2
 
 
 # Target place of each robot that moves, by its index in `_Turn.robots`. None: off the board or a
@@ -62,16 +62,16 @@ def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     for indexes in entrants.values():
         if len(indexes) > 1:
             failed += indexes
-    # A robot that stays blocks its place, so robots that want to enter it stay, too.
-    blocked_places = [
+    # The place of a robot that stays is taken, so robots that want to enter it fail, too.
+    taken_places = [
         place for index, place in enumerate(places) if index not in targets or index in failed
     ]
-    # The list grows during the loop: a robot that cannot enter blocks its own place.
-    for place in blocked_places:
+    # The list grows during the loop: a robot that fails keeps its own place taken.
+    for place in taken_places:
         for index in entrants.get(place, ()):
             if index not in failed:
                 failed.append(index)
-                blocked_places.append(places[index])
+                taken_places.append(places[index])
     return failed
 
 
@@ -206,11 +206,12 @@ def _move(turn: _Turn) -> None:
         if robot.code in MOVES
     }
     failed = failed_moves([robot.place for robot in turn.robots], targets)
-    turn.headlines += _bump_headlines(turn, failed, targets)
+    turn.headlines += _failure_headlines(turn, failed, targets)
     for index, target in targets.items():
         robot = turn.robots[index]
         direction = MOVES[robot.code]
         here = names[robot.place]
+        # The published event of a failed move is a bounce.
         if index in failed:
             why = _failure_text(turn, index, targets)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
@@ -232,11 +233,11 @@ def _move(turn: _Turn) -> None:
             turn.robots[index].place = target
 
 
-def _bump_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) -> list[Headline]:
+def _failure_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
     # Too many to read one after another: give their number, show the first and the last.
-    if len(failed) > _MAX_BUMPS:
+    if len(failed) > _MAX_FAILURE_HEADLINES:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
     robot_at = turn.robots_by_place()
@@ -272,12 +273,12 @@ def _failure_text(turn: _Turn, index: int, targets: MoveTargets) -> str:
     entrants = [turn.robots[other].name for other, place in targets.items() if place == target]
     if len(entrants) > 1:
         return say("{robots!c} try to enter {square}.", robots=listed(entrants), square=square)
-    blocker = turn.robots_by_place()[target]
-    return say("{robot!c} does not leave {square}.", robot=blocker.name, square=square)
+    occupant = turn.robots_by_place()[target]
+    return say("{robot!c} does not leave {square}.", robot=occupant.name, square=square)
 
 
 def _barrier_text(turn: _Turn, robot: _Robot, direction: int) -> str:
-    """Return a sentence on what blocks a robot in this direction: a wall or the board's edge."""
+    """Return a sentence on what is in the way in this direction: a wall or the board's edge."""
     square = turn.terrain.squares[robot.place].shifted(*STEPS[direction])
     word = DIRECTION_WORDS[direction]
     if square in turn.terrain.walls:

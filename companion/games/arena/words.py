@@ -97,6 +97,9 @@ OPTION_ROWS = (
 # Two robots face to face.
 _DUEL_MAP = "...\nn..\ns.."
 
+# The rules in words. Their numbers are those of the standard options: 30 turns, 30 hit points,
+# damage of 12, 8 and 6, new robots every fifth turn, up to eight a side. The player aid
+# (`extras_of`) has the numbers of the chosen options.
 RULES = (
     Rule(
         "setting-up",

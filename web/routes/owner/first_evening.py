@@ -21,7 +21,9 @@ from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
-# The questions in their order, by the names of their templates.
+# The questions in their order, by the names of their templates. The number of a page in addresses
+# is its place here, counted from 1: `/host/first/1` asks for the language, `/host/first/4` for the
+# seats.
 PAGES = ("language", "camera", "print", "seats")
 
 
@@ -72,7 +74,7 @@ class FirstEvening(PageGroup):
             return render_template(
                 "_first_camera.html",
                 report=self.camera_reports.current(),
-                # the camera's page is the second one of `PAGES`
+                # the place of "camera" in `PAGES`
                 number=2,
                 pages=len(PAGES),
             )
