@@ -1,9 +1,10 @@
 """The bot for Scouts: an alpha-beta search of whole turns of both sides.
 
-A turn is up to two plays, each of another scout, and perhaps a rock. A play is a dash or a chain of
-jumps. A position allows thousands of turns, so only the most promising ones are searched: first
-many turns one ply deep, then the best of these deeper. A ply is a turn of one side. The last turn
-of each line is not played out. Its best pair of plays is estimated from the gain of each play.
+A turn is up to two plays, which move two different scouts, and perhaps a rock. A play is a dash or
+a chain of jumps. A position allows thousands of turns, so only the most promising ones are
+searched: first many turns one ply deep, then the best of these deeper. A ply is a turn of one side.
+The last turn of each line is not played out. Its best pair of plays is estimated from the gain of
+each play.
 
 Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and which
 positions its turns have led to. Values are in ranks that a scout walks (see `scouts_evaluation`),
@@ -151,7 +152,7 @@ class ScoutsBot(Bot):
         if position in self._plan:
             return Choice(self._plan[position], 0, self._why)
         if not position.plays_due:
-            return Choice(".", 0)
+            return Choice(".", nodes=0)
         search = _Search(self._evaluation, self._strength, self._visits)
         turn = search.find_best(position)
         if turn is None:
@@ -164,10 +165,11 @@ class ScoutsBot(Bot):
         return Choice(self._plan[position], search.nodes, self._why)
 
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
-        """Return the lead of the best turn over the best one that begins with this decision.
+        """Return how much worse a decision is than the best one, as a share of a game.
 
-        Of a rock it is known only after the plays, so before them it is None. Placings lose
-        nothing.
+        While plays are due, a play is compared with the best turn that the search finds. Return
+        None for any other decision. After the plays, rocks and the end of the turn are compared
+        with each other, `best` among them. Placings lose nothing.
         """
         position = position_of(view, self._may_stack)
         if position.to_place:
@@ -199,7 +201,7 @@ class ScoutsBot(Bot):
         """Store the decisions of a turn in `_plan`."""
         self._plan = {}
         for origin, target in plays:
-            self._plan[position] = _play_of(position, origin, target).text
+            self._plan[position] = _play_between(position, origin, target).text
             position = move_scout(position, 1 << origin, 1 << target)
         if rock is not None and not position.is_won:
             self._plan[position] = str(rock_decision(*rock))
@@ -207,7 +209,7 @@ class ScoutsBot(Bot):
         self._plan[position] = "."
 
 
-def _play_of(position: Position, origin: int, target: int) -> Play:
+def _play_between(position: Position, origin: int, target: int) -> Play:
     """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
     ends = SQUARES[origin], SQUARES[target]
     plays = map(play_of, decisions(position, shortest_chains))
@@ -217,7 +219,7 @@ def _play_of(position: Position, origin: int, target: int) -> Play:
 def _words(position: Position, plays: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in plays:
-        yield _play_of(position, origin, target).label
+        yield _play_between(position, origin, target).label
         position = move_scout(position, 1 << origin, 1 << target)
 
 

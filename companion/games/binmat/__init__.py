@@ -20,22 +20,20 @@ from companion.core.i18n import say
 from companion.core.kit import Kit, Layout, Seat
 from companion.games.base import Drawn, Game, Preset, Step, View
 from companion.games.binmat import actions as full_game
-from companion.games.binmat import real_cards
+from companion.games.binmat import real_cards, screen, turn
 from companion.games.binmat.events import BinmatEvent
 from companion.games.binmat.lesson import HELP, LESSON
 from companion.games.binmat.real_cards import RealCardsState
-from companion.games.binmat.screen import KIT, SIDES, card_ui
 from companion.games.binmat.state import (
     BinmatOptions,
     State,
     check_options,
     deal,
-    lead,
+    lead_of_defender,
     mask_state,
     plain_state,
 )
 from companion.games.binmat.tools import tools_of_binmat
-from companion.games.binmat.turn import carry_out, is_reversible
 from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
@@ -59,7 +57,7 @@ class Binmat(Game[Any, str]):
         say("Sums of 2, 4, 8 or 16 are strong"),
         say("Break one lane, or hold all six"),
     )
-    sides = SIDES
+    sides = screen.SIDES
     options_type = BinmatOptions
     option_rows = OPTION_ROWS
     rules = RULES
@@ -77,7 +75,7 @@ class Binmat(Game[Any, str]):
     )
 
     def kit(self, options: BinmatOptions) -> Kit:
-        return KIT
+        return screen.KIT
 
     def options(self, raw: Mapping[str, Any]) -> Any:
         """Return the options, parsed from plain JSON. Raises `Malformed`.
@@ -89,9 +87,9 @@ class Binmat(Game[Any, str]):
         return super().options(raw)
 
     def setup(self, options: BinmatOptions, rng: Random) -> Position:
-        """Return the dealt lane decks, or with real cards only the number of turns."""
+        """Return the first state: with the dealt lane decks, or only a number of turns."""
         check_options(options)
-        if self.hides(options):
+        if options.way == "full":
             return deal(options, rng)
         return RealCardsState(options, options.turns)
 
@@ -100,11 +98,11 @@ class Binmat(Game[Any, str]):
 
         With a chosen deal it is still `SETUP`, because later reshuffles of empty decks are random.
         """
-        return Drawn.SETUP if self.hides(options) else Drawn.NEVER
+        return Drawn.SETUP if options.way == "full" else Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str | None:
         """Return a sentence on a chosen deal or chosen hands, which only the full game has."""
-        return super().chosen(options) if self.hides(options) else None
+        return super().chosen(options) if options.way == "full" else None
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program holds the cards, which then stay hidden to the end."""
@@ -149,7 +147,7 @@ class Binmat(Game[Any, str]):
         ((seat, action),) = actions.items()
         if isinstance(state, RealCardsState):
             return real_cards.carry_out(state, seat, action)
-        return carry_out(state, action, rng)
+        return turn.carry_out(state, action, rng)
 
     def view(self, state: Position, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""
@@ -172,7 +170,7 @@ class Binmat(Game[Any, str]):
         """Return South's lead by turns and cards, or None with real cards."""
         if isinstance(state, RealCardsState):
             return None
-        return lead(state)
+        return lead_of_defender(state)
 
     def time_limit(self, state: Position) -> float | None:
         """Return the seconds of a turn. None if casual, or in a combat with real cards."""
@@ -194,12 +192,12 @@ class Binmat(Game[Any, str]):
         """
         if isinstance(state, RealCardsState):
             return not real_cards.is_open_cards(action)
-        return is_reversible(state, action)
+        return turn.is_reversible(state, action)
 
     def card_ui(self, state: Position, seat: Seat | None) -> CardUi:
         if isinstance(state, RealCardsState):
             return real_cards.card_ui(state, seat)
-        return card_ui(state, seat)
+        return screen.card_ui(state, seat)
 
     def laid_open(self, state: Position, fans: Layout, before: Layout) -> str | None:
         """Return the action for cards that are laid open, which only real cards have."""

@@ -234,7 +234,7 @@ def plain_state(state: State) -> dict[str, Any]:
     }
 
 
-def lead(state: State) -> float:
+def lead_of_defender(state: State) -> float:
     """Return how far the defender is ahead, from -1 to 1. Negative: the attacker is ahead.
 
     This is the share of turns played, minus the share of cards gone from the smallest lane. The

@@ -211,12 +211,12 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
 
 def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
     """Check each jump of a chain, and that the chain may go on after it (rulebook, "Jump")."""
-    start = 1 << squares[0]
-    if position.stacks & start:
+    start_bit = 1 << squares[0]
+    if position.stacks & start_bit:
         raise _play_refusal(
             Reason.ON_STACK, say("A scout on a stack can only dash."), "stacks", squares[0]
         )
-    has_intel = bool(position.intel & start)
+    has_intel = bool(position.intel & start_bit)
     # A play ends where the scout is turned over (rulebook, "Gathering Intel"), or wins (ruling).
     last_squares = (HOME if has_intel else FAR)[position.seat]
     for index, (here, there) in enumerate(pairwise(squares)):
@@ -263,8 +263,8 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         )
     # The square between has the mean of both numbers, along a file or a rank.
     between = (here + there) // 2
-    over = 1 << between
-    landing = 1 << there
+    between_bit = 1 << between
+    landing_bit = 1 << there
     # The jumping scout has left its start square.
     scouts = position.scouts & ~(1 << squares[0])
     for square in (between, there):
@@ -272,14 +272,14 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             raise _play_refusal(
                 Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square
             )
-    if not scouts & over:
+    if not scouts & between_bit:
         raise _play_refusal(
             Reason.NOTHING_TO_JUMP,
             say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between]),
             "jump",
             between,
         )
-    if position.stacks & over:
+    if position.stacks & between_bit:
         raise _play_refusal(
             Reason.JUMP_OVER_STACK,
             say(
@@ -288,7 +288,7 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             "stacks",
             between,
         )
-    if scouts & landing:
+    if scouts & landing_bit:
         raise _play_refusal(
             Reason.LANDING_TAKEN,
             say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]),
@@ -391,7 +391,7 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
     faces_now = {face for _, face in changes.values()}
     own_rocks = ROCK_FACES[2 * position.seat : 2 * position.seat + 2]
     if len(faces_now) == 1 and not faces_now.isdisjoint(own_rocks):
-        return _attempted_rock(squares)
+        return _attempted_rocks(squares)
     if len(changes) == 1 and position.to_place:
         is_new = None not in faces_now and not any(square in layout for square in changes)
         return [Decision(Kind.PLACE, (squares[0],))] if is_new else []
@@ -412,8 +412,8 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
     return attempts
 
 
-def _attempted_rock(squares: list[int]) -> list[Decision]:
-    """Return the rock that covers these squares, or nothing while it does not lie flat on them."""
+def _attempted_rocks(squares: list[int]) -> list[Decision]:
+    """Return the laying of a rock on these squares, or no decision while it does not lie flat."""
     covered = sum(1 << square for square in squares)
     is_rock = len(squares) == 2 and NEIGHBOURS[squares[0]] >> squares[1] & 1
     if is_rock or covered == BOULDERS[min(squares)]:
