@@ -84,7 +84,7 @@ def _print_tops(kit: Kit) -> Mapping[int, bytes]:
         for face, marker in tag.faces:
             width, depth = kit.tops_mm[face.name]
             pen.page(width, depth)
-            with pen.at((width - tag.top_width) / 2, (depth - tag.top_depth) / 2):
+            with pen.at((width - tag.top_width_mm) / 2, (depth - tag.top_depth_mm) / 2):
                 draw_top(pen, tag, face, marker)
             markers.append(marker)
     return dict(zip(markers, map(encode_png, _render_pages(pen)), strict=True)) if tags else {}

@@ -32,9 +32,9 @@ _MIN_GLARE = 252
 # Maximum brightness of paper in which glare counts, of 255. Brighter paper burns out by itself.
 _MAX_GLARE_PAPER = 242
 
-# Maximum brightness of the bold print of cards, relative to the paper beside it. Black print out of
-# focus is grey.
-_MAX_INK = 0.55
+# Maximum tone of the bold print of cards: its brightness relative to the paper beside it. Black
+# print out of focus is grey.
+_MAX_INK_TONE = 0.55
 
 # Size in mm of the largest print of cards: markers, values and suits.
 _PRINT_MM = 15.0
@@ -96,7 +96,9 @@ def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
     # Compare with the paper beside each print.
     beside = close_dark(even, _PRINT_MM * scale)
-    pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK), cv2.CMP_GE)
+    pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK_TONE), cv2.CMP_GE)
+    # The closing fills thin strokes of dark print with pale, so that only bold ones stay dark.
+    # Inverted, these are the 255.
     return 255 - close_dark(np.asarray(pale, np.uint8), _STROKE_MM * scale)
 
 

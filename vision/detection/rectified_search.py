@@ -152,17 +152,17 @@ def read_from_above(
     return tuple(sightings.values())
 
 
-def find_lost_corners(
-    board: Board, pose: Pose, luma: Luma, seen_ids: Collection[int]
+def find_missed_corners(
+    board: Board, pose: Pose, luma: Luma, seen_corner_ids: Collection[int]
 ) -> tuple[Sighting, ...]:
-    """Return corner markers of the board that are not among `seen_ids`.
+    """Return corner markers of the board that are not among `seen_corner_ids`.
 
     They are searched in a (height, width) picture where a rough pose predicts them.
     """
     # Three corners predict the fourth well.
-    is_well_predicted = len(seen_ids) > 2
-    missing_ids = set(board.corners) - set(seen_ids)
-    corners = [_find_corner(board, pose, luma, marker, is_well_predicted) for marker in missing_ids]
+    is_well_predicted = len(seen_corner_ids) > 2
+    missed_ids = set(board.corners) - set(seen_corner_ids)
+    corners = [_find_corner(board, pose, luma, marker, is_well_predicted) for marker in missed_ids]
     return tuple(filter(None, corners))
 
 

@@ -16,6 +16,7 @@ The words, and the arrays that they stand for, are those of `snapshots.py` and `
 - An outline has twelve *parts*, three on each side, clockwise from the upper left. The *depth* of a
   part is how much darker its line is than the paper on both sides, as a difference of tones. It is
   NaN where the part is not visible.
+- A square is *dim* if a soft shadow may lie on it, and *shaded* if a shadow with edges does.
 - The *row* of a square is its index in the arrays of a `Snapshot`.
 
 All limits here were chosen by trial on rendered tables with hands, shadows, glare and pale pieces,
@@ -69,8 +70,8 @@ _PAPER_MAX_BRIGHT = 0.12
 # Maximum share of dark pixels.
 _PAPER_MAX_DARK = 0.03
 
-# Share of dim pixels above which the paper counts as shaded.
-_PAPER_MIN_SHADED = 0.08
+# Share of dim pixels above which the paper counts as dim.
+_PAPER_MIN_DIM = 0.08
 
 # Stricter limit of dark pixels for a square that does not show its known appearance.
 _MISMATCH_MAX_DARK = 0.01
@@ -105,8 +106,8 @@ _KNOWN_MAX_BRIGHT = 0.08
 # Maximum share of dark pixels.
 _KNOWN_MAX_DARK = 0.02
 
-# Share of dim pixels above which the square counts as shaded.
-_KNOWN_MIN_SHADED = 0.06
+# Share of dim pixels above which the square counts as dim.
+_KNOWN_MIN_DIM = 0.06
 
 # Limits of the overall change of brightness, as a factor, that is due to the light.
 _MIN_LIGHT_LEVEL = 0.85
@@ -275,20 +276,18 @@ def _shows_paper(
     is_empty &= dark <= np.where(is_mismatch, _MISMATCH_MAX_DARK, _PAPER_MAX_DARK)
     is_clean = (dim <= _MISMATCH_MAX_DIM) & snapshot.has_outlines
     is_empty &= ~is_mismatch | is_clean
-    is_shaded = dim > _PAPER_MIN_SHADED
+    is_dim = dim > _PAPER_MIN_DIM
     if is_marked:
         # If only the middle can be examined, a grey object may extend beyond it. So the paper there
         # has to be about as bright as the paper along the outline.
         line_tones = snapshot.line_tones[rows]
         is_hidden = np.isnan(line_tones).all(axis=1, keepdims=True)
         outside = np.nanmedian(np.where(is_hidden, 0, line_tones), axis=1)
-        is_empty &= ~is_shaded & (own_paper >= _DIM * outside)
+        is_empty &= ~is_dim & (own_paper >= _DIM * outside)
     else:
-        for index in np.flatnonzero(is_empty & is_shaded):
+        for index in np.flatnonzero(is_empty & is_dim):
             is_empty[index] = _is_smooth(cells, snapshot, rows[index])
-    is_empty &= _shows_outline(
-        snapshot, rows, _MIN_DEPTH_SHARE * snapshot.expected_depths, is_shaded
-    )
+    is_empty &= _shows_outline(snapshot, rows, _MIN_DEPTH_SHARE * snapshot.expected_depths, is_dim)
     return np.asarray(is_empty)
 
 
@@ -319,9 +318,9 @@ def _shows_known(snapshot: Snapshot, square: Square, known: EmptyAppearance) -> 
     min_depths = np.where(
         known.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * known.line_depths, 0
     )
-    is_shaded = np.array([dim > _KNOWN_MIN_SHADED])
+    is_dim = np.array([dim > _KNOWN_MIN_DIM])
     rows = np.array([row])
-    return bool(_shows_outline(snapshot, rows, min_depths.astype(np.float32), is_shaded)[0])
+    return bool(_shows_outline(snapshot, rows, min_depths.astype(np.float32), is_dim)[0])
 
 
 def _is_smooth(cells: SquareCells, snapshot: Snapshot, row: int) -> bool:
@@ -365,19 +364,19 @@ def _shows_shaded(cells: SquareCells, snapshot: Snapshot, square: Square) -> boo
 
 
 def _shows_outline(
-    snapshot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_shaded: Mask
+    snapshot: Snapshot, rows: NDArray[np.int_], min_depths: Tone, is_dim: Mask
 ) -> Mask:
     """Return (N,): whether each square's outline is present, where it is visible.
 
     `rows` (N,) are those of the squares in the snapshot. The parts of an outline have to be at
-    least as deep as `min_depths` (12,). A square that `is_shaded` (N,) passes only if the dimness
-    is a shadow that also falls on the outline.
+    least as deep as `min_depths` (12,). A square that `is_dim` (N,) passes only if the dimness is
+    a shadow that also falls on the outline.
     """
     # Both (N, 12), as are all masks below until they are summed up over the parts.
     depths = snapshot.line_depths[rows]
     tones = snapshot.line_tones[rows]
-    # Shade reduces the depth of a line by the same factor. Comparisons with NaN are false, so only
-    # visible parts can be missing or clear.
+    # A shadow reduces the depth of a line by the same factor. Comparisons with NaN are false, so
+    # only visible parts can be missing or clear.
     missing = depths < min_depths * np.minimum(1, tones)
     is_present = missing.sum(axis=1) <= _MAX_MISSING_SHARE * (~np.isnan(depths)).sum(axis=1)
     # If no outline is visible, as in glare, an empty square cannot be recognised.
@@ -387,4 +386,4 @@ def _shows_outline(
     is_darkened = tones < _DIM
     is_in_shadow = is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1)
     is_in_shadow &= snapshot.has_outlines
-    return np.asarray(is_present & (~is_shaded | is_in_shadow))
+    return np.asarray(is_present & (~is_dim | is_in_shadow))

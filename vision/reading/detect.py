@@ -29,7 +29,7 @@ from vision.detection.markers import (
     scan_parts,
     scan_quickly,
 )
-from vision.detection.rectified_search import find_lost_corners
+from vision.detection.rectified_search import find_missed_corners
 from vision.detection.stillness import dilate
 from vision.pieces.regions import extend_by_markers
 from vision.pose.pose import Points, corner_points_mm, fit_pose, middle_mm
@@ -106,7 +106,7 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
             if look.is_still and not kit.deck and not _has_all_pieces(kit, quick):
                 # Some pieces may be too small at a reduced size: scan again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
-            return kit, _add_lost_corners(luma, kit, quick, memory)
+            return kit, _add_missed_corners(luma, kit, quick, memory)
     windows = THOROUGH if memory.is_thorough else NORMAL
     sightings = MarkerFinder(windows=windows).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
@@ -115,7 +115,7 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
         even = remove_shadows(luma, _SHADOW_WINDOW_PX)
         sightings = _add_new(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
-    return kit, _add_lost_corners(luma, kit, sightings, memory) if kit else sightings
+    return kit, _add_missed_corners(luma, kit, sightings, memory) if kit else sightings
 
 
 def _min_corners(luma: Luma, memory: Memory) -> int:
@@ -157,7 +157,7 @@ def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
     return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
 
-def _add_lost_corners(
+def _add_missed_corners(
     luma: Luma, kit: Kit, sightings: tuple[Sighting, ...], memory: Memory
 ) -> tuple[Sighting, ...]:
     """Add corner markers that the scan missed, if at least one was found."""
@@ -170,11 +170,11 @@ def _add_lost_corners(
     points_px = np.vstack(list(corners.values()))
     lens = memory.location.tuner.lens
     pose = fit_pose(points_mm, points_px, lens, size)
-    more = find_lost_corners(kit.board, pose, luma, corners) if pose else ()
+    more = find_missed_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)
     if more and len(corners) == 1:
         # One corner predicts the others badly. With a second one the prediction is better.
-        return _add_lost_corners(luma, kit, sightings, memory)
+        return _add_missed_corners(luma, kit, sightings, memory)
     return sightings
 
 

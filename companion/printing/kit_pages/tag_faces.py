@@ -24,11 +24,11 @@ from companion.printing.tiling import Extent, quiet_mm
 MIN_APRON_MM = 3.8
 
 # Maximum height of a drawing on a cut-out, below the marker or on a flap.
-_APRON_MM = 12.0
+_MAX_APRON_MM = 12.0
 # Minimum width of a rim with writing. It could not be read in a narrower one.
 _MIN_WRITING_RIM_MM = 2.4
 # Maximum width of the rim of a face that lies down.
-_LYING_RIM_MM = 1.0
+_MAX_LYING_RIM_MM = 1.0
 # Size of a drawing divided by the width of the rim, through which only its middle shows. An eye or
 # a ring must be recognisable from a step away.
 _RIM_DRAWING_SCALE = 1.8
@@ -36,16 +36,16 @@ _RIM_DRAWING_SCALE = 1.8
 _LETTER_SCALE = 0.7
 # Size of a side's drawing on a piece of several squares.
 _STONE_SIGN_MM = 10.0
-# Width of a plain rim where the square has space for it.
-_RIM_MM = 1.4
+# Maximum width of a plain rim. It is narrower where the square has less space.
+_MAX_PLAIN_RIM_MM = 1.4
 # Height of a tag's name and markers below it.
 _CAPTION_MM = 10.5
 # Height of a drawing below a cut-out.
 _PICTURE_MM = 10.0
 # Minimum height of a block that gets flaps over its sides.
-_FOLD_DOWN_MM = 6.0
+_MIN_LID_HEIGHT_MM = 6.0
 # Difference between a square and the tag in it, so that tags do not cover the lines.
-_PLAY_MM = 0.3
+_CLEARANCE_MM = 0.3
 # Minimum width of a cut-out with its caption.
 _MIN_TAG_MM = 24.0
 
@@ -81,31 +81,31 @@ class Tag:
         """The faces of the piece, each with the id of its marker."""
         self.first_face = first = faces[0][0]
         square = kit.board.square_mm
-        top_width, top_depth = kit.tops_mm[first.name]
+        top_width_mm, top_depth_mm = kit.tops_mm[first.name]
         # side of the white square on which the marker lies
         white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
         # a high block with one face gets a lid
-        self.is_lid = len(faces) == 1 and first.height_mm >= _FOLD_DOWN_MM and not self.is_big
+        self.is_lid = len(faces) == 1 and first.height_mm >= _MIN_LID_HEIGHT_MM and not self.is_big
 
         is_wide = kit.has_wide_rim(first)
         # the rim gets what the square has left beside the marker and its white
-        self.rim_mm = max(0.0, min(_RIM_MM, (square - white) / 2))
+        self.rim_mm = max(0.0, min(_MAX_PLAIN_RIM_MM, (square - white) / 2))
         if is_wide:
-            self.rim_mm = max(self.rim_mm, (top_width - white) / 2)
+            self.rim_mm = max(self.rim_mm, (top_width_mm - white) / 2)
         self.apron_mm = 0.0
         """Height of the apron of each leaf. 0 where the square has no space for it."""
-        self.flap_mm = min(_APRON_MM, first.height_mm) if self.is_lid else 0.0
+        self.flap_mm = min(_MAX_APRON_MM, first.height_mm) if self.is_lid else 0.0
         """Height of each of a lid's four flaps. 0 if it is no lid."""
         may_have_apron = not (is_wide or self.is_big or self.is_lid)
         if may_have_apron:
             self._fit_apron(square - white)
 
         # size of each top
-        self.top_width = self.top_depth = white + 2 * self.rim_mm
+        self.top_width_mm = self.top_depth_mm = white + 2 * self.rim_mm
         if self.is_big:
-            self.top_width, self.top_depth = top_width, top_depth
+            self.top_width_mm, self.top_depth_mm = top_width_mm, top_depth_mm
         self.spine_mm = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
         """Height of the spine between two leaves: the thickness of the piece. 0 if it is too thin
         for a spine.
@@ -115,23 +115,23 @@ class Tag:
         self.picture_mm = 0.0 if has_drawing else _PICTURE_MM
         """Height of a drawing below the cut-out. 0 if the cut-out has a drawing on it."""
         # width with flaps or caption, whichever is wider
-        self.width = max(self.top_width + 2 * self.flap_mm, _MIN_TAG_MM)
-        leaf_with_spine = self.top_depth + self.apron_mm + self.spine_mm
+        self.width_mm = max(self.top_width_mm + 2 * self.flap_mm, _MIN_TAG_MM)
+        leaf_with_spine = self.top_depth_mm + self.apron_mm + self.spine_mm
         # there is one spine fewer than leaves
-        self.cut_height = len(faces) * leaf_with_spine - self.spine_mm + 2 * self.flap_mm
+        self.cut_height_mm = len(faces) * leaf_with_spine - self.spine_mm + 2 * self.flap_mm
         """Height of the cut-out, without the picture and the caption below it."""
-        self.height = self.cut_height + self.picture_mm + _CAPTION_MM
+        self.height_mm = self.cut_height_mm + self.picture_mm + _CAPTION_MM
 
     def _fit_apron(self, space_mm: float) -> None:
         """Add an apron if its drawing fits below the marker, with a whole rim or with half of one.
 
         `space_mm` is what the square has left beside the marker and its white.
         """
-        for rim_mm in (_RIM_MM, _RIM_MM / 2):
-            apron_mm = space_mm - 2 * rim_mm - _PLAY_MM
+        for rim_mm in (_MAX_PLAIN_RIM_MM, _MAX_PLAIN_RIM_MM / 2):
+            apron_mm = space_mm - 2 * rim_mm - _CLEARANCE_MM
             if apron_mm >= MIN_APRON_MM:
                 self.rim_mm = rim_mm
-                self.apron_mm = min(_APRON_MM, apron_mm)
+                self.apron_mm = min(_MAX_APRON_MM, apron_mm)
                 return
 
 
@@ -141,7 +141,7 @@ def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
         _draw_stone(pen, tag, face)
     else:
         _draw_rim(pen, tag, face)
-    pen.marker(marker, tag.top_width / 2, tag.top_depth / 2, tag.kit.tag_mm)
+    pen.marker(marker, tag.top_width_mm / 2, tag.top_depth_mm / 2, tag.kit.tag_mm)
 
 
 def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
@@ -151,15 +151,15 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     players. A face that lies down is white with a thin edge, and its letters are turned by a right
     angle.
     """
-    kit, width, rim = tag.kit, tag.top_width, tag.rim_mm
+    kit, width, rim = tag.kit, tag.top_width_mm, tag.rim_mm
     side = side_of(kit, face)
-    coloured_mm = min(rim, _LYING_RIM_MM) if face.lies else rim
+    coloured_mm = min(rim, _MAX_LYING_RIM_MM) if face.lies else rim
     draw_rim(pen, width, coloured_mm, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_WRITING_RIM_MM:
         return
     # white for a face that lies down, stone for one that belongs to nobody
     fill = WHITE if face.lies else side.rgb if side else STONE
-    edge = _LYING_RIM_MM if face.lies else 0.0
+    edge = _MAX_LYING_RIM_MM if face.lies else 0.0
     name = kit.letters.get(face.letter, face.letter)
     # from the middle of the face to the middle of what the edge leaves of the rim
     writing_y = (edge + rim - width) / 2
@@ -242,8 +242,8 @@ def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
 
     The origin is its lower left corner.
     """
-    width = tag.top_width
-    depth = tag.top_depth
+    width = tag.top_width_mm
+    depth = tag.top_depth_mm
     tag_mm = tag.kit.tag_mm
     side = side_of(tag.kit, face)
     pen.rectangle(0, 0, width, depth, fill=STONE)

@@ -98,7 +98,7 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Extent) -> list[TagPage
     pages: list[TagPage] = []
     previous_section = ""
     for section, row in _rows(kit, area.width):
-        tags_mm = max(tag.height for tag in row)
+        tags_mm = max(tag.height_mm for tag in row)
         # the first row of a section, and the first on a page, has the section's title above it
         title_mm = 0.0 if section == previous_section else _SECTION_MM
         if pages:
@@ -147,12 +147,12 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
         for tag in tags:
             if tag.first_face.seat is not seat:
                 continue
-            if row and x + tag.width > width_mm:
+            if row and x + tag.width_mm > width_mm:
                 yield section, row
                 row = []
                 x = 0.0
             row.append(tag)
-            x += tag.width + _TAG_GAP_MM
+            x += tag.width_mm + _TAG_GAP_MM
         if row:
             yield section, row
 
@@ -178,9 +178,9 @@ def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, title: s
         pen.text(0, top + 2.2, title, 4.2, bold=True)
     x = 0.0
     for tag in row:
-        with pen.at(x, top - tag.cut_height):
+        with pen.at(x, top - tag.cut_height_mm):
             _draw_tag(pen, tag)
-        x += tag.width + _TAG_GAP_MM
+        x += tag.width_mm + _TAG_GAP_MM
 
 
 def _draw_tag(pen: Pen, tag: Tag) -> None:
@@ -192,30 +192,30 @@ def _draw_tag(pen: Pen, tag: Tag) -> None:
         _draw_leaves(pen, tag)
     if tag.picture_mm:
         picture_mm = tag.picture_mm - 1.2
-        draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width / 2, -tag.picture_mm / 2))
+        draw_picture(pen, tag.kit, face, picture_mm, (tag.top_width_mm / 2, -tag.picture_mm / 2))
     # the name in at most two lines, or in the smallest size
     for size_mm in _NAME_SIZES_MM:
-        if len(break_lines(face.name, tag.width, size_mm, bold=True)) <= 2:
+        if len(break_lines(face.name, tag.width_mm, size_mm, bold=True)) <= 2:
             break
-    y = pen.paragraph(0, -tag.picture_mm - 0.8, tag.width, face.name, size_mm, bold=True)
+    y = pen.paragraph(0, -tag.picture_mm - 0.8, tag.width_mm, face.name, size_mm, bold=True)
     markers = " + ".join(str(marker) for _, marker in tag.faces)
     words = say("id {marker}, {height:g} mm high", marker=markers, height=face.height_mm)
-    pen.text(0, y - 2.6, words, 2.6, max_width_mm=tag.width)
+    pen.text(0, y - 2.6, words, 2.6, max_width_mm=tag.width_mm)
 
 
 def _draw_leaves(pen: Pen, tag: Tag) -> None:
     """Draw the leaves of a tag, the first face at the top, and the spine between two of them."""
-    y = tag.cut_height
+    y = tag.cut_height_mm
     for index, (face, marker) in enumerate(tag.faces):
         top = y - tag.spine_mm if index else y
-        y = top - tag.top_depth
+        y = top - tag.top_depth_mm
         with pen.at(0, y):
             draw_top(pen, tag, face, marker)
         if tag.apron_mm:
             y -= tag.apron_mm
-            with pen.at(tag.top_width / 2, y + tag.apron_mm / 2):
+            with pen.at(tag.top_width_mm / 2, y + tag.apron_mm / 2):
                 _draw_front(pen, tag, face, tag.apron_mm)
-        pen.outline(0, y, tag.top_width, tag.top_depth + tag.apron_mm)
+        pen.outline(0, y, tag.top_width_mm, tag.top_depth_mm + tag.apron_mm)
         if index:
             # drawn over the outlines, so that the fold lines stay dashed
             with pen.at(0, top):
@@ -228,7 +228,7 @@ def _draw_lid(pen: Pen, tag: Tag) -> None:
     """
     flap_mm = tag.flap_mm
     # from the middle of the lid to the edge of its top, and to the outer edge of a flap
-    top_edge = tag.top_width / 2
+    top_edge = tag.top_width_mm / 2
     flap_edge = top_edge + flap_mm
     with pen.at(flap_mm, flap_mm):
         draw_top(pen, tag, *tag.faces[0])
@@ -254,7 +254,7 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
     is_small = height_mm < _SMALL_PICTURE_MM
     # a little white above and below the drawing
     drawing_mm = height_mm - (0.5 if is_small else 1.2)
-    outer_x = 0.3 * tag.top_width
+    outer_x = 0.3 * tag.top_width_mm
     if face.sign:
         for x in (-outer_x, outer_x):
             pen.drawing(face.sign, x, 0, drawing_mm, fill=INK)
@@ -269,12 +269,12 @@ def _draw_spine(pen: Pen, tag: Tag) -> None:
 
     It is the front of the piece. If it is high enough, it shows the first face's front drawing.
     """
-    pen.rectangle(0, 0, tag.top_width, tag.spine_mm, fill=WHITE)
+    pen.rectangle(0, 0, tag.top_width_mm, tag.spine_mm, fill=WHITE)
     if tag.spine_mm >= MIN_APRON_MM:
-        with pen.at(tag.top_width / 2, tag.spine_mm / 2):
+        with pen.at(tag.top_width_mm / 2, tag.spine_mm / 2):
             _draw_front(pen, tag, tag.first_face, tag.spine_mm)
-    for x in (0, tag.top_width):
+    for x in (0, tag.top_width_mm):
         pen.hairline((x, 0), (x, tag.spine_mm))
     # a single line if the piece is too thin for a spine
     for y in sorted({0.0, tag.spine_mm}):
-        pen.fold((-0.6, y), (tag.top_width + 0.6, y))
+        pen.fold((-0.6, y), (tag.top_width_mm + 0.6, y))
