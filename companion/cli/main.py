@@ -115,7 +115,7 @@ def make_parser() -> argparse.ArgumentParser:
 )
 def play(options: argparse.Namespace) -> None:
     from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
-    from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+    from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
 
     def greet(companion: Companion, is_first: bool) -> None:
         """Start the game of the command line, once, and print the greeting."""
@@ -134,8 +134,10 @@ def play(options: argparse.Namespace) -> None:
 
     for game in plugin_games():
         if game.trouble:
-            words = "The game %s from %s is not loaded: %s"
-            log.warning(words, game.name, game.package, game.trouble)
+            log.warning(
+                "The game %s from %s is not loaded: %s", game.name, game.package, game.trouble
+            )
+    # None: simulate only if there is neither a camera nor a panel
     run(read_settings, settings_path(options), True if options.simulate else None, greet)
     # Everything is closed. Threads of libraries may still be in native code, and would crash while
     # Python ends.

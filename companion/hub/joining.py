@@ -1,7 +1,8 @@
 """Requests of a table to a hub's pages: joining it, and looking up a player's card.
 
-To join, the table makes a key and sends it with the code on the hub's screen. It gets its id in
-subjects and the NATS servers to which it connects with that key.
+To join, the table makes a key and sends it with the code on the hub's screen. It gets the
+addresses of the NATS servers to which it connects with that key, and its id, which is part of the
+NATS subjects of its messages.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ T = TypeVar("T")
 # Timeout in seconds for the hub's answer, and maximum size of it in bytes.
 ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 16_384
-# Exceptions of a request, and of an answer that cannot be read.
-_UNREADABLE = (
+# Exceptions of a request that fails, and of an answer that cannot be read.
+_REQUEST_ERRORS = (
     OSError,
     ValueError,
     HTTPException,  # a body that is cut off
@@ -145,10 +146,10 @@ def _post(url: str, body: Mapping[str, str], kind: type[T], ca: str) -> T:
             with error:
                 content = msgspec.json.decode(error.read(MAX_ANSWER_BYTES))
                 message = str(content["error"]["message"])
-        except (*_UNREADABLE, KeyError, TypeError):
+        except (*_REQUEST_ERRORS, KeyError, TypeError):
             message = say("There is no hub at {address}", address=url)
         raise SystemTrouble(message) from None
-    except _UNREADABLE as error:
+    except _REQUEST_ERRORS as error:
         reason = getattr(error, "reason", error)
         raise SystemTrouble(
             say("The hub at {address} does not answer: {error}", address=url, error=str(reason))

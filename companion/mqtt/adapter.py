@@ -30,7 +30,7 @@ from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
-# Maximum number of cues that wait to be published. The oldest is dropped.
+# Maximum number of signals that wait to be published. The oldest is dropped.
 MAX_SIGNALS = 64
 # Interval in seconds of checks while nothing happens at the table.
 CHECK_INTERVAL_S = 0.5
@@ -61,7 +61,7 @@ class MqttAdapter(Closeable):
         self.connection: BrokerConnection | None = None
         """The connection to the broker. None while MQTT is off."""
         self._follower: Follower | None = None
-        # Cues that wait to be published.
+        # Signals of the table that wait to be published as events.
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
         # Sets `_published_…`: what the broker has been sent.
         self._forget_published()
@@ -115,15 +115,15 @@ class MqttAdapter(Closeable):
             return
         self._forget_published()
         base = mqtt.base_topic
-        commands = []
+        command_topics = []
         if mqtt.staff:
-            commands.append(f"{base}/{topics.STAFF_SET}")
+            command_topics.append(f"{base}/{topics.STAFF_SET}")
         if mqtt.pause:
-            commands.append(f"{base}/{topics.PAUSED_SET}")
+            command_topics.append(f"{base}/{topics.PAUSED_SET}")
         connection = BrokerConnection(
             mqtt,
             f"{base}/{topics.AVAILABILITY}",
-            tuple(commands),
+            tuple(command_topics),
             on_message=self._execute_command,
             on_state=self._note_connection,
         )
@@ -151,6 +151,7 @@ class MqttAdapter(Closeable):
     # ---- in the connection's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
+        # A connection that is being closed may still report. Nobody hears the bell through it.
         is_listening = is_connected and self._settings.mqtt.staff and self.connection is not None
         self.bell.set_listening(is_listening)
         self._table.redraw()
@@ -189,7 +190,8 @@ class MqttAdapter(Closeable):
         self._published_version = version
         view = self._table.view()
         language = best_language((self._settings.table.language,))
-        event_topic = f"{mqtt.base_topic}/{topics.EVENT}"
+        base = mqtt.base_topic
+        event_topic = f"{base}/{topics.EVENT}"
         events = [(event_topic, encode_json(event)) for event in self._events(view, language)]
         state = {
             topics.STATE: topics.state_of(view, language),
@@ -205,13 +207,12 @@ class MqttAdapter(Closeable):
             state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
         if mqtt.staff:
             state[topics.STAFF] = topics.staff_of(self.bell, language)
-        base = mqtt.base_topic
         messages = {f"{base}/{name}": encode_json(content) for name, content in state.items()}
         connection.publish(messages, events)
         return PUBLISH_PAUSE_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the events since the last time: public cues, and changes of the staff call."""
+        """Yield the events since the last time: public signals, and changes of the staff call."""
         while self._signals:
             event = topics.cue_event(self._signals.popleft(), view, language)
             if event is not None:

@@ -197,9 +197,9 @@ def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
 
 
 def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
-    """Return the event of a cue, with the text of the sign.
+    """Return the event of a signal, with the text of the sign.
 
-    None for a cue that is not published.
+    None if the signal has a cue that is not published.
     """
     if isinstance(signal.cue, Cue) and signal.cue not in PUBLIC_CUES:
         return None

@@ -66,7 +66,7 @@ def run(
     # when it asks for them, and never inside a lock.
     end_signals = {signal.SIGTERM, signal.SIGINT, RESTART}
     signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
-    from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands spare
+    from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
 
     manager = Manager()
     last_good = LastGoodSettings(path)
@@ -166,7 +166,7 @@ def _carry_out_staged(load_settings: Callable[[], Settings], path: Path) -> _Pre
 
     If the disk refuses, the service starts with the games that are here.
     """
-    from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands spare
+    from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands do without
 
     settings = load_settings()
     try:
