@@ -144,7 +144,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(200_000, 20, 50)
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)
