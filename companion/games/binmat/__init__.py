@@ -89,7 +89,7 @@ class Binmat(Game[Any, str]):
     def setup(self, options: BinmatOptions, rng: Random) -> Position:
         """Return the first state: with the dealt lane decks, or only a number of turns."""
         check_options(options)
-        if options.way == "full":
+        if options.is_full_game:
             return deal(options, rng)
         return RealCardsState(options, options.turns)
 
@@ -98,15 +98,15 @@ class Binmat(Game[Any, str]):
 
         With a chosen deal it is still `SETUP`, because later reshuffles of empty decks are random.
         """
-        return Drawn.SETUP if options.way == "full" else Drawn.NEVER
+        return Drawn.SETUP if options.is_full_game else Drawn.NEVER
 
     def chosen(self, options: BinmatOptions) -> str | None:
         """Return a sentence on a chosen deal or chosen hands, which only the full game has."""
-        return super().chosen(options) if options.way == "full" else None
+        return super().chosen(options) if options.is_full_game else None
 
     def hides(self, options: BinmatOptions) -> bool:
         """Return whether the program holds the cards, which then stay hidden to the end."""
-        return options.way == "full"
+        return options.is_full_game
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
         """Return whether people deal the cards themselves, which they do with real cards."""

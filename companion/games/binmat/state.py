@@ -59,6 +59,11 @@ class BinmatOptions(Options, frozen=True):
     attackers: Annotated[int, Meta(ge=1, le=16)] = 1
 
     @property
+    def is_full_game(self) -> bool:
+        """Return whether the program deals and holds the cards."""
+        return self.way == "full"
+
+    @property
     def is_hackmud(self) -> bool:
         """Return whether the hackmud edition is played."""
         return self.edition is Edition.HACKMUD
