@@ -1,5 +1,5 @@
 // The owner's pages of a table or a hub: options of a game, settings, the check of keys and lamps, and a hub's actions.
-import { askFirst, post, refuse, root, say } from './page.js';
+import { askFirst, post, refuse, request, root, say } from './page.js';
 
 // ---- folds ----
 
@@ -41,11 +41,10 @@ if (document.getElementById('options')?.matches('form')) {
   async function preview() {
     const row = form.querySelector('.own .preview');
     if (!row) return;
-    const answer = await post('/api/host/preview', { game: form.dataset.game, options: chosenOptions() });
+    const answer = await request('/api/host/preview', { game: form.dataset.game, options: chosenOptions() });
     if (answer.ok) row.innerHTML = answer.svg;
-    else row.textContent = answer.error?.message ?? '';
+    else row.textContent = answer.error.message;
     row.closest('.map').querySelector('textarea').setAttribute('aria-invalid', String(!answer.ok));
-    refuse('');
   }
 
   form.addEventListener('change', () => {
@@ -104,7 +103,7 @@ if (document.getElementById('restore')) {
     place.querySelector('.bad')?.remove();
     target.setAttribute('aria-invalid', String(!answer.ok));
     if (answer.ok) note.textContent = answer.note;
-    else place.append(Object.assign(document.createElement('b'), { className: 'bad', textContent: answer.error?.message ?? document.getElementById('said').textContent }));
+    else place.append(Object.assign(document.createElement('b'), { className: 'bad', textContent: answer.error.message }));
     if (answer.ok && values['table.language']) location.reload();
     if (answer.ok && answer.note) reloadAfterRestart();
   });

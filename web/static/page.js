@@ -52,8 +52,8 @@ export function refuse(text, link, isHint = false) {
   if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
-// Send a JSON request. Return the fields of the answer with `ok` and `status` (0 without a JSON answer). Of a refusal, `error`
-// has the message.
+// Send a JSON request. Return the fields of the answer with `ok` and `status` (0 without an answer of the table). If it is not
+// `ok`, `error` has the message.
 export async function request(url, body = {}) {
   try {
     const answer = await fetch(root + url, {
@@ -63,7 +63,9 @@ export async function request(url, body = {}) {
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(body),
     });
-    return { ok: answer.ok, status: answer.status, ...await answer.json() };
+    const content = await answer.json();
+    if (!answer.ok && !content.error) throw new Error('Not an answer of the table');
+    return { ok: answer.ok, status: answer.status, ...content };
   } catch (error) {
     const message = error.name === 'TimeoutError' // a browser has six connections to one server, and each window's stream takes one
       ? say('No answer from the table: close other windows of these pages, then try again')
