@@ -63,26 +63,37 @@ def test_the_small_game_is_played(tmp_path: Path) -> None:
     assert done.stdout.count("The pebble lies on g1. ") == 1, done.stdout + done.stderr
 
 
+VIEW = "    def view(self, state, seat):"
+CHECK = """\
+    def check(self, state, seat, action):
+        from companion.core.errors import Malformed
+        raise Malformed('No')
+"""
+PARSE = """\
+    def parse(self, text):
+        return '1'
+"""
+TARGET = "target = file + int(actions[seat])"
+# What is said of each fault, and the text of the small game that another one replaces.
 FAULTS = {
-    "Its turn_rule names no paragraph of its rules: going": ('turn_rule = end_rule = "moving"', 'turn_rule = end_rule = "going"'),
-    "has 50 letters: 41 at most": ('"Move one pebble to the end"', '"' + "x" * 50 + '"'),
-    "A legal action is refused: No": ("    def view(self, state, seat):", "    def check(self, "
-                                                                          "state, seat, action):\n "
-                                                                          "       from companion.core.errors import Malformed\n        raise Malformed('No')\n\n    def view(self, state, seat):"),
+    "Its turn_rule names no paragraph of its rules: going": (
+        'turn_rule = end_rule = "moving"',
+        'turn_rule = end_rule = "going"',
+    ),
+    "has 50 letters: 41 at most": ('"Move one pebble to the end"', f'"{"x" * 50}"'),
+    "A legal action is refused: No": (VIEW, f"{CHECK}\n{VIEW}"),
     "Nobody is to act and there is no outcome": ("if state[0] < LAST:", "if True:"),
     "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
     "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
-    "parse and format do not agree": ("    def view(self, state, seat):", "    def parse(self, "
-                                                                          "text):\n        return "
-                                                                          "'1'\n\n    def view(self, state, seat):"),
-    "does not end within 50 turns": ("target = file + int(actions[seat])", "target = file"),
-    "It raises ZeroDivisionError": ("    def view(self, state, seat):", "    def view(self, state, "
-                                                                        "seat):\n        1 / 0"),
-    "lead to different states": ("target = file + int(actions[seat])", "target = min(LAST, file + "
-                                                                  "__import__('random').choice((1, "
-                                                                  "2)))"),
+    "parse and format do not agree": (VIEW, f"{PARSE}\n{VIEW}"),
+    "does not end within 50 turns": (TARGET, "target = file"),
+    "It raises ZeroDivisionError": (VIEW, f"{VIEW}\n        1 / 0"),
+    "lead to different states": (
+        TARGET,
+        "target = min(LAST, file + __import__('random').choice((1, 2)))",
+    ),
     "names no paragraph": ('Rule("moving"', 'Rule("other"'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("said", FAULTS)

@@ -257,10 +257,16 @@ CHOICES = [
 ]
 changes = st.lists(st.sampled_from(CHOICES), min_size=1, max_size=4).map(dict)
 starts = st.sampled_from(
-    [OURS, "", "# nothing yet\n", "camera.fps = 3\n[web]\nport = 1\n", "panel = {silent = true} # "
-                                                                       "one line\n[web]\n",
-     "[panel.south]\nready = 10\n\n[panel]\nsilent = true # late\n", "[table]\n# theme = 'dark'\n\n# the web\n[web]\nport = 1"]
-)  # fmt: skip
+    [
+        OURS,
+        "",
+        "# nothing yet\n",
+        "camera.fps = 3\n[web]\nport = 1\n",
+        "panel = {silent = true} # one line\n[web]\n",
+        "[panel.south]\nready = 10\n\n[panel]\nsilent = true # late\n",
+        "[table]\n# theme = 'dark'\n\n# the web\n[web]\nport = 1",
+    ]
+)
 
 
 @given(starts, changes)
