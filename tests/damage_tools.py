@@ -78,7 +78,7 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
 
 
 def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, bytes | None]:
-    """Return a journal's file and its log with damage of a kind of `KINDS`. None: there is no log."""
+    """Return a journal's file and its log with damage of a kind of `KINDS`. None means no log."""
     file, wal = bytearray(content), bytearray(log)
     target = wal if kind.startswith("log") else file
     page, other = (slice(at, at + PAGE) for at in rng.choices(range(0, len(file), PAGE), k=2))
@@ -111,8 +111,8 @@ def problems_after(
     """Open a damaged journal as the service does, play on, and open it again. Return what was
     wrong.
 
-    The folder has the journal from before the damage as `made.sqlite`. `knows_losses` says whether the
-    journal can know that inputs are missing.
+    The folder has the journal from before the damage as `made.sqlite`. `knows_losses` says whether
+    the journal can know that inputs are missing.
     """
     with Journal(folder / "made.sqlite", read_only=True) as journal:
         written = {entry.id: entry for entry in journal.entries()}

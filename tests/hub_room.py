@@ -37,13 +37,14 @@ from web.hub.host import JoinedTable
 from web.hub.room import Room, RoomTable
 
 NAMES = [
-    "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki", "Paul", "Nora", "Ben",
-    "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
+    "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki",
+    "Paul", "Nora", "Ben", "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
 ]  # fmt: skip
 # The game of each table, and the number of decisions made there.
 PLAN = (
-    ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 9), ("kahmate", 5), ("scouts", 4), ("arena", 2),
-    ("outbuffered", 4), ("binmat", 6), ("kahmate", 9), ("scouts", 19), ("arena", 1), ("", 0),
+    ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 9), ("kahmate", 5),
+    ("scouts", 4), ("arena", 2), ("outbuffered", 4), ("binmat", 6),
+    ("kahmate", 9), ("scouts", 19), ("arena", 1), ("", 0),
 )  # fmt: skip
 # The table whose game is over.
 FINISHED_TABLE = 3

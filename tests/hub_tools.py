@@ -40,8 +40,9 @@ from companion.table.session import Phase
 from web.hub.host import JoinedTable
 
 __all__ = [
-    "OpenHub", "TableAtHub", "act_with_key", "fill_up", "free_port", "has_all", "hub_settings", "join_table", "joined_services", "kill_nats",
-    "need_of_table", "read_stored_records", "records_at_hub", "running_hub", "small_disk", "until",
+    "OpenHub", "TableAtHub", "act_with_key", "fill_up", "free_port", "has_all",
+    "hub_settings", "join_table", "joined_services", "kill_nats", "need_of_table",
+    "read_stored_records", "records_at_hub", "running_hub", "small_disk", "until",
 ]  # fmt: skip
 
 

@@ -138,7 +138,7 @@ def ball(state: State) -> tuple[str, Seat | None]:
 
 
 def down(state: State) -> dict[str, int]:
-    """Return the turned-over pieces by square, with the rounds of their owner that they still lie."""
+    """Return turned-over pieces by square, with the rounds of their owner that they still lie."""
     return {
         piece["square"]: piece["rounds_down"]
         for piece in GAME.dump(state)["pieces"]
@@ -157,7 +157,7 @@ SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
 class SlowRules:
-    """The legal actions of a round, found by walking over a plain dump. Squares are (file, rank)."""
+    """The legal actions of a round, found by walking over the dump. Squares are (file, rank)."""
 
     def __init__(self, dump: dict[str, Any]) -> None:
         self.seat = dump["seat"]

@@ -50,7 +50,7 @@ def play_round(
 
 
 def south_surplus(tournament: Tournament, entrant: int) -> int:
-    """Return how much more often an entrant was South than North, on first boards that were played."""
+    """Return how much more often an entrant was South than North, on first boards played."""
     people = tournament.entrant(entrant).people
     first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
     return sum(1 if board.south in people else -1 for board in first if board.is_played)

@@ -1,4 +1,4 @@
-"""A real Mosquitto broker on a free port, a subscriber to all topics, and a table that publishes."""
+"""A real Mosquitto broker on a free port, a subscriber to all topics and a table that publishes."""
 
 from __future__ import annotations
 

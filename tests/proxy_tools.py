@@ -35,8 +35,8 @@ def nginx(
     """Run nginx on a port until the end of the block, and yield the port once `answers` is true of
     it.
 
-    It forwards only what lies under the path `at`, and puts `onto` in its place. `more` replaces the
-    forwarded headers, and `tls` is the directives of a certificate.
+    It forwards only what lies under the path `at`, and puts `onto` in its place. `more` replaces
+    the forwarded headers, and `tls` is the directives of a certificate.
     """
     port = free_port()
     config = folder / "nginx.conf"
@@ -46,8 +46,10 @@ def nginx(
     )
     config.write_text(
         f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
-        f"events {{}} http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}{' ssl' if tls else ''}; {tls}"
-        f"location {at} {{ proxy_pass http://127.0.0.1:{target}{onto}; proxy_http_version 1.1; proxy_set_header Connection '';"
+        f"events {{}} http {{ access_log off; {temporary} "
+        f"server {{ listen 127.0.0.1:{port}{' ssl' if tls else ''}; {tls}"
+        f"location {at} {{ proxy_pass http://127.0.0.1:{target}{onto}; "
+        "proxy_http_version 1.1; proxy_set_header Connection '';"
         f"{more or FORWARDED} }} }} }}"
     )
     assert NGINX is not None

@@ -18,16 +18,16 @@ ROCKS: dict[Reason, list[Example]] = {
         Example(
             at("c4"),
             "B@h5",
-            "The boulder does not fit on h5. It covers two files and two ranks, h5 being the "
-            "lowest on the left.",
+            "The boulder does not fit on h5. "
+            "It covers two files and two ranks, h5 being the lowest on the left.",
             "rocks",
             "h5",
         ),
         Example(
             at("c4"),
             "B@a10",
-            "The boulder does not fit on a10. It covers two files and two ranks, a10 being the "
-            "lowest on the left.",
+            "The boulder does not fit on a10. "
+            "It covers two files and two ranks, a10 being the lowest on the left.",
             "rocks",
             "a10",
         ),

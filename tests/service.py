@@ -97,8 +97,8 @@ class ServiceProcess(Service):
         self.folder = folder
         settings = folder / "settings.toml"
         settings.write_text(
-            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n[table]\nreading_time_s = '
-            f"{reading_time_s}\n"
+            f'state_dir = "{folder}"\n[web]\nhost = "127.0.0.1"\n'
+            f"[table]\nreading_time_s = {reading_time_s}\n"
             '[voice]\nby = "off"\n[camera]\nfps = 5\n'
         )
         share_templates(folder)
@@ -267,13 +267,19 @@ def tap(window: WebDriver, selector: str) -> None:
     A key rests, that is, takes no taps, just after it has come under a finger or replaced another
     one. One script finds and clicks it, because the page may be redrawn at any moment.
     """
-    script = f"{IS_RESTED} const key = document.querySelector(arguments[0]); if (!key || !isRested(key)) return false; key.click(); return true"
+    script = (
+        f"{IS_RESTED} const key = document.querySelector(arguments[0]);"
+        " if (!key || !isRested(key)) return false; key.click(); return true"
+    )
     until(f"the key {selector}", lambda: window.execute_script(script, selector))
 
 
 def press_space(window: WebDriver) -> None:
     """Press the space bar once the key that it stands for is there, and after its rest."""
-    script = f"{IS_RESTED} const key = document.querySelector('[data-space]'); return Boolean(key && isRested(key))"
+    script = (
+        f"{IS_RESTED} const key = document.querySelector('[data-space]');"
+        " return Boolean(key && isRested(key))"
+    )
     until("the key of the space bar", lambda: window.execute_script(script))
     window.find_element(By.TAG_NAME, "body").send_keys(" ")
 
@@ -329,7 +335,10 @@ class PageElement(WebElement):
 
     def click(self) -> None:
         """Click it after its rest."""
-        script = f"{IS_RESTED} return isRested(arguments[0].closest('a, button, summary') ?? arguments[0])"
+        script = (
+            f"{IS_RESTED}"
+            " return isRested(arguments[0].closest('a, button, summary') ?? arguments[0])"
+        )
         until("its rest", lambda: self.parent.execute_script(script, self))
         super().click()
 
@@ -456,8 +465,8 @@ def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
     options.binary_location = chromium
     for flag in (
         "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-        "--hide-scrollbars", "--no-proxy-server", _JAVASCRIPT, *flags,
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        "--disable-dev-shm-usage", "--hide-scrollbars", "--no-proxy-server", _JAVASCRIPT, *flags,
     ):  # fmt: skip
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -501,7 +510,10 @@ const svg = document.querySelector('#live .view .board[tabindex]');
 if (!svg) return false;
 const [files, ranks, pitch, turned] = svg.dataset.grid.split(' ').map(Number);
 const [file, rank] = arguments;
-const at = new DOMPoint((turned ? files - 1 - file : file) * pitch + 50, (turned ? rank : ranks - 1 - rank) * pitch + 50);
+const at = new DOMPoint(
+  (turned ? files - 1 - file : file) * pitch + 50,
+  (turned ? rank : ranks - 1 - rank) * pitch + 50
+);
 const { x, y } = at.matrixTransform(svg.getScreenCTM());
 const hit = document.elementFromPoint(x, y);
 if (!svg.contains(hit)) return false;

@@ -17,8 +17,10 @@ from web.routes.openapi import attribute_docstrings
 PATH = Path(__file__).parent.parent / "docs" / "settings.md"
 HEAD = """# Settings
 
-Settings are one TOML file: the one named by `--settings`, else `settings.toml` beside the games. An installation has
-`/etc/tabletop-companion/settings.toml`. The page `/settings` writes it and keeps its comments. Unknown keys are refused
+Settings are one TOML file: the one named by `--settings`, else `settings.toml` beside the games. \
+An installation has
+`/etc/tabletop-companion/settings.toml`. The page `/settings` writes it and keeps its comments. \
+Unknown keys are refused
 with their place.
 
 ```toml

@@ -1,4 +1,4 @@
-"""A table with its pages, its settings file and a panel on mock pins. All run in the test's thread."""
+"""A table with its pages, settings file and panel on mock pins. All run in the test's thread."""
 
 from __future__ import annotations
 

@@ -80,12 +80,11 @@ def _detector() -> cv2.aruco.ArucoDetector:
 
 
 def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
-    """Yield all markers on a page: id and (4, 2) corners in mm from the page's upper left, y down."""
+    """Yield all markers on a page: id and (4, 2) corners in mm from its upper left, y down."""
     corners, ids, _ = _detector().detectMarkers(page)
     for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
-        middles_px = four.reshape(4, 2).astype(
-            np.float64
-        )  # of pixels, so that the page begins at -0.5
+        # of pixels, so that the page begins at -0.5
+        middles_px = four.reshape(4, 2).astype(np.float64)
         yield int(marker), (middles_px + 0.5) * 25.4 / dpi
 
 

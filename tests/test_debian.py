@@ -60,9 +60,9 @@ def test_units_and_commands_lead_to_the_packages_environment(
         assert path.is_dir() or "/opt/" not in path.read_text(), path.name
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
     assert re.findall(r"(?m)^Exec\w+=.*", service) == [
-        f"ExecStart={DEBIAN_HOME}/bin/companion play --settings "
-        "/etc/tabletop-companion/settings.toml "
-        "--state-dir /var/lib/tabletop-companion"
+        f"ExecStart={DEBIAN_HOME}/bin/companion play"
+        " --settings /etc/tabletop-companion/settings.toml"
+        " --state-dir /var/lib/tabletop-companion"
     ]
     assert f"program={DEBIAN_HOME}/bin/companion\n" in (tmp_path / "usr/bin/companion").read_text()
     assert (tmp_path / "usr/bin/companion").stat().st_mode & 0o777 == 0o755

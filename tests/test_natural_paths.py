@@ -80,8 +80,8 @@ class Trace:
         files = len({code.co_filename for code in codes})
         functions = len({(code.co_filename, code.co_qualname) for code in codes})
         print(
-            f"{way}: {files} files and {functions} functions; wanted {MOST[way][0]} and "
-            f"{MOST[way][1]}"
+            f"{way}: {files} files and {functions} functions; "
+            f"wanted {MOST[way][0]} and {MOST[way][1]}"
         )
         assert files > 0
         assert files <= MOST[way][0]

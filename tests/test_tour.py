@@ -113,7 +113,8 @@ def page_faults(
 
 def test_scripts_ask_for_no_address_without_the_path() -> None:
     bare = re.compile(
-        r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/|(?:href|src) = [`'"]/"""
+        r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/"""
+        r"""|(?:href|src) = [`'"]/"""
     )
     found = {path.name: bare.findall(path.read_text()) for path in STATIC.glob("*.js")}
     assert {name: lines for name, lines in found.items() if lines} == {}

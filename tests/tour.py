@@ -83,7 +83,7 @@ class Walk(Protocol):
     """Who looks at the pages."""
 
     def stops(self) -> Iterator[Stop]:
-        """Yield every page in every state. A page stays as it is until the next one is asked for."""
+        """Yield every page in every state. A page stays as it is until the next is asked for."""
 
 
 class Tour:

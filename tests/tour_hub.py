@@ -55,7 +55,7 @@ class HubTour:
         self._player = Client(self.client.url)
 
     def stops(self) -> Iterator[Stop]:
-        """Yield every page in every state. A page stays as it is until the next one is asked for."""
+        """Yield every page in every state. A page stays as it is until the next is asked for."""
         yield Stop("hub-empty-screen", "/")
         for page in ("watch", "tournaments", "standings"):
             yield Stop(f"hub-empty-{page}", f"/{page}", is_guest=True)

@@ -11,16 +11,23 @@ from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
 
 PUBLIC_PATHS = (
-    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health", "/workbench",
-    "/workbench/state", "/seat/south", "/api/seat/south/view", "/api/seat/south/mine", "/nowhere",
-    "/history", "/history/1", "/history/1/scene/0", "/history/1.webp",
-    "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0", "/host/health", "/api/doctor", "/host/health/bundle.zip",
+    "/", "/watch", "/join", "/join/south", "/host", "/rules/outbuffered", "/api/view", "/health",
+    "/workbench", "/workbench/state", "/seat/south", "/api/seat/south/view",
+    "/api/seat/south/mine", "/nowhere", "/history", "/history/1", "/history/1/scene/0",
+    "/history/1.webp", "/api/history", "/pass", "/api/photographs", "/api/photograph/1/1.0",
+    "/host/health", "/api/doctor", "/host/health/bundle.zip",
 )  # fmt: skip
 NORTH_PATHS = ("/seat/north", "/api/seat/north/view")
 STREAM_PATHS = (
-    "/live/table", "/live/watch", "/live/seat/north", "/live/host", "/workbench/live", "/live/health", "/live/pass",
+    "/live/table",
+    "/live/watch",
+    "/live/seat/north",
+    "/live/host",
+    "/workbench/live",
+    "/live/health",
+    "/live/pass",
     "/live/table?voice",
-)  # fmt: skip
+)
 
 
 def first_message(url: str, path: str, cookies: str) -> bytes:

@@ -88,11 +88,10 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def mask_random_parts(text: str) -> str:
-    """Mask what differs in every run: names of tables and games, keys, salts, marks, ports, times."""
+    """Mask what no two runs share: names of tables and games, keys, salts, marks, ports, times."""
     text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # how far the hub is from its own NATS
-    text = re.sub(
-        r"(\"seq\":|Sequence: ?)\d+", r"\1N", text
-    )  # in which order two tables are kept goes by time
+    # in which order two tables are kept goes by time
+    text = re.sub(r"(\"seq\":|Sequence: ?)\d+", r"\1N", text)
     text = re.sub(r"_INBOX[\w.]*", "INBOX", text)
     text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text)
     text = re.sub(r"20\d\d-\d\d-\d\d[T ][\d:.]+Z?", "TIME", text)

@@ -29,8 +29,10 @@ TOOLS = (
     "babel",
     "colorama",
 )
-TAKEN = ("companion", "hardware", "vision", "web", "tests", "systemd", "docs", "pyproject.toml", "README.md",
-    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile")  # fmt: skip
+TAKEN = (
+    "companion", "hardware", "vision", "web", "tests", "systemd", "docs",
+    "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+)  # fmt: skip
 _LENT = "/opt/wheels"
 
 
@@ -63,9 +65,12 @@ def main(chosen: list[str]) -> int:
             *(chosen or FOLDERS),
         ]
         given = {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "QEMU_CPU": PROCESSOR,
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/root",
+            "LC_ALL": "C.UTF-8",
+            "QEMU_CPU": PROCESSOR,
             "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+        }
         shell = 'cd /src && exec "$@"'
         return subprocess.run(
             ["chroot", str(inside.root), "/bin/sh", "-c", shell, "sh", *command],

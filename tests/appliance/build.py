@@ -26,9 +26,10 @@ GUEST = Path(__file__).resolve().parent / "guest"
 # The module gpio-sim is in the kernels of backports only.
 SUITE, NEWER = "trixie", "trixie-backports"
 PACKAGES = (
-    "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod", "dbus", "iproute2",
-    "procps", "python3", "python3-venv", "python3-dev", "python3-pip", "swig", "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates",
-    "network-manager", "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
+    "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod",
+    "dbus", "iproute2", "procps", "python3", "python3-venv", "python3-dev", "python3-pip", "swig",
+    "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates", "network-manager",
+    "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
 BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig")
 # Raspberry Pi OS has it as python3-lgpio. Debian has not, and PyPI has no wheel for its Python.
@@ -50,9 +51,15 @@ IDLE_DRIVERS = (
 # Kernel module of the simulated Wi-Fi. It is one of `IDLE_DRIVERS`, and it stays.
 RADIO = "mac80211_hwsim"
 IDLE_UNITS = (
-    "apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer", "e2scrub_reap.service",
-    "getty@tty1.service", "serial-getty@ttyS0.service", "NetworkManager-wait-online.service",
-)  # fmt: skip
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
+    "fstrim.timer",
+    "e2scrub_reap.service",
+    "getty@tty1.service",
+    "serial-getty@ttyS0.service",
+    "NetworkManager-wait-online.service",
+)
 # Only the tests of the hotspot start these units.
 LATER_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
@@ -64,7 +71,10 @@ LENT = tuple(
 DISK_BYTES = 2 * 1024**3
 INSTALL = "cd /usr/src/tabletop-companion && make install"
 # Shell command that removes what was needed only to build the package.
-TIDY = "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq && apt-get clean && rm -rf /root/.cache"
+TIDY = (
+    "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq"
+    " && apt-get clean && rm -rf /root/.cache"
+)
 # Files and folders of the project that are copied to the disk.
 SOURCES = (
     "companion",
@@ -135,9 +145,8 @@ def base() -> Path:
         try:
             with work(folder) as made:
                 _make_base(made)
-        except (
-            subprocess.CalledProcessError
-        ) as error:  # Debian's part: an archive out of reach, no right to mount
+        # Debian's part: an archive out of reach, no right to mount
+        except subprocess.CalledProcessError as error:
             raise CannotBuild(command_output(error)) from None
     return folder
 
@@ -152,8 +161,10 @@ def _make_base(root: Path) -> None:
     options += [
         f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")
     ]
-    do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
-        SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)))  # fmt: skip
+    do(
+        "mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}",
+        *options, SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)),
+    )  # fmt: skip
     _finish_base(root, archive)
 
 
@@ -167,8 +178,8 @@ def _finish_base(root: Path, mirror: str) -> None:
             f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}"
         )
         inside(
-            f"apt-get purge -y -qq {' '.join(BUILD_ONLY)} && apt-get autoremove --purge -y -qq && "
-            "apt-get clean"
+            f"apt-get purge -y -qq {' '.join(BUILD_ONLY)}"
+            " && apt-get autoremove --purge -y -qq && apt-get clean"
         )
         kernel = next((root / "lib/modules").iterdir())
         for radio in kernel.rglob(f"{RADIO}.ko*"):
@@ -183,20 +194,20 @@ def _finish_base(root: Path, mirror: str) -> None:
 
 
 def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
-    """Build v4l2loopback for this kernel. Take Debian's newest: older ones do not build against it."""
+    """Build v4l2loopback for this kernel, Debian's newest: older ones do not build against it."""
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
     newest.write_text(f"deb {mirror} sid main\n")
     inside(
-        "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid && dpkg-deb -x "
-        "v4l2*.deb v4l2"
+        "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid"
+        " && dpkg-deb -x v4l2*.deb v4l2"
     )
     newest.unlink()
     inside(
-        "cd /tmp/v4l2/usr/src/v4l2loopback-* && make KERNELRELEASE= -C "
-        f"/lib/modules/{kernel}/build M=$PWD modules"
-        f" && install -D -m644 v4l2loopback.ko /lib/modules/{kernel}/updates/v4l2loopback.ko && rm "
-        "-r /tmp/v4l2*"
+        "cd /tmp/v4l2/usr/src/v4l2loopback-*"
+        f" && make KERNELRELEASE= -C /lib/modules/{kernel}/build M=$PWD modules"
+        f" && install -D -m644 v4l2loopback.ko /lib/modules/{kernel}/updates/v4l2loopback.ko"
+        " && rm -r /tmp/v4l2*"
     )
     inside("apt-get update -qq")
 
@@ -349,9 +360,8 @@ def work(target: Path) -> Iterator[Path]:
         yield work
         work.rename(target)
     finally:
-        if (
-            work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text()
-        ):  # never into what is lent
+        # never into what is lent
+        if work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text():
             shutil.rmtree(work)
 
 

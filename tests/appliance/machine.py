@@ -98,7 +98,10 @@ class Machine:
 
     def _command(self, disk: Disk, network: bool) -> list[str]:
         folder = self._folder
-        line = "console=ttyS0 root=/dev/vda ro rootflags=noinit_itable panic=-1 mitigations=off net.ifnames=0 quiet"
+        line = (
+            "console=ttyS0 root=/dev/vda ro rootflags=noinit_itable panic=-1"
+            " mitigations=off net.ifnames=0 quiet"
+        )
         device = ["-drive", f"file={self.image},format=raw,if=none,id=d0,cache=writeback"]
         ports = [
             word
@@ -110,12 +113,17 @@ class Machine:
         ]  # fmt: skip
         forward = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:{PAGES_PORT}"
         return [
-            "qemu-system-x86_64", *ACCELERATOR, "-M", "q35",
-            "-m", str(MEMORY_MB), "-smp", "2", "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-append", line,
+            "qemu-system-x86_64", *ACCELERATOR, "-M", "q35", "-m", str(MEMORY_MB), "-smp", "2",
+            "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-append", line,
             *device, "-device", "virtio-blk-pci,drive=d0,write-cache=on",
-            *(["-netdev", forward, "-device", "virtio-net-pci,netdev=n0"] if network else ["-nic", "none"]),
+            *(
+                ["-netdev", forward, "-device", "virtio-net-pci,netdev=n0"]
+                if network
+                else ["-nic", "none"]
+            ),
             "-device", "virtio-rng-pci", "-device", "virtio-serial-pci", *ports,
-            "-display", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{folder / 'console'}",
+            "-display", "none", "-nodefaults", "-no-reboot",
+            "-serial", f"file:{folder / 'console'}",
             "-qmp", f"unix:{folder / 'monitor'},server=on,wait=off",
         ]  # fmt: skip
 

@@ -46,8 +46,10 @@ def _make(root: Path, suite: str, architecture: str) -> None:
     options = ['--aptopt=APT::Install-Recommends "false"', f"--architectures={architecture}"]
     options += [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "locale", "man")]
-    build.do("mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}", *options,
-        suite, str(root), f"deb {build.mirror()} {suite} main")  # fmt: skip
+    build.do(
+        "mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}",
+        *options, suite, str(root), f"deb {build.mirror()} {suite} main",
+    )  # fmt: skip
 
 
 @contextmanager

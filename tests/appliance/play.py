@@ -154,6 +154,7 @@ class PadMatch:
         except MachineError as error:
             problems = [problem["text"] for problem in last_view.get("problems", ())]
             raise MachineError(
-                f"{error}; the sign says {last_view.get('sign')}, {problems}, {last_view.get('camera')}"
+                f"{error}; the sign says {last_view.get('sign')}, "
+                f"{problems}, {last_view.get('camera')}"
             ) from None
         return last_view

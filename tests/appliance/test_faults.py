@@ -44,9 +44,8 @@ def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> No
         "the board again", lambda: camera(machine)["state"] == CameraState.SEES_BOARD, CAMERA_S, 1
     )
     figures.append(
-        f"camera: told to be missing {pulled_s:.0f} s after it was pulled, read "
-        f"{time.monotonic() - began_s:.0f} s after "
-        "it was put back"
+        f"camera: told to be missing {pulled_s:.0f} s after it was pulled, "
+        f"read {time.monotonic() - began_s:.0f} s after it was put back"
     )
     assert machine.property("NRestarts") == restarts, "the service went on"
 

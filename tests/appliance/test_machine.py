@@ -68,9 +68,8 @@ def test_a_game_over_the_pins_and_the_camera(
     while not match.is_over and match.turns < (1 if short else 8):
         match.turn()
     figures.append(
-        f"over the pins: {match.turns} turns, {match.presses} presses, {match.misread} layouts "
-        "misread, "
-        f"{time.monotonic() - began_s:.0f} s"
+        f"over the pins: {match.turns} turns, {match.presses} presses, "
+        f"{match.misread} layouts misread, {time.monotonic() - began_s:.0f} s"
     )
     assert match.misread == 0
 
@@ -90,8 +89,8 @@ def test_a_game_survives_a_watchdog_kill(house: House, match: PadMatch, figures:
     killed_s = time.monotonic() - began_s
     match.until("a page", bool)
     figures.append(
-        f"watchdog: another process after {killed_s:.0f} s, pages after "
-        f"{time.monotonic() - began_s:.0f} s"
+        f"watchdog: another process after {killed_s:.0f} s, "
+        f"pages after {time.monotonic() - began_s:.0f} s"
     )
     assert "watchdog" in machine.run("journalctl", "-u", "companion", "-o", "cat").lower()
     after = view(machine)
@@ -109,9 +108,8 @@ def test_holding_the_table_button_switches_it_off(
     if short:
         pytest.skip("part of the long form")
     machine, levels = house.machine, list[int]()
-    until(
-        "the lamp", lambda: says_ready(machine), BOOT_S
-    )  # what it did before it does not tell of the button
+    # what it did before it does not tell of the button
+    until("the lamp", lambda: says_ready(machine), BOOT_S)
     began_s = time.monotonic()
     machine.ask("hold", TABLE_BUTTON)
     with contextlib.suppress(MachineError):  # the agent goes down with the machine
@@ -124,8 +122,8 @@ def test_holding_the_table_button_switches_it_off(
                 machine.ask("hold", TABLE_BUTTON, down=False)
     until("off", machine.is_off, 120)
     figures.append(
-        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, the lamp went "
-        f"{levels}"
+        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, "
+        f"the lamp went {levels}"
     )
     assert levels[-1] != LIT, "dark is what says that the cord may be pulled"
     assert levels.count(LIT) > 1, "it blinks while the machine goes down"

@@ -89,9 +89,9 @@ def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) 
     said = install(machine)
     assert "No systemd is running here" in said
     assert machine("companion --version") == f"companion {__version__}\n"
-    assert machine("stat -c '%U %a' /var/lib/tabletop-companion /etc/tabletop-companion").split() == [
-        "companion", "700", "companion", "750",
-    ]  # fmt: skip
+    assert machine(
+        "stat -c '%U %a' /var/lib/tabletop-companion /etc/tabletop-companion"
+    ).split() == ["companion", "700", "companion", "750"]
     assert machine(f"cat {CONFIG}/settings.toml") == settings_text(STATE)
     for unit, state in (
         ("companion.service", "enabled"),

@@ -79,14 +79,14 @@ def test_a_card_boots_and_survives_pulled_plugs(
         build.do("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
-            f"  cut {number + 1}: {len(evening.promises.accepted)} inputs promised, {found.inputs} on "
-            "the card"
+            f"  cut {number + 1}: {len(evening.promises.accepted)} inputs promised, "
+            f"{found.inputs} on the card"
         )
         assert found.is_whole, found
 
 
 def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
-    """Wait for the pages and find the seats again. At the first start, sit down and begin a game."""
+    """Wait for the pages and find the seats again. The first time, sit down and begin a game."""
     page = fetch_page(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page

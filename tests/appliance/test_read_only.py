@@ -66,8 +66,9 @@ def test_a_pulled_plug_leaves_root_unchanged(
     assert filecmp.cmp(before, disk_with_overlay.image, shallow=False)
     cut = copy_image(stick, tmp_path / "cut.img")
     found = cuts.examine(cut, tmp_path / "state", evening.promises, kept_in="/")
-    figures.append(f"read-only root: {len(evening.promises.accepted)} inputs promised, {found.inputs} "
-                   "kept")  # fmt: skip
+    figures.append(
+        f"read-only root: {len(evening.promises.accepted)} inputs promised, {found.inputs} kept"
+    )
     assert found.is_whole, found
     with start_machine() as machine:
         evening.move(machine.url)

@@ -409,8 +409,8 @@ def test_a_sheet_reads_like_a_game() -> None:
         '[Reason "Purple resigns."]',
         "",
         f"1. south {first[SEATS[0]].action} | north {first[SEATS[1]].action}",
-        f"2. south {played.turns[1].actions[SEATS[0]].action} | north "
-        f"{played.turns[1].actions[SEATS[1]].action}",
+        f"2. south {played.turns[1].actions[SEATS[0]].action}"
+        f" | north {played.turns[1].actions[SEATS[1]].action}",
         "",
         "[Receipts]",
     ]

@@ -1,10 +1,10 @@
 """Kill the service a thousand times at random moments: is every acknowledged input in the journal
 afterwards, and only once?
 
-Two real services run at once, each with two phones over HTTP. One game has sealed orders (handed in,
-on disk, shown to nobody), the next a running clock. Each service is killed by SIGKILL while both
-phones tap, and restarted on the same files. Then the answers that the phones got, the journal and
-the pages are compared.
+Two real services run at once, each with two phones over HTTP. One game has sealed orders (handed
+in, on disk, shown to nobody), the next a running clock. Each service is killed by SIGKILL while
+both phones tap, and restarted on the same files. Then the answers that the phones got, the journal
+and the pages are compared.
 
 Killing a process tests the order of writing and showing. It does not test that the disk keeps what
 it was asked to sync: for that a whole machine has to lose its power (`make appliance`).
@@ -99,12 +99,11 @@ class KillReport:
     def sentence(self) -> str:
         """Return the figures for people."""
         return (
-            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: {self.lost} "
-            "lost, "
-            f"{self.twice} applied twice; {self.sealed} kills over sealed orders, {self.running} "
-            "over a running "
-            f"clock, {self.given_back_s:.2f} s given back at most; {len(self.wrong)} wrong  "
-            f"{'ok' if self.is_good else 'NOT GOOD ENOUGH'}"
+            f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: "
+            f"{self.lost} lost, {self.twice} applied twice; "
+            f"{self.sealed} kills over sealed orders, {self.running} over a running clock, "
+            f"{self.given_back_s:.2f} s given back at most; "
+            f"{len(self.wrong)} wrong  {'ok' if self.is_good else 'NOT GOOD ENOUGH'}"
         )
 
 

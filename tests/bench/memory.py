@@ -126,7 +126,7 @@ class Evening:
             return next(self._paths)
 
     def _ask(self) -> None:
-        """Send requests as one client. It keeps its connection until a stream or an error ends it."""
+        """Send requests as one client. It keeps its connection until a stream or error ends it."""
         line = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=60)
         while path := self._next():
             try:

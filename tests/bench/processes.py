@@ -90,7 +90,7 @@ class Process:
         return None
 
     def until(self, path: str = "/", pattern: bytes = b"</html>") -> float:
-        """Wait until a page matches, and return the seconds since the start. Raises RuntimeError."""
+        """Wait until a page matches. Return the seconds since the start. Raises RuntimeError."""
         while time.monotonic() < self.began_s + PATIENCE_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):

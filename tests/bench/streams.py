@@ -66,8 +66,10 @@ def live():
         viewers.remove(own)
     return Response(body(), mimetype="text/event-stream")
 
-server = create_server(app, host="127.0.0.1", port=0, threads=int(sys.argv[2]) + 16, channel_request_lookahead=1,
-                       asyncore_use_poll=True, connection_limit=2000)
+server = create_server(
+    app, host="127.0.0.1", port=0, threads=int(sys.argv[2]) + 16,
+    channel_request_lookahead=1, asyncore_use_poll=True, connection_limit=2000,
+)
 print(server.effective_port, flush=True)
 server.run()
 """
@@ -184,9 +186,9 @@ def _time_beside_peer(
     own, peer = statistics.median(times_ms[0]), statistics.median(times_ms[1])
     is_good = own <= MAX_RATIO * peer
     print(
-        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), bare Flask "
-        f"{peer:.1f} ms: "
-        f"{own / peer:.1f} x (at most {MAX_RATIO:g})  {'ok' if is_good else 'TOO SLOW'}",
+        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), "
+        f"bare Flask {peer:.1f} ms: {own / peer:.1f} x (at most {MAX_RATIO:g})  "
+        f"{'ok' if is_good else 'TOO SLOW'}",
         flush=True,
     )
     return times_ms[0], is_good

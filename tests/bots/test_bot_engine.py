@@ -144,8 +144,8 @@ def test_its_process_is_small_and_modest() -> None:
     code = (
         "import os, resource, sys\n"
         "from companion.bots.bot_engine import MAX_OWN_MEMORY_BYTES, BotEngine, limit_process\n"
-        "group = lambda: os.path.exists('/proc/self/autogroup') and "
-        "open('/proc/self/autogroup').read()\n"
+        "group = lambda: "
+        "os.path.exists('/proc/self/autogroup') and open('/proc/self/autogroup').read()\n"
         "before = group()\n"
         "limit_process(os.getpid(), MAX_OWN_MEMORY_BYTES)\n"
         "assert group() == before, 'the terminal that it was begun in is slowed down'\n"

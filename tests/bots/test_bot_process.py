@@ -118,7 +118,10 @@ def test_a_wrong_answer(answer: str, message: str) -> None:
     assert failure_of(program(code)) == f"The opponent {message}"
 
 
-STRAY = "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); raise SystemExit(3)"
+STRAY = (
+    "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); "
+    "raise SystemExit(3)"
+)
 
 
 @pytest.mark.parametrize(
@@ -175,8 +178,8 @@ def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
     born = tmp_path / "born"
     code = (
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        f"if not os.fork():\n    os.close(1); open({str(born) + '.new'!r}, "
-        "'w').write(str(os.getpid()))\n"
+        "if not os.fork():\n"
+        f"    os.close(1); open({str(born) + '.new'!r}, 'w').write(str(os.getpid()))\n"
         f"    os.rename({str(born) + '.new'!r}, {str(born)!r}); {WAIT}\n"
         f"while not os.path.exists({str(born)!r}): time.sleep(0.01)\n{end}"
     )
@@ -221,9 +224,8 @@ def test_nothing_of_the_table_is_handed_on() -> None:
     try:
         code = (
             "import os; input(); fds = [int(n) for n in os.listdir('/proc/self/fd')]; "
-            "print('{\"action\": \"%s\"}' % ('leak' if 'BOT_TEST_SECRET' in os.environ or len(fds) "
-            "> 4 else 'none'), "
-            "flush=True); input()"
+            "print('{\"action\": \"%s\"}' % ('leak' if 'BOT_TEST_SECRET' in os.environ"
+            " or len(fds) > 4 else 'none'), flush=True); input()"
         )
         with BotProcess(program(code)) as bot:
             assert bot.choose({}, LONG_S).action == "none"

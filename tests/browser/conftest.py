@@ -25,7 +25,7 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
-    """Two phones and the table screen: a small one, for what moves on it is drawn without a card."""
+    """Two phones and the table screen: a small one, as what moves on it is drawn without a card."""
     with browser(PHONE) as south, browser(PHONE) as north, browser(LAPTOP, is_moving=True) as wall:
         for opened in (south, north, wall):
             cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=FEW_FRAMES)

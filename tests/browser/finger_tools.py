@@ -39,11 +39,17 @@ OWN_CLOCK = """
 # Lists what can be tapped, by what it does.
 _FIND = """
 if (arguments[0]) for (const fold of document.querySelectorAll('details')) fold.open = true;
-window.keys = [...document.querySelectorAll('button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]')].filter(key =>
-  key.checkVisibility({ visibilityProperty: true }) && !key.matches(':disabled, [name=code], [download], [data-wait], [data-wait] *, [href$=".pdf"], [href*=".csv"], [href*=".json"]'));
+window.keys = [...document.querySelectorAll(
+  'button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]'
+)].filter(key => key.checkVisibility({ visibilityProperty: true }) && !key.matches(`
+  :disabled, [name=code], [download], [data-wait], [data-wait] *,
+  [href$=".pdf"], [href*=".csv"], [href*=".json"]
+`));
 return keys.map(({ tagName, id, name, value, className, dataset, attributes, textContent }) => [
-  tagName, id, name, value, dataset.post, dataset.body, dataset.arm, dataset.sure && 'sure', attributes.href?.value,
-  id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className) ? className.baseVal : textContent.trim(),
+  tagName, id, name, value,
+  dataset.post, dataset.body, dataset.arm, dataset.sure && 'sure', attributes.href?.value,
+  id || dataset.post || dataset.at || /order|slot|card|ln|unit/.test(className)
+    ? className.baseVal : textContent.trim(),
 ].map(value => String(value ?? '')).join('|'));
 """
 _HAS_FOLDS = "return Boolean(document.querySelector('details'))"
@@ -51,19 +57,24 @@ _HAS_FOLDS = "return Boolean(document.querySelector('details'))"
 _ASKS_FIRST = "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
 # Returns the seat whose order is ready to be handed in.
 _READY = """
-return document.querySelector(':is(#hand-in, #commit).go') && document.getElementById('live')?.dataset.seat;
+return document.querySelector(':is(#hand-in, #commit).go')
+  && document.getElementById('live')?.dataset.seat;
 """
 _WHERE = """
 const key = keys[arguments[0]], box = () => key.getBoundingClientRect();
 if (box().top < 0 || box().bottom > innerHeight) key.scrollIntoView({ block: 'center' });
 const { left, right, top, bottom } = box(), [x, y] = [(left + right) / 2, (top + bottom) / 2];
-return key.contains(document.elementFromPoint(x, y)) ? [x, y, key.textContent.trim().replace(/\\s+/g, ' ')] : null;
+return key.contains(document.elementFromPoint(x, y))
+  ? [x, y, key.textContent.trim().replace(/\\s+/g, ' ')] : null;
 """
 # Returns whether the page has all answers and shows what came of them. Then some time goes by.
 _STANDS = """
-const [hasNews, pauseMs] = arguments, { before, asked, leaves, shows } = window, { live } = document.body.dataset;
-const shownBefore = hasNews && /table|seat|watch|host$|pass/.test(live) ? before ?? 0 : before === undefined ? 0 : -1;
-if (asked || leaves || document.readyState !== 'complete' || live && shows <= shownBefore) return false;
+const [hasNews, pauseMs] = arguments,
+  { before, asked, leaves, shows } = window, { live } = document.body.dataset;
+const shownBefore = hasNews && /table|seat|watch|host$|pass/.test(live)
+  ? before ?? 0 : before === undefined ? 0 : -1;
+if (asked || leaves || document.readyState !== 'complete' || live && shows <= shownBefore)
+  return false;
 if (pauseMs !== null) window.pass(pauseMs);
 if (pauseMs !== null) window.before = shows;
 return true;

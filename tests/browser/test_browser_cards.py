@@ -128,7 +128,10 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
 COUNT_MOVES = """
 const real = Element.prototype.animate;
 window.moves = 0;
-Element.prototype.animate = function (...given) { window.moves += 1; return real.apply(this, given); };
+Element.prototype.animate = function (...given) {
+  window.moves += 1;
+  return real.apply(this, given);
+};
 """
 
 
@@ -206,7 +209,9 @@ document.dispatchEvent(new Event('shown'));
 # Stops the page from hearing anything more of the table, which would bring its own reading.
 DEAF = """
 const done = arguments[0];
-import([...document.scripts].find(script => /\\/live\\b/.test(script.src)).src).then(({ onStream }) => {
+import(
+  [...document.scripts].find(script => /\\/live\\b/.test(script.src)).src
+).then(({ onStream }) => {
   onStream(stream => stream.close());
   done();
 });

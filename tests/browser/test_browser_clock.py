@@ -97,11 +97,11 @@ Date = class extends real {
 
 
 def ring_error_s(window: WebDriver) -> float:
-    """Return how far the ring is from the service's clock, which is this machine's monotonic one."""
+    """Return how far the ring is from the service's clock, this machine's monotonic one."""
     script = (
         "const ring = document.querySelector('[data-limit]'); const { due, limit } = ring.dataset;"
-        "return [due, limit, ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' "
-        "')[0]]"
+        "return [due, limit, "
+        "ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' ')[0]]"
     )
     before_s = time.monotonic()
     due_s, limit_s, dash = map(float, window.execute_script(script))

@@ -23,9 +23,8 @@ def test_a_scanned_code_moves_into_the_form(
         service_on_still_clock(tmp_path, join="code") as (companion, url),
         browser(PHONE) as window,
     ):
-        monkeypatch.setattr(
-            "web.security.auth.OWN_ADDRESSES", ()
-        )  # the phone is not the machine's own screen
+        # the phone is not the machine's own screen
+        monkeypatch.setattr("web.security.auth.OWN_ADDRESSES", ())
         assert companion.join_code
         code = companion.join_code.current()
 

@@ -23,8 +23,9 @@ GAMES_OF_ALL_KINDS = ("outbuffered", "kahmate", "binmat")
 # owner's pages.
 STOPS = (
     "lobby-screen", "join-seat", "lobby-seat", "chosen-screen", "settings",
-    "outbuffered-lesson-south", "-sealed-south", "-stages-screen", "-stages-south", "outbuffered-host",
-    "-over-screen", "outbuffered-over-south", "-here", "binmat-orders-dealt-south", "binmat-orders-screen",
+    "outbuffered-lesson-south", "-sealed-south", "-stages-screen",
+    "-stages-south", "outbuffered-host", "-over-screen", "outbuffered-over-south",
+    "-here", "binmat-orders-dealt-south", "binmat-orders-screen",
 )  # fmt: skip
 # Some addresses to which keys of these pages post.
 EFFECTS = {
@@ -85,7 +86,8 @@ def test_a_quick_answer_leaves_the_turn_ended_once(own_clock: WebDriver) -> None
 def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
     """Return where to tap a key."""
     script = """
-        const { left, top, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
+        const { left, top, width, height }
+            = document.querySelector(arguments[0]).getBoundingClientRect();
         return [left + width / 2, top + height / 2, arguments[0]];
     """
     return tuple(window.execute_script(script, selector))

@@ -145,8 +145,8 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
     """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
     _, _, wall = windows
     moving = (
-        "document.getAnimations().map(animation => animation.effect.target).filter(target => target?.dataset)"
-        ".flatMap(target => Object.keys(target.dataset))"
+        "document.getAnimations().map(animation => animation.effect.target)"
+        ".filter(target => target?.dataset).flatMap(target => Object.keys(target.dataset))"
     )
     with in_process_service(tmp_path, "outbuffered") as service:
         client, north = Client(service.url), Client(service.url)
@@ -155,7 +155,10 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         wait_for_phase(client, "orders")
         wall.get(service.url)
         wait_for_sign(wall, "Both: hand in")
-        note = f"window.moved = []; document.addEventListener('shown', () => setTimeout(() => window.moved.push(...{moving})))"
+        note = (
+            "window.moved = []; document.addEventListener('shown', "
+            f"() => setTimeout(() => window.moved.push(...{moving})))"
+        )
         wall.execute_script(note)
         client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
@@ -163,8 +166,8 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         moves = until("something to move", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(moves)
         wall.execute_script(
-            "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => "
-            f"{{ const before = {moving}.length;"
+            "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {"
+            f" const before = {moving}.length;"
             " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
             f" window.skipped.push([before, {moving}.length]); }}))"
         )

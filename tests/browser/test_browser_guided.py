@@ -44,18 +44,24 @@ new PerformanceObserver(list => {
 }).observe({ type: 'layout-shift', buffered: true });
 setTimeout(() => done(shift), 400);
 """
-_AT = "const sign = document.getElementById('press'); return sign && (sign.hidden ? '' : sign.dataset.at)"
+_AT = (
+    "const sign = document.getElementById('press');"
+    " return sign && (sign.hidden ? '' : sign.dataset.at)"
+)
 
 _TALL = """
 const done = arguments[0];
-requestAnimationFrame(() => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight)));
+requestAnimationFrame(
+  () => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight))
+);
 """
 
 # Lists the pieces that the small sign hides.
 _HIDDEN = """
 const sign = document.getElementById('press')?.getBoundingClientRect();
 return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(part => {
-  const box = part.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  const box = part.getBoundingClientRect(),
+    [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
   return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
 }).map(part => part.dataset.at);
 """
@@ -63,7 +69,8 @@ return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(par
 _COVERED = """
 const sign = document.getElementById('press'), box = sign?.getBoundingClientRect();
 if (!box?.width) return [];
-const [top, bottom] = sign.classList.contains('under') ? [box.top + 8, box.bottom] : [box.top, box.bottom - 8];
+const [top, bottom] = sign.classList.contains('under')
+  ? [box.top + 8, box.bottom] : [box.top, box.bottom - 8];
 return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(part => {
   const { left, right, top: upper, bottom: lower, width } = part.getBoundingClientRect();
   return width && right > box.left && left < box.right && lower > top + 2 && upper < bottom - 2;
@@ -72,9 +79,12 @@ return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(part 
 # Returns the space between the lesson's words and a small sign that points at the board's last
 # rank.
 _ROOM = """
-const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(selector => document.querySelector(selector));
+const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(
+  selector => document.querySelector(selector)
+);
 if (!frame) return 0;
-const { top, height } = frame.getBoundingClientRect(), ranks = Number(frame.closest('svg').dataset.grid.split(' ')[1]);
+const { top, height } = frame.getBoundingClientRect(),
+  ranks = Number(frame.closest('svg').dataset.grid.split(' ')[1]);
 return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRect().bottom;
 """
 
@@ -90,8 +100,12 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, We
 
 def ask(window: WebDriver, path: str, body: str) -> None:
     """Send a request from this browser."""
-    script = """const [path, body, done] = arguments;
-        fetch(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).then(a => done(a.status))"""
+    script = """
+        const [path, body, done] = arguments;
+        fetch(path, {
+            method: 'POST', headers: { 'Content-Type': 'application/json' }, body
+        }).then(a => done(a.status))
+    """
     assert window.execute_async_script(script, path, body) == 200
 
 

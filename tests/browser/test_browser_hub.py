@@ -26,7 +26,8 @@ pytestmark = pytest.mark.browser
 
 # Lists the rows of the standings that are wholly in sight above the sign.
 _ROWS = """
-const box = document.querySelector('.ranks ol').getBoundingClientRect(), sign = document.querySelector('.sign').getBoundingClientRect();
+const box = document.querySelector('.ranks ol').getBoundingClientRect(),
+  sign = document.querySelector('.sign').getBoundingClientRect();
 if (box.bottom > sign.top) return [];
 return [...document.querySelectorAll('.ranks li')].filter(row => {
   const own = row.getBoundingClientRect();
@@ -34,7 +35,9 @@ return [...document.querySelectorAll('.ranks li')].filter(row => {
 }).map(row => row.querySelector('b').textContent);"""
 _TURN = """
 const done = arguments[0];
-const script = performance.getEntriesByType('resource').find(entry => entry.name.endsWith('/wall.js'));
+const script = performance.getEntriesByType('resource').find(
+  entry => entry.name.endsWith('/wall.js')
+);
 import(script.name).then(({ turnRanks }) => turnRanks()).then(() => done(), done);"""
 
 
@@ -84,11 +87,16 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
     """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among
     them who calls.
     """
-    script = """const box = document.querySelector('.tables').getBoundingClientRect();
+    script = """
+    const box = document.querySelector('.tables').getBoundingClientRect();
     const tiles = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
-    const ends = Math.max(...tiles.map(tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom));
+    const ends = Math.max(...tiles.map(
+      tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom
+    ));
     const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
-    return [(ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)]"""
+    return [
+      (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
+    ]"""
     clock, records = RealClock(), played_records("outbuffered", 2, 1)
     room = Room("Club", clock)
     for number in range(1, count + 1):

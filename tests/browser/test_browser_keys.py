@@ -31,7 +31,9 @@ FOCUS = """
 const here = document.activeElement;
 const { outlineStyle, outlineWidth } = getComputedStyle(here);
 const { top, bottom } = here.getBoundingClientRect();
-return [here !== document.body, outlineStyle, parseFloat(outlineWidth), bottom > 0 && top < innerHeight];
+return [
+  here !== document.body, outlineStyle, parseFloat(outlineWidth), bottom > 0 && top < innerHeight
+];
 """
 NAMELESS = ("generic", "none", "unknown", "")
 
@@ -224,7 +226,7 @@ class Reader:
         self.press(key)
 
     def cursor(self) -> str:
-        """Return the square of the keyboard and what is there, or nothing before the first arrow."""
+        """Return the keyboard's square and what is there, or nothing before the first arrow."""
         nodes = self.nodes()
         here = next(
             node.states.get("activedescendant") for node in nodes if node.role == "application"

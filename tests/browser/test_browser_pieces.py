@@ -50,7 +50,10 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
     wait_for_orders(window, "1:N", "2:aE", "3:")
     ActionChains(window).send_keys("d").perform()
     wait_for_orders(window, "1:N", "2:aE", "3:D")
-    script = "return [...document.querySelectorAll('#plan use, #under use')].map(each => each.getAttribute('href'))"
+    script = (
+        "return [...document.querySelectorAll('#plan use, #under use')]"
+        ".map(each => each.getAttribute('href'))"
+    )
     assert set(window.execute_script(script)) == {"#order-up", "#blade", "#shield"}
     tap_square(window, "h1")
     tap(window, "[data-kind='2']")  # once more: away with it

@@ -46,7 +46,10 @@ def slots(window: WebDriver) -> list[WebElement]:
 
 def letters_in_slots(window: WebDriver) -> str:
     """Return the letters in the slots, with `.` for a free one."""
-    script = "return [...document.querySelectorAll('.slot')].map(slot => slot.querySelector('b')?.textContent ?? '.')"
+    script = (
+        "return [...document.querySelectorAll('.slot')]"
+        ".map(slot => slot.querySelector('b')?.textContent ?? '.')"
+    )
     return "".join(window.execute_script(script))
 
 
@@ -187,7 +190,10 @@ def test_only_the_turn_sounds(seat: WebDriver) -> None:
     seat.execute_script("""
         window.tones = [];
         const start = OscillatorNode.prototype.start;
-        OscillatorNode.prototype.start = function (...at) { window.tones.push(this.frequency.value); start.apply(this, at); };
+        OscillatorNode.prototype.start = function (...at) {
+            window.tones.push(this.frequency.value);
+            start.apply(this, at);
+        };
     """)
     ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".sign")).perform()
     if "Waiting for lime" not in sign(seat):

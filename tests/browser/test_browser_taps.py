@@ -30,7 +30,8 @@ window.EventSource = class extends EventSource {
   }
 };
 document.addEventListener('readystatechange', () => {
-  if (location.hash && document.readyState === 'interactive') document.querySelector(location.hash).click();
+  if (location.hash && document.readyState === 'interactive')
+    document.querySelector(location.hash).click();
 });
 """
 _CENTRE = """
@@ -180,8 +181,8 @@ def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None
 @pytest.mark.parametrize(
     "storage",
     [
-        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('', "
-        "'SecurityError'); } })",
+        "Object.defineProperty(window, 'sessionStorage', "
+        "{ get() { throw new DOMException('', 'SecurityError'); } })",
         "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); }",
     ],
     ids=["missing", "full"],

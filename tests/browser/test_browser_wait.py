@@ -14,9 +14,8 @@ KEY = "#scouts .get a"
 def test_a_key_says_that_it_is_working(window: WebDriver) -> None:
     with open_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
-        window.execute_script(
-            "document.addEventListener('click', event => event.preventDefault())"
-        )  # it stays here
+        # it stays here
+        window.execute_script("document.addEventListener('click', event => event.preventDefault())")
         until(
             "the script",
             lambda: window.execute_script(f"document.querySelector('{KEY}').click(); return 1"),

@@ -230,7 +230,7 @@ class Inspector:
         return [] if self._stop.path == "/here" else kinds
 
     def _check_accessibility(self, size: tuple[int, int], kinds: list[str]) -> None:
-        """Note what axe finds on parts of these kinds on the open page, and on all of a new page."""
+        """Note what axe finds on parts of these kinds on the open page and on all of a new page."""
         is_new_page = alike(self._stop.path) in kinds
         is_table_screen = self._stop.name.endswith("-screen")
         for theme, parts in (("light", None if is_new_page else kinds), ("dark", kinds)):
@@ -305,7 +305,9 @@ window.OscillatorNode = class { constructor() { window.moves.push('a tone'); } }
 localStorage.setItem('voice', 'on');
 const nameOf = ({ animationName, transitionProperty, effect }) =>
   `${animationName ?? transitionProperty ?? 'a script'} of ${effect.target.outerHTML.slice(0, 80)}`;
-document.addEventListener('shown', () => setTimeout(() => window.moves.push(...document.getAnimations().map(nameOf))));
+document.addEventListener('shown', () => setTimeout(
+  () => window.moves.push(...document.getAnimations().map(nameOf))
+));
 """
 # Games whose table screens are looked at step by step, and the size.
 WALLS = {"kahmate": UPRIGHT, "binmat": UPRIGHT}
@@ -352,7 +354,9 @@ return [...document.querySelectorAll('.help li, .help .pair .key')].filter(row =
 # Returns the space between the letters of the board and the help below.
 _ROOM_ABOVE_HELP = """
 return document.querySelector('.help-wall').getBoundingClientRect().top
-  - Math.max(...[...document.querySelectorAll('.view .lab')].map(label => label.getBoundingClientRect().bottom));
+  - Math.max(...[...document.querySelectorAll('.view .lab')].map(
+    label => label.getBoundingClientRect().bottom
+  ));
 """
 # Returns by how much the help begins below the facts that it has to cover.
 _FACTS_ABOVE_HELP = """
@@ -361,9 +365,13 @@ return document.querySelector('.help-wall').getBoundingClientRect().top
 """
 # Returns whether nothing covers the sign, and all rows of the help are above it.
 _IS_SIGN_BELOW_HELP = """
-const key = document.querySelector('button.sign'), { x, y, width, height } = key.getBoundingClientRect();
-const ends = [...document.querySelectorAll('.help-wall li')].map(row => row.getBoundingClientRect().bottom);
-return key.contains(document.elementFromPoint(x + width / 2, y + height / 2)) && Math.max(...ends) <= y;
+const key = document.querySelector('button.sign'),
+  { x, y, width, height } = key.getBoundingClientRect();
+const ends = [...document.querySelectorAll('.help-wall li')].map(
+  row => row.getBoundingClientRect().bottom
+);
+return key.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+  && Math.max(...ends) <= y;
 """
 
 

@@ -38,8 +38,8 @@ class Pi:
         self.write(
             "proc/self/mountinfo",
             "25 1 179:1 / /boot/firmware rw,relatime shared:1 - vfat /dev/mmcblk0p1 rw\n"
-            f"26 1 179:2 / / {how},noatime shared:2 - ext4 /dev/root "
-            f"{super_block},errors=remount-ro\n"
+            f"26 1 179:2 / / {how},noatime shared:2 - "
+            f"ext4 /dev/root {super_block},errors=remount-ro\n"
             "27 1 0:22 / /run rw,nosuid - tmpfs tmpfs rw,size=803480k\nbroken line\n",
         )
 
@@ -160,7 +160,10 @@ def test_space(
 
 
 ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
-OVERLAY = "30 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
+OVERLAY = (
+    "30 1 0:30 / / rw,relatime - overlay overlay "
+    "rw,lowerdir=/media/ro,upperdir=/media/rw/upper,workdir=/media/rw/w\n"
+)
 
 
 @pytest.mark.parametrize(

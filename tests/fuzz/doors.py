@@ -85,7 +85,7 @@ class Room:
                 self.table.hand_in(seat, session.moment, session.require_game().format(action))
 
     def pass_time(self) -> None:
-        """Let time pass. Now and then the camera looks, somebody sits down again, or a game begins."""
+        """Let time pass. Sometimes the camera looks, somebody sits down again, or a game begins."""
         self.asked += 1
         self.clock.advance(self.rng.choice((0.05, 0.2, 0.7)))
         if self.asked % 50 == 0:
@@ -134,7 +134,7 @@ def open_room(folder: Path) -> Iterator[Room]:
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Send requests that schemathesis makes of the description, right and wrong, during all games."""
+    """Send requests that schemathesis makes of the description, right and wrong, in all games."""
     import schemathesis  # noqa: PLC0415 - takes two seconds
     from schemathesis.checks import not_a_server_error  # noqa: PLC0415
     from schemathesis.core.failures import FailureGroup  # noqa: PLC0415

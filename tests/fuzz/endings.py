@@ -17,8 +17,9 @@ from companion.table.table import Table
 def restorable_parts(session: Session) -> tuple[Any, ...]:
     """Return the parts of a table that its journal must restore."""
     return (
-        session.seats, session.number, session.seed, session.state, session.phase, session.tick, session.sealed,
-        session.stage_index, session.turns, session.board, session.outcome, session.score, session.draw_offer,
+        session.seats, session.number, session.seed, session.state, session.phase,
+        session.tick, session.sealed, session.stage_index, session.turns,
+        session.board, session.outcome, session.score, session.draw_offer,
     )  # fmt: skip
 
 

@@ -30,14 +30,17 @@ from web.hub.room import Room
 
 # The host's key of `hub_room.hub_pages`.
 HOST_KEY = "abcde-fghij"
-_ACTS = "enter withdraw pair unpair decide move end make forget count void 1 2 #1 south north draw swiss"
+_ACTS = (
+    "enter withdraw pair unpair decide move end make forget count void "
+    "1 2 #1 south north draw swiss"
+)
 _WORDS = ODD_TEXTS | st.sampled_from(
     [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
 )
 _NAMED = """
-    act away board boards card code do entrant entry game halves key language match minutes name names number
-    numbers people person reason result round rounds seconds seat settings shown system table tables
-    tournament value verdict void what words
+    act away board boards card code do entrant entry game halves key language match minutes name
+    names number numbers people person reason result round rounds seconds seat settings shown
+    system table tables tournament value verdict void what words
 """
 _FIELDS = tuple(_NAMED.split())
 _OFTEN_ASKED = [

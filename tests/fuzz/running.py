@@ -124,9 +124,8 @@ def place_of(error: BaseException) -> str:
 def run_batch(target: Target, number: int, count: int) -> Result:
     """Open the target afresh and do so many examples with this seed."""
     result = Result(target.name, number)
-    shared = (
-        "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    )  # what is synced is a power cut's affair, not ours
+    # what is synced is a power cut's affair, not ours
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=shared, prefix="fuzz-") as folder,
         watch_log() as errors,

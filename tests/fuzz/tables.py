@@ -132,7 +132,8 @@ class Hands:
 
 
 ASKED = [
-    "undo", "take back", "pause", "resume", "resume", "draw", "rematch", "swap", "leave", "sit", "sit", "move", "pad",
+    "undo", "take back", "pause", "resume", "resume", "draw",
+    "rematch", "swap", "leave", "sit", "sit", "move", "pad",
 ]  # fmt: skip
 
 
@@ -170,7 +171,7 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
 
 @contextmanager
 def events(folder: Path, number: int) -> Iterator[Probe]:
-    """Do keys, layouts, clocks, orders and words in any order, in all games, and check the journal."""
+    """Do keys, layouts, clocks, orders and words in any order in all games. Check the journal."""
     clock = FakeClock()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -285,7 +286,7 @@ def _paths() -> st.SearchStrategy[Any]:
 
 @contextmanager
 def twins(folder: Path, number: int) -> Iterator[Probe]:
-    """Send the same requests to two tables that differ only in South's secret, until it is opened."""
+    """Send equal requests to two tables that differ only in South's secret, until it is opened."""
     name = sorted(SECRETS)[number % len(SECRETS)]
     one, other = SECRETS[name]
     rest = [card for card in DECK if card not in one]

@@ -164,10 +164,10 @@ def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
         '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
     )
     code = (
-        "from companion.cli import main\nfrom companion.service import lifecycle\nfrom "
-        "companion.games import GAMES\n"
-        "lifecycle.run = lambda settings, *rest: print('pebble' in GAMES, "
-        "settings().bots.engines)\n"
+        "from companion.cli import main\nfrom companion.service import lifecycle\n"
+        "from companion.games import GAMES\n"
+        "lifecycle.run = lambda settings, *rest: "
+        "print('pebble' in GAMES, settings().bots.engines)\n"
         "import sys\nmain(sys.argv[1:])\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}

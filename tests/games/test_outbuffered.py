@@ -34,7 +34,7 @@ def play(state: State, south: str, north: str) -> Step[State]:
 def at(
     state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = ""
 ) -> State:
-    """Return the state with robots there. For a flag, None means carried, and "" means unchanged."""
+    """Return the state with robots there. For a flag, None means carried, and "" unchanged."""
     flags = [
         None if text is None else Square.parse(text) if text else old
         for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)

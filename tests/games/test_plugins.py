@@ -101,18 +101,28 @@ with open_place(Path(mkdtemp())) as place:
     place.table.connect(TableListener(on_signal=heard.append))
     assert browser.post("/api/seat/south/start", json={"game": "clash"}).status_code == 200
     view = browser.get("/api/view").get_json()
-    browser.post("/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False})
+    browser.post(
+        "/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False}
+    )
     moment = browser.get("/api/view").get_json()["moment"]
     for seat in SEATS:
         body = {"moment": moment, "action": "2", "salt": "0" * 32}
         assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
     page = browser.get("/").get_data(as_text=True)
     print("drawn", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
-    print("told", page.count("Both choose 2: nobody runs."), browser.get("/api/view").get_json()["sign"]["text"])
+    print(
+        "told",
+        page.count("Both choose 2: nobody runs."),
+        browser.get("/api/view").get_json()["sign"]["text"],
+    )
     place.clock.advance(2.0)
     place.table.step()
     (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
-    print("heard", [note.name for note in row_of(cue).tone if note.name], sorted(lamps_of(Signal(cue), SEATS[0])))
+    print(
+        "heard",
+        [note.name for note in row_of(cue).tone if note.name],
+        sorted(lamps_of(Signal(cue), SEATS[0])),
+    )
     print("offered", cues()[cue], "clash" in event_types())
     assert browser.get("/rules/clash").status_code == 200
 """

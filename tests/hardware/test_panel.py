@@ -103,7 +103,10 @@ def test_a_pin_that_cannot_open_is_named() -> None:
     factory = BrokenFactory(pin_class=MockPWMPin)
     clock = FakeClock()
     with Panel(WIRED, clock, presses.append, factory) as panel:
-        said = "cannot be used: GPIO busy. Check that nothing else uses the pin, or leave it out in [panel]"
+        said = (
+            "cannot be used: GPIO busy. Check that nothing else uses the pin, "
+            "or leave it out in [panel]"
+        )
         assert panel.problems == (f"south_down on GPIO 6 {said}", f"south_2 on GPIO 27 {said}")
         assert (len(panel.buttons), len(panel.lamps), panel.has_buzzer) == (16, 7, True)
         factory.pin(5).drive_low()

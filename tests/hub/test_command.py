@@ -84,8 +84,8 @@ def test_commands_join_and_leave_a_hub(tmp_path: Path, capsys: pytest.CaptureFix
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(
-            f'state_dir = "{tmp_path}/table"\n[web]\nhost = "127.0.0.1"\nport = '
-            f"{companion.server.port}\n"
+            f'state_dir = "{tmp_path}/table"\n'
+            f'[web]\nhost = "127.0.0.1"\nport = {companion.server.port}\n'
         )
         known = ["--settings", str(tmp_path / "settings.toml")]
         assert (

@@ -143,12 +143,12 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
     "payload",
     [
         b'{"staff": "fire"}',
-        b'{"wish": {"pairing": {"tournament": "x", "round": 1, "names": {"south": 17}, "game": '
-        b'"scouts"}}}',
+        b'{"wish": {"pairing": {"tournament": "x", "round": 1, '
+        b'"names": {"south": 17}, "game": "scouts"}}}',
         b'{"settings": {' + b",".join(b'"a%d": ""' % n for n in range(99)) + b"}}",
         b" " * MAX_COMMAND_BYTES + b"{}",
     ],
-)  # fmt: skip
+)
 def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read_command(payload)

@@ -171,9 +171,8 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
             until("the table knows", lambda: "sent later" in table.line.sentence)
             table.play()
         finally:
-            with contextlib.suppress(
-                ProcessLookupError
-            ):  # the hub has started another one meanwhile
+            # the hub has started another one meanwhile
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         require_all_records(hub, table)
         table.close()
@@ -366,8 +365,8 @@ def test_joining_refuses_what_is_no_hub(answer: bytes) -> None:
 def test_a_table_without_a_hub_pays_nothing() -> None:
     asked = (
         "import sys, companion.service.app\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('nats', 'nkeys', 'nacl', "
-        "'asyncio')"
+        "print([name for name in sys.modules"
+        " if name.split('.')[0] in ('nats', 'nkeys', 'nacl', 'asyncio')"
         " or name.startswith(('companion.hub', 'web.hub'))])"
     )
     report = subprocess.run(

@@ -24,7 +24,7 @@ from hub_tools import (
     records_at_hub,
     running_hub,
     until,
-)  # fmt: skip
+)
 from inside import nats_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError

@@ -38,7 +38,8 @@ from companion.table.session import Phase
 
 SALT = "5a175a175a175a17"
 HUB_PAGES = (
-    "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2", "/standings", "/tournaments", "/health", "/host",
+    "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2",
+    "/standings", "/tournaments", "/health", "/host",
 )  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
 
 
 def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRecord:
-    """Run with this secret of South's. Return all that there is before North's own order is bound."""
+    """Run with this secret of South's. Return all that is there before North's order is bound."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
     with running_hub(folder / "hub", web=web) as hub, ExitStack() as stack:
@@ -221,11 +222,8 @@ def test_the_other_table_gets_nothing_hidden(
         token_urlsafe=secrets.token_urlsafe,
         choice=lambda letters: letters[0],
     )
-    for drawing in (
-        "core.network",
-        "hub_server.pairs",
-        "table.remote.remote_table",
-    ):  # one deal in both runs
+    # one deal in both runs
+    for drawing in ("core.network", "hub_server.pairs", "table.remote.remote_table"):
         monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
     # no table's time passes, and a hub's does
     monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)

@@ -56,10 +56,8 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
 def test_missed_rounds_count_as_equal_opponents() -> None:
     tournament = tournament_after(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}
-    assert (found[3].halves, found[3].buchholz) == (
-        3,
-        3 + 3,
-    )  # the bye, and player 1 with three halves
+    # the bye, and player 1 with three halves
+    assert (found[3].halves, found[3].buchholz) == (3, 3 + 3)
     assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
     absent = tournament_after(2, "1-2:+")
     assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}

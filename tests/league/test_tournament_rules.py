@@ -32,8 +32,9 @@ def paired() -> Tournament:
 
 def stored_result(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
     given = {
-        "table": "a", "key": "game", "game": GAME, "options": {}, "began_s": 1001.0, "ended_s": 1002.0,
-        "south": Player(), "north": Player(), "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
+        "table": "a", "key": "game", "game": GAME, "options": {},
+        "began_s": 1001.0, "ended_s": 1002.0, "south": Player(), "north": Player(),
+        "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
     }  # fmt: skip
     return StoredResult(GameResult(**{**given, **more}), south, north)
 
@@ -48,9 +49,8 @@ def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
         tournament_rules.enter_result(after, stored_result(key="second", winner=Seat.NORTH))
     again = tournament_rules.reopen_board(after, "game", "a")
     assert tournament_rules.board_at(again, BoardPlace(0, 0, 0)).verdict is None
-    assert (
-        tournament_rules.reopen_board(after, "game", "b") == after
-    )  # another table's word is worth nothing
+    # another table's word is worth nothing
+    assert tournament_rules.reopen_board(after, "game", "b") == after
     assert tournament_rules.reopen_board(after, "", "a") == after
 
 
@@ -61,15 +61,9 @@ def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
         assert (
             tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south,
             tournament_rules.board_at(after, BoardPlace(0, 0, 0)).north,
-        ) == (
-            board.south,
-            board.north,
-        )
-    for south, north in (
-        (board.north, board.south),
-        (board.north, None),
-        (None, board.south),
-    ):  # sides were changed
+        ) == (board.south, board.north)
+    # sides were changed
+    for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):
         after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
         assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
         assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]

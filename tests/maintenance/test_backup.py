@@ -128,8 +128,8 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         "nothing is replaced before the next start"
     )
     assert apply(new) == (
-        "The backup is restored. 2 games and 2 photographs. What was here before is in the folder "
-        "before-restore."
+        "The backup is restored. 2 games and 2 photographs. "
+        "What was here before is in the folder before-restore."
     )
     assert not staged_sentence(new)
     assert games_of(new) == [1, 2]
@@ -248,7 +248,10 @@ def without_beginnings(files: dict[str, bytes]) -> None:
     )
 
 
-INPUT = '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,"record":{"is":"pause","by":"host","now_s":1}}'
+INPUT = (
+    '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,'
+    '"record":{"is":"pause","by":"host","now_s":1}}'
+)
 
 
 @pytest.mark.parametrize(

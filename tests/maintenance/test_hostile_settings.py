@@ -75,9 +75,9 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
     there, here = fill(tmp_path / "there"), tmp_path / "here"
     evil = tmp_path / "evil.toml"
     evil.write_text(
-        'state_dir = "/etc"\n[camera]\nsource = "/dev/zero"\nfps = 5.0\n[web]\nhost = '
-        '"1.2.3.4"\nnames = ["evil.com"]\n'
-        'viewers = 30\n[mqtt]\nca_file = "/dev/zero"\npassword_file = "/etc/shadow"\n'
+        'state_dir = "/etc"\n[camera]\nsource = "/dev/zero"\nfps = 5.0\n'
+        '[web]\nhost = "1.2.3.4"\nnames = ["evil.com"]\nviewers = 30\n'
+        '[mqtt]\nca_file = "/dev/zero"\npassword_file = "/etc/shadow"\n'
     )
     with (tmp_path / "b.zip").open("wb") as target:
         make_backup(there, evil, FakeClock(), False, target)
@@ -138,9 +138,8 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
     assert (refused.read_bytes(), refused.stat().st_mode & 0o777) == (BAD, 0o600)
     notice = LastGoodSettings(path).notice()
     assert notice == (
-        "The companion did not start three times, so the last settings that worked are back. The "
-        "others are in "
-        "settings.refused.toml."
+        "The companion did not start three times, so the last settings that worked are back. "
+        "The others are in settings.refused.toml."
     )
     LastGoodSettings(path).keep(GOOD)
     assert LastGoodSettings(path).notice() == notice, "until they are changed again"

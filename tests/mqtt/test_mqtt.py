@@ -334,8 +334,8 @@ def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
         (finding,) = examine_broker(mqtt)
         assert finding.grade == "warn"
         assert finding.text == (
-            "The broker 127.0.0.1 refuses the table (Not authorized): check [mqtt] user and "
-            "password_file."
+            "The broker 127.0.0.1 refuses the table (Not authorized): "
+            "check [mqtt] user and password_file."
         )
         word.write_text("secret\n")
         (finding,) = examine_broker(mqtt)

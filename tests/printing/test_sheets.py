@@ -201,7 +201,10 @@ def test_more_pieces_than_markers_raise() -> None:
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
-    code = "import sys, companion.printing.kit_printer; print([m for m in ('reportlab', 'svglib', 'lxml') if m in sys.modules])"
+    code = (
+        "import sys, companion.printing.kit_printer; "
+        "print([m for m in ('reportlab', 'svglib', 'lxml') if m in sys.modules])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

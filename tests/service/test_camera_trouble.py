@@ -169,8 +169,8 @@ def test_a_camera_that_comes_late_is_used(
         house.frames(20)
         assert house.camera == {
             "state": "none",
-            "sentence": "There is no camera: connect one and it will be used; without one you play "
-            "by tapping",
+            "sentence": "There is no camera: connect one and it will be used; "
+            "without one you play by tapping",
         }
         assert Cue.TROUBLE not in house.cues
         house.bus.plug(2, house.webcam)

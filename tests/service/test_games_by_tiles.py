@@ -83,8 +83,11 @@ def test_pads_say_ready_and_back(tmp_path: Path) -> None:
         at.world.lay_tiles(NORTH, "LLL")
         # Whoever enters orders by keys does not go by tiles.
         for key, ready in (
-            (PadKey.READY, {SOUTH}), (PadKey.UP, set()), (PadKey.BACK, set()), (PadKey.READY, {SOUTH}),
-        ):  # fmt: skip
+            (PadKey.READY, {SOUTH}),
+            (PadKey.UP, set()),
+            (PadKey.BACK, set()),
+            (PadKey.READY, {SOUTH}),
+        ):
             at.table.press(Press(SOUTH, key, at.clock.monotonic_s()))
             at.look(1)
             assert at.table.view().board.tiles_ready == ready

@@ -96,9 +96,8 @@ def test_a_journal_that_does_not_answer_is_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with house(tmp_path) as (companion, clock):
-        health = ServiceHealth(
-            companion, companion.health.machine, None
-        )  # listens, and is never started
+        # listens, and is never started
+        health = ServiceHealth(companion, companion.health.machine, None)
 
         def broken(_: str) -> float:
             raise sqlite3.OperationalError("disk I/O error")

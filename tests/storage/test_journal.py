@@ -25,8 +25,8 @@ from companion.table.records import FreeSeat
 from companion.table.session import Phase
 
 SET_ASIDE = (
-    "The journal was damaged: all games up to now are in journal.damaged.sqlite, and a new journal "
-    "was begun. Restore a backup, or try “sqlite3 journal.damaged.sqlite .dump”."
+    "The journal was damaged: all games up to now are in journal.damaged.sqlite, "
+    "and a new journal was begun. Restore a backup, or try “sqlite3 journal.damaged.sqlite .dump”."
 )
 
 
@@ -97,10 +97,10 @@ def test_every_change_to_an_input_is_found(path: Path) -> None:
         f"UPDATE entries SET game = 2 WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {inputs[-1]}",
-        "INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries WHERE "
-        f"id = {third}",
-        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END WHERE id IN "
-        f"({third}, {inputs[3]})",
+        "INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries "
+        f"WHERE id = {third}",
+        f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END "
+        f"WHERE id IN ({third}, {inputs[3]})",
     ):
         other = path.with_name("other.sqlite")
         shutil.copyfile(path, other)

@@ -109,9 +109,11 @@ def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
 
 # ---- what is secret ------------------------------------------------------------------------------
 
-CHANNELS = ("/", "/watch", "/host", "/api/view", "/history", "/api/history", "/history/1", "/join", "/pass", "/doctor",
-            "/api/seat/south/view", "/seat/south", "/seat/north", "/health", "/history/1.json",
-            "/history/1.txt", "/api/seat/south/mine", "/nowhere")  # fmt: skip
+CHANNELS = (
+    "/", "/watch", "/host", "/api/view", "/history", "/api/history", "/history/1", "/join",
+    "/pass", "/doctor", "/api/seat/south/view", "/seat/south", "/seat/north", "/health",
+    "/history/1.json", "/history/1.txt", "/api/seat/south/mine", "/nowhere",
+)  # fmt: skip
 
 
 def everything(place: Place, browsers: tuple[Any, ...]) -> list[str]:
@@ -166,7 +168,7 @@ CHOSEN = [
     ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The start of this game was chosen."),
     ("kahmate", {"options": {"starter": "south"}}, "The start of this game was chosen."),
     ("kahmate", {"options": {"ball_card": 3}}, "The start of this game was chosen."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("game", "body", "words"), CHOSEN)

@@ -277,8 +277,10 @@ def test_alarms_are_told_ahead_and_withdrawn(played: Played) -> None:
     begin(played)
     now_s = played.clock.monotonic_s()
     assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in told[-1]] == [
-        ("time_short", 3), ("time_short", 4), ("time_out", 5),
-    ]  # fmt: skip
+        ("time_short", 3),
+        ("time_short", 4),
+        ("time_out", 5),
+    ]
     assert {seat for alarm in told[-1] for seat in alarm.signal.seats} == {SOUTH}
     played.wait(2)
     act(played)

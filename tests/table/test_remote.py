@@ -159,9 +159,8 @@ def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         number += 1
         north.table.remote.receive(GAME, number, _bytes(number, **shown))
         number += 1
-        expect_refusal(
-            shown, shown | {"stage": 1}
-        )  # each stage is shown once, and then the next one
+        # each stage is shown once, and then the next one
+        expect_refusal(shown, shown | {"stage": 1})
 
 
 # ---- what people do ------------------------------------------------------------------------------

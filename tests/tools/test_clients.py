@@ -32,8 +32,8 @@ def half_a_request(line: socket.socket) -> None:
 
 def half_a_body(line: socket.socket) -> None:
     line.sendall(
-        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-        b"application/json\r\n"
+        b"POST /api/seat/south/take HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\n"
         b'Content-Length: 900\r\n\r\n{"name": "'
     )
 

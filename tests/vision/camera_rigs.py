@@ -99,8 +99,10 @@ def real_module() -> ModuleType:
     """Return Picamera2 with what virtual cameras lack: raw modes, YUV420, contiguous memory."""
     if _real:
         return _real[0]
-    for name in ("pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg", "libarchive",
-                 "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image"):  # fmt: skip
+    for name in (
+        "pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg",
+        "libarchive", "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image",
+    ):  # fmt: skip
         try:
             __import__(name)
         except ImportError:

@@ -58,9 +58,8 @@ def test_a_ribbon_camera_has_colours_below_its_brightness(
     host = PiHost(monkeypatch)
     camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), choose_device(""))
     y, cr, cb = (int(part) for part in cv2.cvtColor(red((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0])
-    buffer = np.full(
-        (1080, 1344), 7, np.uint8
-    )  # rows are padded, and what is in the padding is nobody's colour
+    # rows are padded, and what is in the padding is nobody's colour
+    buffer = np.full((1080, 1344), 7, np.uint8)
     buffer[:720, :1280] = y
     for low, value in ((720, cb), (900, cr)):
         buffer[low : low + 180].reshape(360, 672)[:, :640] = value

@@ -38,7 +38,8 @@ for name, game in GAMES.items():
     reader.use(kit)
     eye = BoardEye(reader)
     seen = np.load(f"{sys.argv[1]}/{name}.npy")
-    for number, cut in enumerate((0, 0, 0, 7), start=1):  # the last one has an odd shape, and is no array of its own
+    # the last one has an odd shape, and is no array of its own
+    for number, cut in enumerate((0, 0, 0, 7), start=1):
         luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
         reading = reader.read(Frame(luma, number / 10, number))
         eye.record(Frame(luma, number / 10, number), reading)

@@ -61,9 +61,8 @@ def test_a_wide_lens_is_stored_with_its_model() -> None:
     rng = Random("kept")
     layout = layout_of(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
-    view = View(
-        tilt_deg=42.0, turn_deg=20.0, fill=0.95
-    )  # from straight above no view tells a focal length
+    # from straight above no view tells a focal length
+    view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
     reading = reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
     assert dict(reading.seen) == truth_of(ARENA, layout)
     tuner = reader.lens_tuner

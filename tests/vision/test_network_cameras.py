@@ -229,7 +229,10 @@ def rtsp(pictures: list[bytes]) -> Serve:
     """Return a server of one video in one connection (RFC 2326 and 3016), as small as FFmpeg takes
     it.
     """
-    sdp = b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n"
+    sdp = (
+        b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n"
+        b"m=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n"
+    )
     more = {
         b"OPTIONS": b"Public: DESCRIBE, SETUP, PLAY\r\n",
         b"DESCRIBE": b"Content-Type: application/sdp\r\nContent-Length: %d\r\n" % len(sdp),

@@ -118,10 +118,13 @@ def test_wrong_words_change_nothing(app: Flask, league: League) -> None:
     make_tournament(app)
     before = league.tournaments.find(1)
     for data in (
-        {"do": "decide", "place": "1.1.1", "verdict": "south"}, {"do": "decide", "place": "x", "verdict": "south"},
-        {"do": "enter", "person": "#1"}, {"do": "enter", "person": "#99"}, {"do": "enter", "person": ""},
+        {"do": "decide", "place": "1.1.1", "verdict": "south"},
+        {"do": "decide", "place": "x", "verdict": "south"},
+        {"do": "enter", "person": "#1"},
+        {"do": "enter", "person": "#99"},
+        {"do": "enter", "person": ""},
         {"do": "withdraw", "entrant": "77"},
-    ):  # fmt: skip
+    ):
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404
     browser, door = app.test_client(), "/host/tournament/1"

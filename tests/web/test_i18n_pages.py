@@ -75,7 +75,7 @@ def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
 
 
 def pages_of(place: Place) -> list[str]:
-    """Return every page of this installation by its address. Streams, files and findings are none."""
+    """Return every page of this installation by its address, but no streams, files or findings."""
     paths = {
         rule.rule
         for rule in place.app.url_map.iter_rules()

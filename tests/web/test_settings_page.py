@@ -57,8 +57,8 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
         front = page_of(place).partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
         assert ", ".join(rows) == (
-            "Language, Colours, Sound, Time to read, Left of the screen, Wi-Fi, Who may sit down, "
-            "Backup"
+            "Language, Colours, Sound, Time to read, Left of the screen, Wi-Fi, "
+            "Who may sit down, Backup"
         )
         chosen = dict(re.findall(r"name=\"row-(\w+)\" data-values='([^']+)' checked", front))
         assert " ".join(chosen) == "language colours sound reading left join"

@@ -18,12 +18,26 @@ from appliance.machine import ACCELERATOR
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("python3-libcamera", "libcamera-ipa", "python3-pip")
 WHEELS = (
-    "numpy==2.4.6", "opencv-python-headless==5.0.0.93", "msgspec", "pytest", "pillow", "videodev2", "gpiozero", "tomlkit",
-)  # fmt: skip
+    "numpy==2.4.6",
+    "opencv-python-headless==5.0.0.93",
+    "msgspec",
+    "pytest",
+    "pillow",
+    "videodev2",
+    "gpiozero",
+    "tomlkit",
+)
 PICAMERA2 = "picamera2==0.3.38"
 # Files and folders of the project that the contract test of the cameras needs.
-CARRIED = ("companion", "hardware", "vision", "tests/vision", "tests/camera_tools.py", "tests/picamera_tools.py",
-           "pyproject.toml")  # fmt: skip
+CARRIED = (
+    "companion",
+    "hardware",
+    "vision",
+    "tests/vision",
+    "tests/camera_tools.py",
+    "tests/picamera_tools.py",
+    "pyproject.toml",
+)
 DISK_BYTES = 3 * 1024**3
 MEMORY_MB = 1536
 
@@ -76,13 +90,16 @@ def _install(base: Path, root: Path) -> None:
 def run_contract(disk: build.Disk, folder: Path, limit_s: float) -> str:
     """Run the contract test on the machine, and return its console from start to end."""
     console = folder / "console"
-    line = "console=ttyS0 root=/dev/vda rw init=/opt/init.sh panic=-1 mitigations=off net.ifnames=0 quiet"
+    line = (
+        "console=ttyS0 root=/dev/vda rw init=/opt/init.sh panic=-1"
+        " mitigations=off net.ifnames=0 quiet"
+    )
     command = [
         "qemu-system-x86_64", *ACCELERATOR, "-M", "q35", "-m", str(MEMORY_MB), "-smp", "2",
         "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-append", line,
-        "-drive", f"file={disk.image},format=raw,if=none,id=d0,cache=unsafe", "-device", "virtio-blk-pci,drive=d0",
-        "-device", "virtio-rng-pci", "-nic", "none", "-display", "none", "-nodefaults", "-no-reboot",
-        "-serial", f"file:{console}",
+        "-drive", f"file={disk.image},format=raw,if=none,id=d0,cache=unsafe",
+        "-device", "virtio-blk-pci,drive=d0", "-device", "virtio-rng-pci", "-nic", "none",
+        "-display", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{console}",
     ]  # fmt: skip
     subprocess.run(command, timeout=limit_s, check=True, capture_output=True)
     return console.read_text(errors="replace")

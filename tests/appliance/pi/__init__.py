@@ -39,16 +39,20 @@ NEEDED = (
     "sfdisk",
     "mcopy",
 )
-NEEDED_PACKAGES = "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs mmdebstrap arch-test fdisk mtools"
+NEEDED_PACKAGES = (
+    "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs"
+    " mmdebstrap arch-test fdisk mtools"
+)
 TOOL = build.ROOT / "systemd/image"
 MIB = 1024**2
 # Offsets of the boot partition and of the root partition, in bytes.
 BOOT_AT, ROOT_AT = MIB, 32 * MIB
 # Units that the test does not need. Each of them takes an emulated processor seconds.
 IDLE_UNITS = (
-    "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service", "getty.target",
-    "serial-getty@ttyAMA0.service", "systemd-pstore.service", "systemd-repart.service", "e2scrub_all.timer",
-    "dev-hugepages.mount", "dev-mqueue.mount", "sys-kernel-tracing.mount", "kmod-static-nodes.service",
+    "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service",
+    "getty.target", "serial-getty@ttyAMA0.service", "systemd-pstore.service",
+    "systemd-repart.service", "e2scrub_all.timer", "dev-hugepages.mount",
+    "dev-mqueue.mount", "sys-kernel-tracing.mount", "kmod-static-nodes.service",
 )  # fmt: skip
 # Size of the card. QEMU takes a power of two.
 CARD_BYTES = 2 * 1024**3
@@ -124,7 +128,10 @@ def _lay_out(root: Path, image: str) -> None:
     """Make two partitions as a downloaded image has them, with little room left."""
     used = int(build.do("du", "-sm", str(root)).split()[0])
     build.do("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
-    build.do("mke2fs", "-q", "-t", "ext4", "-E", f"offset={ROOT_AT}", "-d", str(root), image, f"{used * 5 // 4}M")  # fmt: skip
+    build.do(
+        "mke2fs", "-q", "-t", "ext4", "-E", f"offset={ROOT_AT}", "-d", str(root),
+        image, f"{used * 5 // 4}M",
+    )  # fmt: skip
     build.do("/bin/sh", "-ec", f"sfdisk -q {image} <{HERE / 'partitions.sfdisk'}")
     build.do("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
 
@@ -134,12 +141,15 @@ def _fetch(taken: Path) -> None:
     hour.
     """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
-    build.do("mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64", f"--include={','.join(PACKAGES)}",
-        '--aptopt=APT::Install-Recommends "false"', *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main")  # fmt: skip
+    build.do(
+        "mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64",
+        f"--include={','.join(PACKAGES)}", '--aptopt=APT::Install-Recommends "false"',
+        *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main",
+    )  # fmt: skip
 
 
 def _add_guest(root: Path) -> None:
-    """Add what a card for a real board would not have: the test's hands, an address, and patience."""
+    """Add what a card for a real board would not have: the test's hands, an address, patience."""
     (root / "opt/appliance").mkdir(parents=True)
     shutil.copyfile(build.GUEST / "agent.py", root / "opt/appliance/agent.py")
     units = root / "etc/systemd/system"
@@ -231,12 +241,16 @@ class Pi(Machine):
 
     def _command(self, disk: build.Disk, network: bool) -> list[str]:
         self.agent_port = free_port()
-        forward = f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080,hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
+        forward = (
+            f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:8080"
+            f",hostfwd=tcp:127.0.0.1:{self.agent_port}-:{AGENT_PORT}"
+        )
         line = "console=ttyAMA0,115200 rdinit=/init panic=-1 net.ifnames=0 quiet"
         return [
             "qemu-system-aarch64", "-M", "raspi3b", "-accel", "tcg,thread=multi,tb-size=512",
-            "-kernel", str(disk.kernel), "-initrd", str(disk.initrd), "-dtb", str(disk.kernel.with_name("board.dtb")),
-            "-append", line, "-drive", f"file={self.image},format=raw,if=sd,cache=writeback",
+            "-kernel", str(disk.kernel), "-initrd", str(disk.initrd),
+            "-dtb", str(disk.kernel.with_name("board.dtb")), "-append", line,
+            "-drive", f"file={self.image},format=raw,if=sd,cache=writeback",
             "-device", "usb-net,netdev=n0", "-netdev", forward, "-display", "none", "-no-reboot",
             "-serial", f"file:{self._folder / 'console'}",
             "-qmp", f"unix:{self._folder / 'monitor'},server=on,wait=off",

@@ -81,9 +81,9 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
         late_ms += [(at_s - sent[table, number]) * 1000 for number, at_s in numbered]
     is_whole = not (missing or disordered)
     print(
-        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, {house.spectators} "
-        "spectators: "
-        f"{len(late_ms)} events seen, {missing} missing, {disordered} spectators out of order  "
+        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, "
+        f"{house.spectators} spectators: {len(late_ms)} events seen, {missing} missing, "
+        f"{disordered} spectators out of order  "
         f"{'ok' if is_whole else 'NOT GOOD'}",
         flush=True,
     )
@@ -94,7 +94,7 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
 def _run(
     members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, at: HubPages
 ) -> tuple[SendTimes, SightingTimes]:
-    """Let spectators come and tables play. Return when events were sent, and when they were seen."""
+    """Let spectators come and tables play. Return when events were sent and when they were seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
     tables_end, tables_line = context.Pipe()

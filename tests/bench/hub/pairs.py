@@ -1,5 +1,5 @@
-"""Games between two tables while everything is killed: either service, the hub, its NATS server, and
-the lines between them.
+"""Games between two tables while everything is killed: either service, the hub, its NATS server,
+and the lines between them.
 
 Each table is `companion play` as a process of its own, and a phone over HTTP plays its seat at
 random. The hub is `companion hub`, and each table's line to it is a process, too. In the end both
@@ -56,7 +56,7 @@ _GAME_S = 300.0
 
 
 class PairService:
-    """A table: its service, which may be killed and restarted, and the phone that plays its seat."""
+    """A table: its service, which may be killed and restarted, and a phone that plays its seat."""
 
     def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
         self.folder, self.seat = folder, seat
@@ -89,7 +89,7 @@ class PairService:
         return ""
 
     def ask(self, what: str, **body: str) -> dict[str, Any]:
-        """Ask about games at two tables as the owner, and return the answer. Raises SystemTrouble."""
+        """Ask about games at two tables as the owner. Return the answer. Raises SystemTrouble."""
         web = WebSettings(host="127.0.0.1", port=self.process.port)
         settings = Settings(state_dir=str(self.folder), web=web)
         return ask_running(settings, f"/api/host/hub/{what}", body)
@@ -165,9 +165,8 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
         faults += _faults_at_hub(hub, tables, games)
     orders = sum(table.acknowledged.total() for table in tables)
     print(
-        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), {orders} "
-        "orders "
-        f"acknowledged: {faults or 'none lost, doubled or seen early  ok'}",
+        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), "
+        f"{orders} orders acknowledged: {faults or 'none lost, doubled or seen early  ok'}",
         flush=True,
     )
     return not faults

@@ -1,5 +1,5 @@
-"""How long people wait at one table, and what that costs: on whole cores, and on a share of one core
-that stands for a Raspberry Pi.
+"""How long people wait at one table, and what that costs: on whole cores, and on a share of one
+core that stands for a Raspberry Pi.
 
 One of the four cores of a Raspberry Pi 4 has about a fifth of the speed of a core of the measuring
 machine, that of a 3B+ an eighth. The bench is stricter than the boards, because all threads share
@@ -163,7 +163,10 @@ def _bench_board(board: Board, quota: CpuQuota | None) -> bool:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         shared = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
-        settings = f"{LOCAL_ONLY}port = 0\n[camera]\nfps = {PICTURES_PER_S:g}\n[table]\nreading_time_s = 0\n"
+        settings = (
+            f"{LOCAL_ONLY}port = 0\n[camera]\nfps = {PICTURES_PER_S:g}\n"
+            "[table]\nreading_time_s = 0\n"
+        )
         command = play_command(folder, settings)
         for bar, samples in _evening(command, folder, shared / "pictures", quota):
             good &= replace(bar, most=board.limits.get(bar, bar.most)).judge(samples)

@@ -44,7 +44,7 @@ class CpuQuota(Closeable):
             ) from None
 
     def _limit(self) -> None:
-        """Set the quota, and a priority over all other processes, so that the group gets all of it."""
+        """Set the quota, and a priority over all other processes: the group gets all of it."""
         if (self._folder / "cpu.max").exists():
             self._write("cpu.max", f"{self._quota_us} {self.period_us}")
             self._write("cpu.weight", "10000")
@@ -57,7 +57,7 @@ class CpuQuota(Closeable):
         (self._folder / name).write_text(text, encoding="ascii")
 
     def holding(self, command: Sequence[str]) -> list[str]:
-        """Return a command that runs another one inside the quota, from its first instruction on."""
+        """Return a command that runs another one in the quota, from its first instruction on."""
         return [
             "/bin/sh",
             "-c",

@@ -1,4 +1,4 @@
-"""Ground truth of a rendered picture: every printed marker, where it is, and how much is visible."""
+"""Ground truth of a rendered picture: every printed marker, where it is and how much is visible."""
 
 from __future__ import annotations
 

@@ -98,10 +98,9 @@ class Tally:
         right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
         figures = (
             f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), "
-            f"{len(self.wrong)} wrong "
-            f"entries (none allowed), {self.found} of {self.pictures} boards found, {unsure:.1%} "
-            "of the bare "
-            f"squares unsure (at most {most_unsure:.0%})"
+            f"{len(self.wrong)} wrong entries (none allowed), "
+            f"{self.found} of {self.pictures} boards found, "
+            f"{unsure:.1%} of the bare squares unsure (at most {most_unsure:.0%})"
         )
         return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, figures)
 

@@ -244,7 +244,7 @@ def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
 
 
 def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """Make good light on an ever busier table, at last through a wide lens with barrel distortion."""
+    """Make good light on ever busier tables, at last through a wide lens with barrel distortion."""
     table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
     wide = (
         {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)}
@@ -306,7 +306,7 @@ def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """Hold a hand over the board: the severer, the farther. The fourth one covers a corner marker."""
+    """Hold a hand over the board: the severer, the farther. The fourth covers a corner marker."""
     board = kit.board
     depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[
         severity - 1

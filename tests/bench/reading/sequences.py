@@ -234,7 +234,7 @@ class Played:
         return reading
 
     def _is_right(self, reading: Reading) -> bool:
-        """Return whether all that can be read, and all that was touched, is told, and nothing else."""
+        """Return whether all that can be read or was touched is told, and nothing else."""
         tops = tops_of(prints_of(self.table))
         faces = {square: print_.face for square, print_ in tops.items()}
         readable = {square for square, print_ in tops.items() if is_readable(print_)}

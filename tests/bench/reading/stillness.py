@@ -44,7 +44,7 @@ class Case:
 
 
 def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
-    """Return every board in every size, with severities spread evenly over the condition's range."""
+    """Return every board in every size, severities spread evenly over the condition's range."""
     rng = Random(f"still-{condition}")
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
     ranks = list(range(len(boards)))

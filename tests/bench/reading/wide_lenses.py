@@ -1,4 +1,4 @@
-"""Pictures through lenses that the renderer does not have: OpenCV distorts its straight pictures."""
+"""Pictures through lenses that the renderer lacks: OpenCV distorts its straight pictures."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
     [
         (
             "",
-            "“” is not an order: write a robot from 1 to 8, a colon, and one of N E S W aN aE aS "
-            "aW D X -",
+            "“” is not an order: write a robot from 1 to 8, a colon, "
+            "and one of N E S W aN aE aS aW D X -",
         ),
         ("1:Q", "“1:Q” is not an order"),
         ("9:N", "“9:N” is not an order"),

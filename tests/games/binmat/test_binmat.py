@@ -260,9 +260,8 @@ GOLDEN_DEAL = (
     "2&5#@&6#8^a#8%6!*#?^a+4&5&3+8&?#2+7&2#4^2!*+7%8!9^7^9&6^4%a%3&7+>^9%6&3!6%3%*&"
 )
 GOLDEN_GAME = (
-    "d3 d4 p2&4 p3+3 d4 d3 c3 p5#3 p8&4 p@&4 d3 d5 d0 p9&4 c3 c4 d2 p8^3 d3 da ua#4 d5 d4 da c3 "
-    "p6^4 u?#4 c4 "
-    "u6#4 p8&3 c3"
+    "d3 d4 p2&4 p3+3 d4 d3 c3 p5#3 p8&4 p@&4 d3 d5 d0 p9&4 c3 c4 d2 "
+    "p8^3 d3 da ua#4 d5 d4 da c3 p6^4 u?#4 c4 u6#4 p8&3 c3"
 )
 GOLDEN_EVENTS = {
     6: ["Attacker does 1 damage.", "Attacker draws @& from lane 3."],
@@ -306,7 +305,7 @@ def test_golden_game() -> None:
 
 
 def counts(state: State, depth: int) -> int:
-    """Count the sequences of so many legal actions. Those that end the game earlier do not count."""
+    """Count sequences of so many legal actions. Those that end the game earlier do not count."""
     legal = GAME.legal_actions(state, state.seat) if state.outcome is None else []
     if depth == 1:
         return len(list(legal))

@@ -95,7 +95,8 @@ def test_players_of_a_side_take_turns() -> None:
         names.append(card_ui(state).acting)
         state = press(state, ".")
     assert names == [
-        "defender 1", "attacker 1", "defender 2", "attacker 2", "defender 1", "attacker 3", "defender 2", "attacker 1",
+        "defender 1", "attacker 1", "defender 2", "attacker 2",
+        "defender 1", "attacker 3", "defender 2", "attacker 1",
     ]  # fmt: skip
 
 

@@ -20,8 +20,10 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
 
 @pytest.mark.parametrize(
     "text",
-    ["b2-b3-c3", "b2-b3-b2", "b10-b11-goal", "b11-goal", "b5*c4", "b5!c8", "b4-b5xb6", "b5xb6", "b4-b5&c7-c6xb6",
-     "b5&c6xb6", ".", "1", "6", BLUE, PINK],
+    [
+        "b2-b3-c3", "b2-b3-b2", "b10-b11-goal", "b11-goal", "b5*c4", "b5!c8", "b4-b5xb6",
+        "b5xb6", "b4-b5&c7-c6xb6", "b5&c6xb6", ".", "1", "6", BLUE, PINK,
+    ],
 )  # fmt: skip
 def test_every_notation_is_read_and_written_alike(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
@@ -29,7 +31,10 @@ def test_every_notation_is_read_and_written_alike(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "b2", "-b2", "b2-b3-goal-b4", "B2-b3", "b5!", "b5xb6xb7", "a1&a2&a3xb6", "12", BLUE.replace(" ", "  "), BLUE + " R@a1", "b" * 10_000,],
+    [
+        "", "b2", "-b2", "b2-b3-goal-b4", "B2-b3", "b5!", "b5xb6xb7", "a1&a2&a3xb6", "12",
+        BLUE.replace(" ", "  "), BLUE + " R@a1", "b" * 10_000,
+    ],
 )  # fmt: skip
 def test_malformed_text_says_what_was_expected(text: str) -> None:
     with pytest.raises(Malformed, match="is not an action: expected a run b2-b3-c3") as refused:
@@ -68,9 +73,10 @@ def test_the_set_up_puts_out_all_pieces() -> None:
     assert stage.title == "Put the pieces out"
     assert stage.expected == GAME.expected(step.state)
     assert plain_layout(stage.expected) == {
-        "a2": ["blue fast"], "b6": ["ball"], "c2": ["blue regular"], "d1": ["blue smart"], "d2": ["blue big"],
-        "e2": ["blue tough"], "f2": ["blue regular"], "c10": ["pink regular"], "d10": ["pink tough"],
-        "e10": ["pink big"], "e11": ["pink smart"], "f10": ["pink regular"], "h10": ["pink fast"],
+        "a2": ["blue fast"], "b6": ["ball"], "c2": ["blue regular"], "d1": ["blue smart"],
+        "d2": ["blue big"], "e2": ["blue tough"], "f2": ["blue regular"],
+        "c10": ["pink regular"], "d10": ["pink tough"], "e10": ["pink big"],
+        "e11": ["pink smart"], "f10": ["pink regular"], "h10": ["pink fast"],
     }  # fmt: skip
     assert event_texts(step) == [
         "Blue places regular c2, regular f2, big d2, tough e2, fast a2, smart d1.",
@@ -103,10 +109,10 @@ def test_sequences_are_counted_to_depth_two() -> None:
 # ---- a golden game -------------------------------------------------------------------------------
 
 GOLDEN_GAME = [
-    "e2-e3-e4-e5", "a2-a3-a4-a5-b5", ".", "e10-e9-e8", "d10-d9-d8-d7", ".", "e5-e6-d6-c6", ".", "d7-c7xc6", "2/1",
-    "4/3", "3/6", "b5-b6-b7-c7xd7", "5/2", "e8-d8", "d8*c10", "c10-c9-c8-c7", ".", "c6&b5-b6-b7xc7", "1/5",
-    "c7-c6-c5-c4", ".", "c2-c3", ".", "c4-c3-c2", "6/4", ".", "c6-c5-c6-c7", "c7!b8", "b5-b6-b7-b8-b9", ".", ".",
-    "b9-b10-b11-goal",
+    "e2-e3-e4-e5", "a2-a3-a4-a5-b5", ".", "e10-e9-e8", "d10-d9-d8-d7", ".", "e5-e6-d6-c6", ".",
+    "d7-c7xc6", "2/1", "4/3", "3/6", "b5-b6-b7-c7xd7", "5/2", "e8-d8", "d8*c10",
+    "c10-c9-c8-c7", ".", "c6&b5-b6-b7xc7", "1/5", "c7-c6-c5-c4", ".", "c2-c3", ".", "c4-c3-c2",
+    "6/4", ".", "c6-c5-c6-c7", "c7!b8", "b5-b6-b7-b8-b9", ".", ".", "b9-b10-b11-goal",
 ]  # fmt: skip
 GOLDEN_EVENTS = [
     "Blue tough runs from e2 to e5.",

@@ -81,7 +81,7 @@ def test_a_ball_lies_on_turned_over_pieces() -> None:
 
 
 def on_its_line(carrier: str, tacklers: str) -> State:
-    """Return a state in which Blue has the ball on its own goal line, with no one else of it near."""
+    """Return a state in which Blue has the ball on its goal line, with no one else of it near."""
     return at(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
 
 

@@ -81,7 +81,7 @@ def lying_on(state: State) -> set[str]:
 
 
 def decide_face_offs(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
-    """Decide every face-off by random cards, and append to `results` whether the seat on turn won."""
+    """Decide every face-off by random cards. Append to `results` whether the seat on turn won."""
     while len(GAME.to_act(state)) == 2:
         cards = {each: GAME.random_action(state, each, rng) for each in SEATS}
         step = GAME.apply(state, cards, rng)

@@ -13,13 +13,11 @@ from scouts_tools import GAME, SET_UP, SlowScouts, after, at, do, legal, start
 from companion.games.scouts.state import State
 
 _GAME = (
-    "@d1 @f10 @e1 @h10 @b1 @e10 @g1 @d10 @h1 @c10 g1-f2 . e10^g10 R@h4-h5 d10-d9 . d1^f1^f3 f2^f4 "
-    ". c10-d9 h10-h9 . "
-    "f3^f5 f4^f6 . f10^h10^h8 h9^h7 . f5^f7 b1-a1 . g10-h10 h8^h6 . f6^f8 f7^f9 . d9-d10 h10-g9 . "
-    "f8^f10 f9-g10 . "
-    "d10^d8 d9^d7 . f10^h10 g10^g8 . g9^g7 d8^d6 . g8^g6 h10-g9 . d7-e6 g7^g5 B@a2 . e1-d2 g6^g4 . "
-    "g5^g3 h6^h8 . "
-    "g4^g2 d2-c3 . h8^h6 g3^g1 . g2-f1"
+    "@d1 @f10 @e1 @h10 @b1 @e10 @g1 @d10 @h1 @c10 "
+    "g1-f2 . e10^g10 R@h4-h5 d10-d9 . d1^f1^f3 f2^f4 . c10-d9 h10-h9 . f3^f5 f4^f6 . "
+    "f10^h10^h8 h9^h7 . f5^f7 b1-a1 . g10-h10 h8^h6 . f6^f8 f7^f9 . d9-d10 h10-g9 . "
+    "f8^f10 f9-g10 . d10^d8 d9^d7 . f10^h10 g10^g8 . g9^g7 d8^d6 . g8^g6 h10-g9 . "
+    "d7-e6 g7^g5 B@a2 . e1-d2 g6^g4 . g5^g3 h6^h8 . g4^g2 d2-c3 . h8^h6 g3^g1 . g2-f1"
 )
 GOLDEN_GAME = tuple(_GAME.split())
 GOLDEN_EVENTS = [

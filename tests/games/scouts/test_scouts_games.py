@@ -16,7 +16,7 @@ from companion.games.scouts.state import State
 
 
 def rock_text(name: str, step: tuple[int, int]) -> str:
-    """Return a rock from this square across or along, turned back where it would leave the board."""
+    """Return a rock from this square across or along, turned back if it would leave the board."""
     file, rank = "abcdefgh".index(name[0]), int(name[1:])
     to_file, to_rank = min(file + step[0], 7), min(rank + step[1], 10)
     file, rank = (to_file - step[0], to_rank - step[1])

@@ -189,8 +189,8 @@ def test_a_trickling_request_is_cut_off(server: Server, monkeypatch: pytest.Monk
             b"413",
         ),
         (
-            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-            b"application/x-www-form-urlencoded\r\n"
+            b"POST /join/south HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/x-www-form-urlencoded\r\n"
             b"Content-Length: 20000\r\n\r\n" + b"x" * 20_000,
             b"413",
         ),

@@ -28,17 +28,18 @@ from web.security.host_names import MachineNames
 
 PAGE = {"Accept": "text/html"}
 SAMPLES = {
-    "seat": "south", "page": "table", "name": "outbuffered", "version": "x", "number": "1", "game": "1",
-    "moment": "1.0", "turn": "1",
+    "seat": "south", "page": "table", "name": "outbuffered", "version": "x",
+    "number": "1", "game": "1", "moment": "1.0", "turn": "1",
 }  # fmt: skip
 
 OWN_NAMES = (
-    "192.168.1.7:8080", "10.42.0.1", "[::1]:8080", "[fe80::1%eth0]", "localhost", "LOCALHOST.:8080", "spieltisch",
-    "spieltisch.local:8080", "table.example.org", "table.lan",
+    "192.168.1.7:8080", "10.42.0.1", "[::1]:8080", "[fe80::1%eth0]", "localhost",
+    "LOCALHOST.:8080", "spieltisch", "spieltisch.local:8080", "table.example.org", "table.lan",
 )  # fmt: skip
 FOREIGN_NAMES = (
-    "evil.example", "192.168.1.7.evil.example", "spieltisch.evil.example", "", "local", "localhost.evil.example",
-    "table.example.org.evil.example", "0x7f000001", "evil.example:8080", "@localhost",
+    "evil.example", "192.168.1.7.evil.example", "spieltisch.evil.example",
+    "", "local", "localhost.evil.example", "table.example.org.evil.example",
+    "0x7f000001", "evil.example:8080", "@localhost",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ _WALLS = ((0.55, 0.15, 0.15, 0.15), (0.45, 0.1, 0.15, 0.2, 0.1), (0.4, 0.05, 0.1
 
 
 def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Choose the action with the most points by a few rules of thumb, from this seat's view alone."""
+    """Choose the action with most points by a few rules of thumb, from this seat's view alone."""
     view = game.view(state, seat)
     texts: list[str] = list(game.legal_actions(state, seat))
     if seat is ATTACKER:
