@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import cv2
 from reportlab.graphics import renderPDF
+from reportlab.lib.colors import Color, toColor
 from reportlab.lib.units import mm
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfbase.pdfmetrics import stringWidth
@@ -185,7 +186,7 @@ class Pen:
         dash_mm: tuple[float, ...] = (),
     ) -> None:
         """Draw a line through all points. `dash_mm` is the length of a dash and that of a gap."""
-        self._canvas.setStrokeColor(colour)
+        self._canvas.setStrokeColor(_parsed(colour))
         self._canvas.setLineWidth(width_mm)
         # without lengths reportlab draws a solid line
         self._canvas.setDash(*dash_mm)
@@ -208,10 +209,10 @@ class Pen:
         """
         self._canvas.setDash()
         if fill:
-            self._canvas.setFillColor(fill)
+            self._canvas.setFillColor(_parsed(fill))
             self._canvas.rect(x, y, width_mm, height_mm, stroke=0, fill=1)
         if stroke_mm:
-            self._canvas.setStrokeColor(colour)
+            self._canvas.setStrokeColor(_parsed(colour))
             self._canvas.setLineWidth(stroke_mm)
             # half of a stroke is on either side of its path, so the path moves in by half its width
             half = stroke_mm / 2
@@ -239,7 +240,7 @@ class Pen:
         self._fill(path, fill)
 
     def _fill(self, path: Any, colour: str) -> None:
-        self._canvas.setFillColor(colour)
+        self._canvas.setFillColor(_parsed(colour))
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def _path(self, points: Sequence[Point]) -> Any:
@@ -251,7 +252,7 @@ class Pen:
 
     def dot(self, x: float, y: float, radius_mm: float, fill: str = INK) -> None:
         """Draw a filled circle, centred at (x, y)."""
-        self._canvas.setFillColor(fill)
+        self._canvas.setFillColor(_parsed(fill))
         self._canvas.circle(x, y, radius_mm, stroke=0, fill=1)
 
     def text(
@@ -278,7 +279,7 @@ class Pen:
             size_mm = size_mm * max_width_mm / width
             width = max_width_mm
         self._canvas.setFont(font, size_mm)
-        self._canvas.setFillColor(colour)
+        self._canvas.setFillColor(_parsed(colour))
         self._canvas.drawString(x - _SHARE_BEFORE_ANCHOR[anchor] * width, y, words)
         return width
 
@@ -330,8 +331,8 @@ class Pen:
         low = -0.17 if character == "@" else 0.0
         canvas.scale(x_scale, y_scale)
         canvas.setFont(BOLD, 1.0)
-        canvas.setFillColor(BLACK)
-        canvas.setStrokeColor(BLACK)
+        canvas.setFillColor(_parsed(BLACK))
+        canvas.setStrokeColor(_parsed(BLACK))
         canvas.setLineWidth(stroke)
         # mode 2 fills and strokes, which makes the lines thicker
         canvas.drawCentredString(
@@ -487,6 +488,12 @@ def ink_on(colour: str) -> str:
     red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return INK if luminance > 0.18 else WHITE
+
+
+@cache
+def _parsed(colour: str) -> Color:
+    """Return a colour for reportlab, which takes long to parse its text."""
+    return toColor(colour)
 
 
 @cache
