@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import cv2
 from reportlab.graphics import renderPDF
-from reportlab.lib.colors import Color, toColor
+from reportlab.lib.colors import toColor
 from reportlab.lib.units import mm
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfbase.pdfmetrics import stringWidth
@@ -54,6 +54,8 @@ CELL_WIDTH_EM = 0.62
 # Height of a table top seen at an angle, as a share of its depth, see `Pen.at`.
 LEANING_SCALE = 0.5
 
+# Returns a colour for reportlab, which takes long to parse its text.
+_parsed = cache(toColor)
 # Width of the strokes below, about that of the letters of `BOLD`.
 _STROKE_WIDTH_EM = 0.145
 # Characters that fonts set too high, too low or too small, as strokes around the middle of their
@@ -331,8 +333,8 @@ class Pen:
         low = -0.17 if character == "@" else 0.0
         canvas.scale(x_scale, y_scale)
         canvas.setFont(BOLD, 1.0)
-        canvas.setFillColor(_parsed(BLACK))
-        canvas.setStrokeColor(_parsed(BLACK))
+        canvas.setFillColor(BLACK)
+        canvas.setStrokeColor(BLACK)
         canvas.setLineWidth(stroke)
         # mode 2 fills and strokes, which makes the lines thicker
         canvas.drawCentredString(
@@ -488,12 +490,6 @@ def ink_on(colour: str) -> str:
     red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return INK if luminance > 0.18 else WHITE
-
-
-@cache
-def _parsed(colour: str) -> Color:
-    """Return a colour for reportlab, which takes long to parse its text."""
-    return toColor(colour)
 
 
 @cache

@@ -162,8 +162,9 @@ def from_above(pose: Pose, window: Window, factor: int, texture: Texture) -> NDA
     dense_px = cv2.resize(sparse_px, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
     # Without the margin.
     window_px = dense_px[step : step + height * factor, step : step + width * factor]
-    x, y = window_px[..., 0], window_px[..., 1]
-    picture = cv2.remap(texture.picture, x, y, cv2.INTER_LINEAR, borderMode=texture.border)
+    picture = cv2.remap(  # type: ignore[call-overload]  # stubs deny None
+        texture.picture, window_px, None, cv2.INTER_LINEAR, borderMode=texture.border
+    )
     return np.asarray(picture, np.uint8)
 
 
