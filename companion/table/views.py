@@ -23,8 +23,7 @@ from companion.table.chance.game_chance import chance_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
-from companion.table.remote.messages import ActionSealed
-from companion.table.session import NO_TURN, Phase, Sealed, Session, Viewer
+from companion.table.session import NO_TURN, Phase, Session, Viewer
 from companion.table.state import NO_DRAFT, TableState, instructions
 from companion.table.table_view import (
     BoardView,
@@ -276,11 +275,6 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     return badges
 
 
-def _sealed_at_any_table(session: Session, seat: Seat) -> Sealed | ActionSealed | None:
-    remote = session.remote if session.is_remote(seat) else None
-    return session.sealed.get(seat) or (remote.sealed_action if remote else None)
-
-
 def _shown_turn(session: Session) -> int:
     """Return the game's number of the turn that is shown.
 
@@ -297,7 +291,10 @@ def _shown_turn(session: Session) -> int:
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter, sealed = session.seats.get(seat), _sealed_at_any_table(session, seat)
+    sitter = session.seats.get(seat)
+    # somebody who plays at another table has sealed an action there
+    remote = session.remote if session.is_remote(seat) else None
+    sealed = session.sealed.get(seat) or (remote.sealed_action if remote else None)
     game = game_named(live.chosen_game) if live.chosen_game else session.game
     return SeatView(
         seat=seat,

@@ -86,7 +86,8 @@ def prepare_templates(app: Flask) -> None:
         sprite=_sprite,
         styles=partial(_styles, version),
         scripts=partial(_scripts, version),
-        root=LocalProxy(_root),
+        # the prefix of all addresses, which is not empty behind a reverse proxy with a path
+        root=LocalProxy(partial(getattr, request, "script_root")),
         asset=partial(_asset, version),
         current_board=_current_board,
         past_board=past_board,
@@ -127,11 +128,6 @@ def _sprite() -> Markup:
     names = [name for name in DRAWINGS if name not in ON_PAPER]
     # the pages' policy forbids style attributes
     return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
-
-
-def _root() -> str:
-    """Return the prefix of all addresses, which is not empty behind a reverse proxy with a path."""
-    return request.script_root
 
 
 def _asset(version: str, name: str) -> str:
