@@ -15,7 +15,7 @@ PINS := $(shell python3 -c "import importlib.util as u, importlib.metadata as m;
 # How to install a system package here: as root, by a sudo that asks nothing, or not at all.
 APT := $(shell if ! command -v apt-get >/dev/null; then :; elif [ "$$(id -u)" = 0 ]; then echo "apt-get"; elif sudo -n true 2>/dev/null; then echo "sudo -n apt-get"; fi)
 ARGS ?=
-JOBS ?= $(shell expr $$(nproc) + 3)
+JOBS ?= $(shell expr $$(nproc) + 4)
 N ?= 100000
 SCREENSHOTS ?= /tmp/companion-screenshots
 
@@ -93,7 +93,7 @@ lock: $(VENV)/.tests
 		$(BIN)/uv pip compile -q --no-config --universal --python-version 3.11 --generate-hashes --only-binary :all: --upgrade \
 		--custom-compile-command "make lock" - -o companion/build.lock
 
-# Three tests more at once than there are cores, for many of them wait; a file stays together, for what its tests share,
+# Four tests more at once than there are cores, for many of them wait; a file stays together, for what its tests share,
 # and files that take long come first.
 test: $(VENV)/.tests tools
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)

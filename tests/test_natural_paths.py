@@ -28,6 +28,8 @@ from companion.core.ports import CameraState
 from companion.service.app import Companion
 from companion.table.session import Phase
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = tuple(f"{ROOT / name}/" for name in ("companion", "hardware", "vision", "web"))
 SIMULATION = f"{ROOT / 'vision/simulation'}/"

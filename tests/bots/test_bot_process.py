@@ -24,6 +24,8 @@ from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
 
+pytestmark = pytest.mark.slow
+
 # A deadline that only a child that hangs can miss.
 LONG_S = 30.0
 READY = "input(); print('{\"ready\": true}', flush=True); "

@@ -27,6 +27,8 @@ from companion.hub.membership import read_membership
 from companion.hub_server.folder import HubFolder
 from companion.service.app import Companion
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:

@@ -36,6 +36,8 @@ from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.public.messages import unpacked_sentence
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:

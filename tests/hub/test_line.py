@@ -51,6 +51,8 @@ from companion.hub_server.pairs import CLAIM_TIMEOUT_S, MachineClaims
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:

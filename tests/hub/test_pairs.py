@@ -40,6 +40,8 @@ from companion.hub_server.app import Hub
 from companion.hub_server.nats_connection import BAD_MESSAGE_COST, MESSAGE_RATE
 from companion.table.session import Phase
 
+pytestmark = pytest.mark.slow
+
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:

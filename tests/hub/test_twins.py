@@ -36,6 +36,8 @@ from companion.hub_server.app import Hub
 from companion.service.app import Companion
 from companion.table.session import Phase
 
+pytestmark = pytest.mark.slow
+
 SALT = "5a175a175a175a17"
 HUB_PAGES = (
     "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2",

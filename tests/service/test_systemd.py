@@ -23,6 +23,8 @@ from companion.service.app import Companion
 from companion.service.lifecycle import ManagerNotifier
 from companion.service.systemd import LampWord, Manager
 
+pytestmark = pytest.mark.slow
+
 
 class ManagerSocket:
     """systemd's end of the socket, which collects what is reported."""

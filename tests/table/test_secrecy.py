@@ -25,6 +25,8 @@ from companion.games.binmat.cards import DECK
 from companion.service.app import Companion
 from companion.table import reducer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def port() -> int:
