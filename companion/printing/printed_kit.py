@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -117,14 +118,14 @@ def _render_pages(pen: Pen) -> list[Picture]:
     points_per_mm = 72 / 25.4
     ink = np.array(_INK_BGR)
     paper = np.array(_PAPER_BGR)
-    # Each level of a channel mixes ink and paper. The table (256, 3) maps levels of the page to
+    # Each level of a channel mixes ink and paper. The table (256, 1, 3) maps levels of the page to
     # reflected light.
-    shares = np.arange(256)[:, None] / 255
+    shares = np.arange(256)[:, None, None] / 255
     light = (ink + (paper - ink) * shares).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pen.bytes())
     try:
         scale = PX_PER_MM / points_per_mm
         pages = [page.render(scale=scale).to_numpy()[..., :3] for page in document]
-        return [light[page, (0, 1, 2)] for page in pages]
+        return [np.asarray(cv2.LUT(page, light), np.uint8) for page in pages]
     finally:
         document.close()
