@@ -120,8 +120,8 @@ class Panel(Closeable):
         # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
         # the whole process shares it, and gpiozero closes it at exit.
         #
-        # The own factory is lgpio's, and only its time stamps are used (see `_open_key`). Any other
-        # one may have a clock of its own.
+        # It is lgpio's, and only its time stamps are used (see `_open_key`). Any other factory may
+        # have a clock of its own.
         self._own_factory = factory if is_own_factory else None
         # The buttons, by name, the lamps and the buzzer that could be opened.
         self._keys: dict[str, _Key] = {}

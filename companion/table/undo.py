@@ -1,9 +1,9 @@
 """Undoing, as a part of the reducer: a sealed action, a seat's last turn, the last turn of both.
 
-To "take back" concerns an own action from which nobody has learned anything. To "undo" a turn is
-for the owner. In an open game seats may do it, too: their own last turn at once, that of the other
-seat if its player agrees. To "put back" is what hands then do with the pieces. An action is sealed
-from when it is handed in until all that are due are revealed together.
+A player takes back an action from which nobody has learned anything. The owner undoes a turn. In an
+open game players may undo, too: their own last turn at once, that of the other seat if its player
+agrees. Hands then put the pieces back. An action is sealed from when it is handed in until all that
+are due are revealed together.
 """
 
 from __future__ import annotations

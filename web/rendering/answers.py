@@ -280,7 +280,7 @@ class KeyJson(TypedDict):
 
 
 class OwnOrder(TypedDict):
-    """The sealed action of the own seat, or null."""
+    """The sealed action of the player's own seat, or null."""
 
     action: str | None
     orders: list[KeyJson]

@@ -132,7 +132,7 @@ class Joining(PageGroup):
 
     @get("/here")
     def here(self) -> Any:
-        """Show the table screen and the own seat in one window, each in a frame.
+        """Show the table screen and this browser's seat in one window, each in a frame.
 
         Without a seat only the table screen is shown.
         """

@@ -27,7 +27,7 @@ if (document.getElementById('options')?.matches('form')) {
     return options;
   }
 
-  // Show the text field of a row whose choice is an own text, such as a map.
+  // Show the text field of a row whose choice is a text of one's own, such as a map.
   function showOwnTexts() {
     for (const row of form.querySelectorAll('[data-option]')) {
       row.classList.toggle('own', row.querySelector('[data-own-text]')?.checked ?? false);

@@ -264,7 +264,7 @@ if (document.querySelector('.passed, .passing')) {
   if (navigator.userActivation?.hasBeenActive) prepareAudio();
 }
 
-// ---- the own sealed order ----
+// ---- the player's sealed order ----
 
 // While its key (#look) is held down, a seat sees its own sealed order.
 {
