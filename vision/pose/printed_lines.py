@@ -53,16 +53,16 @@ _SAMPLES = 4
 # 42 %, so that crossing lines at both ends are left out.
 _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 
-# Minimum contrast of a single line with both of its flanks, as a share of their brightness.
-_MIN_DEPTH = 0.05
+# Minimum contrast of a single line, as a share of the brightness of its darker flank.
+_MIN_CONTRAST = 0.05
 
 # The same for a pair of lines. Thin pairs under JPEG have less contrast than .05. Measured: .03
 # finds 97 % of them instead of 94 %, with hardly any more in wrong positions. It finds no more
 # single lines.
-_MIN_PAIR_DEPTH = 0.03
+_MIN_PAIR_CONTRAST = 0.03
 
 # Minimum contrast of any line, in levels of 255.
-_MIN_LEVELS = 3.5
+_MIN_CONTRAST_LEVELS = 3.5
 
 # A line is ambiguous if another one has more than this share of its contrast.
 _MAX_RIVAL = 0.75
@@ -70,8 +70,8 @@ _MAX_RIVAL = 0.75
 # Minimum distance of such another line. Nearer ones are the same line.
 _MIN_RIVAL_PX = 3.0
 
-# Maximum search range, as a share of the distance to the next parallel line. At half of it, either
-# line may be meant.
+# Maximum search range, as a share of the distance to the same line of the next square. At half of
+# it, either line may be meant.
 _MAX_REACH_SHARE = 0.45
 
 # Minimum distance of a line from the end of its search range, as it may continue beyond.
@@ -124,8 +124,8 @@ class _Side(NamedTuple):
     middle_mm: Points
     # 0 if the side runs from South to North, 1 if from West to East.
     axis: int
-    # Half the distance between two parallel lines, or 0 for a single line.
-    half_gap_mm: float
+    # Half the distance between the two lines of a pair, or 0 for a single line.
+    half_pair_mm: float
     # Indices of the adjacent squares.
     squares: list[int]
 
@@ -135,10 +135,11 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
 
-    # The outermost lines are inside the squares, by half of this.
-    outer_mm = board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)
-    # Half the distance between the middles of two parallel lines.
-    inner_gap = (board.gap_mm + LINE_MM) / 2 if board.gap_mm else 0.0
+    # Distance of an outermost line from the edge of its square's cell, which reaches to the middle
+    # of the gaps.
+    inset_mm = (board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)) / 2
+    # The lines of a pair have this distance from the edge between their cells.
+    half_pair_mm = inset_mm if board.gap_mm else 0.0
     for number, square in enumerate(squares):
         # Left, right, lower and upper side: the axis across it, and the direction from the centre.
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
@@ -152,9 +153,9 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
             elif beyond not in board.holes or board.gap_mm:
                 # There is no line between a square and a wall.
                 is_inner = beyond in squares
-                edge = (pitch if is_inner else pitch - outer_mm) / 2
+                edge = pitch / 2 - (0.0 if is_inner else inset_mm)
                 middle = np.array(board.centre_mm(square)) + outwards * edge
-                sides[key] = _Side(middle, axis, inner_gap if is_inner else 0.0, [number])
+                sides[key] = _Side(middle, axis, half_pair_mm if is_inner else 0.0, [number])
     return list(sides.values())
 
 
@@ -190,9 +191,9 @@ class PrintedLines:
         self._along = self._across[:, [1, 0, 2]]
 
         # (N,): as in `_Side`.
-        self._half_gap_mm = np.repeat([side.half_gap_mm for side in sides], 2)
+        self._half_pair_mm = np.repeat([side.half_pair_mm for side in sides], 2)
         self.period_mm = pitch[axes]
-        """(N,): distance to the next parallel line."""
+        """(N,): distance to the same line of the next square."""
         self.runs_north = axes == 0
         """(N,): whether each half side runs from South to North, otherwise from West to East."""
 
@@ -246,7 +247,7 @@ class PrintedLines:
         is_inside = ((samples_px >= 1) & (samples_px <= last)).all(axis=(1, 2))
         is_inside &= scale > _MIN_PX_PER_MM
 
-        # Limit the range, so that it excludes the next parallel line.
+        # Limit the range, so that it excludes the same line of the next square.
         farthest_px = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
         limited_px = np.minimum(reach_px, farthest_px)
         wanted = np.flatnonzero(is_inside & np.isfinite(limited_px))
@@ -254,7 +255,7 @@ class PrintedLines:
         is_found = np.zeros(len(middles), bool)
         if len(wanted):
             flank_px = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
-            sizes_px = np.stack([limited_px, flank_px, self._half_gap_mm * scale])
+            sizes_px = np.stack([limited_px, flank_px, self._half_pair_mm * scale])
             off_px[wanted], is_found[wanted] = _offsets(
                 luma, samples_px[wanted], normals[wanted], sizes_px[:, wanted]
             )
@@ -267,12 +268,12 @@ def _offsets(
     """Return the offset (N,) of each line along its normal in px, and whether (N,) it was found.
 
     A line is found if it is unambiguous. `samples_px` (N, samples, 2) are the predicted sample
-    points, and `normals` (N, 2) unit vectors. `sizes_px` (3, N) are search range, distance of the
-    flanks that the line is compared with, and half the distance between parallel lines.
+    points, and `normals` (N, 2) unit vectors. `sizes_px` (3, N) are the search range, the distance
+    of the flanks that a line is compared with, and half the distance between the lines of a pair.
     """
-    reach_px, flank_px, half_gap_px = sizes_px
+    reach_px, flank_px, half_pair_px = sizes_px
 
-    # The length of the profile to each side, in steps.
+    # The profile must reach past the search range by a flank and by half a pair.
     length_px = float(sizes_px.max(axis=1).sum()) + 1
     steps = int(np.ceil(length_px / _STEP_PX))
     offsets_px = np.arange(-steps, steps + 1) * _STEP_PX
@@ -283,21 +284,22 @@ def _offsets(
     by_line = tones.reshape(len(samples_px), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
-    # A line is darker than both of its flanks.
+    # A line is darker than both of its flanks. Its contrast is that with the darker one.
     beside = np.minimum(_shift(profile, flank_px), _shift(profile, -flank_px))
-    depth = beside - profile
-    if half_gap_px.any():
+    contrast = beside - profile
+    if half_pair_px.any():
         # A pair of lines is measured at its middle.
-        depth = (_shift(depth, half_gap_px) + _shift(depth, -half_gap_px)) / 2
-    depth = np.where(np.abs(offsets_px) <= reach_px[:, None], depth, -1.0)
-    columns, sub_steps, is_alone = _peaks(depth)
-    rows = np.arange(len(depth))
-    min_depth = np.where(half_gap_px > 0, _MIN_PAIR_DEPTH, _MIN_DEPTH) * beside[rows, columns]
-    is_deep = depth[rows, columns] >= np.maximum(min_depth, _MIN_LEVELS)
+        contrast = (_shift(contrast, half_pair_px) + _shift(contrast, -half_pair_px)) / 2
+    contrast = np.where(np.abs(offsets_px) <= reach_px[:, None], contrast, -1.0)
+    columns, sub_steps, is_alone = _peaks(contrast)
+    rows = np.arange(len(contrast))
+    min_share = np.where(half_pair_px > 0, _MIN_PAIR_CONTRAST, _MIN_CONTRAST)
+    min_contrast = np.maximum(min_share * beside[rows, columns], _MIN_CONTRAST_LEVELS)
+    is_clear = contrast[rows, columns] >= min_contrast
 
     # A maximum at the end of the range may continue beyond it.
     is_within = np.abs(offsets_px[columns]) < reach_px - _END_MARGIN_PX
-    return offsets_px[columns] + sub_steps * _STEP_PX, is_alone & is_deep & is_within
+    return offsets_px[columns] + sub_steps * _STEP_PX, is_alone & is_clear & is_within
 
 
 def _shift(values: Floats, by_px: Floats) -> Floats:
@@ -308,23 +310,23 @@ def _shift(values: Floats, by_px: Floats) -> Floats:
     return np.take_along_axis(values, sources.clip(0, columns[-1]), axis=1)
 
 
-def _peaks(depth: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
-    """Return the maximum of each row of `depth` (N, K).
+def _peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
+    """Return the maximum of each row of `contrast` (N, K).
 
     These are its column (N,), its sub-pixel offset in columns (N,), and whether it has no rival
     (N,).
     """
-    rows = np.arange(len(depth))
-    columns = np.arange(depth.shape[1])
-    top = depth.argmax(axis=1)
-    peak = depth[rows, top]
-    # The maximum depth that is not part of the same line.
+    rows = np.arange(len(contrast))
+    columns = np.arange(contrast.shape[1])
+    top = contrast.argmax(axis=1)
+    peak = contrast[rows, top]
+    # The maximum contrast that is not part of the same line.
     is_far = np.abs(columns - top[:, None]) * _STEP_PX > _MIN_RIVAL_PX
-    rival = np.where(is_far, depth, -1.0).max(axis=1)
+    rival = np.where(is_far, contrast, -1.0).max(axis=1)
     # The sub-pixel peak, by a parabola through three columns.
     inner = top.clip(1, len(columns) - 2)
-    before = depth[rows, inner - 1]
-    after = depth[rows, inner + 1]
+    before = contrast[rows, inner - 1]
+    after = contrast[rows, inner + 1]
     curvature = np.minimum(before - 2 * peak + after, -1e-9)
     offset = 0.5 * (before - after) / curvature
     return top, offset.clip(-0.5, 0.5), rival <= _MAX_RIVAL * peak
@@ -339,14 +341,17 @@ def lines_of(board: Board) -> PrintedLines:
 def confirm_squares(
     board: Board, lines: Lines, within_px: float, corners: Iterable[Square], min_share: float
 ) -> set[Square]:
-    """Return the squares around which at least `min_share` of the visible lines confirm the pose.
+    """Return the squares at which the printed lines confirm the pose.
 
-    A line confirms the pose if it is within `within_px` of where it is predicted. Only squares that
-    are connected with the corner squares count, and their neighbours. A pose that is right near its
-    corners and off by a whole square farther away is off by half a square in between, where no line
-    fits. Squares beyond are not confirmed. The pose cannot change as much from one square to the
-    next. The neighbours of confirmed squares, whose lines pieces may hide, are therefore confirmed
-    with them.
+    A line confirms the pose if it is found within `within_px` of where it is predicted. A square is
+    good if, in both directions, at least `min_share` of the visible lines around it confirm the
+    pose. Good squares that a chain of good squares connects with one of the `corners` are
+    confirmed, and so are their neighbours.
+
+    The chain is needed because a pose may be right at its corners and off by a whole square farther
+    away, where lines seem to fit again. In between it is off by half a square, and no line fits.
+    The neighbours are included because pieces may hide their lines, and the pose changes little
+    from one square to the next.
     """
     printed = lines_of(board)
     is_near = lines.is_found & (np.abs(lines.off_px) <= within_px)
@@ -358,7 +363,7 @@ def confirm_squares(
     confirming = printed.counts_around(by_direction & is_near)
     is_good = ((visible > 0) & (confirming >= min_share * visible)).all(axis=2) & printed.is_square
 
-    # Squares connected with a corner, and their neighbours.
+    # Good squares connected with a corner, and their neighbours.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)
