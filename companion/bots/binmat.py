@@ -24,9 +24,9 @@ from companion.bots.binmat_rules import (
     ATTACKER_SEAT,
     CARD_VALUES,
     DEFENDER_SEAT,
-    PASS_ACTION,
+    PASS_MOVE,
     Playout,
-    PlayoutAction,
+    PlayoutMove,
     cards_shown,
     damage_of,
     power,
@@ -69,8 +69,8 @@ _MAX_PLAYOUT_TURNS = 110
 # Gain in a playout of a card after which a combat can win the game, above every other gain.
 _WINNING_GAIN = 100.0
 
-# Gain in a playout of an action that is taken only if there is no other, below every real one.
-_NO_GAIN = -9.0
+# Gain of a last resort: a move that is chosen only if there is no other.
+_LAST_RESORT_GAIN = -9.0
 
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
 _UNSEEN_POWER = 1.6
@@ -131,18 +131,19 @@ class BinmatBot(Bot):
         self._remember(state)
         rng = Random(f"{self.seed}/{state.turns_left}")
         deals = random_deals(state, self.seat.number, self._cards_of_other, rng)
-        texts = legal_actions(state, self.seat)
+        actions = legal_actions(state, self.seat)
         samples = list(islice(deals, _SURE_WIN_DEALS))
-        for text in texts:
-            if self._wins_at_once(samples, text):
-                return Choice(text, _SURE_WIN_DEALS * len(texts), (say("This wins at once."),))
+        for action in actions:
+            if self._wins_at_once(samples, action):
+                return Choice(action, _SURE_WIN_DEALS * len(actions), (say("This wins at once."),))
         playout = Playout(state)
         points = {
-            text: points_of(playout, ACTION_PARTS[text]) + self._noise(text) for text in texts
+            action: points_of(playout, ACTION_PARTS[action]) + self._noise(action)
+            for action in actions
         }
-        ranked = sorted(texts, key=points.__getitem__, reverse=True)
+        ranked = sorted(actions, key=points.__getitem__, reverse=True)
         best = ranked[0]
-        nodes = len(texts)
+        nodes = len(actions)
         reasons: tuple[str, ...] = ()
         if self._strength.max_actions and len(ranked) > 1:
             candidates = _distinct_actions(playout, ranked)[: self._strength.max_actions]
@@ -152,14 +153,14 @@ class BinmatBot(Bot):
             reasons = choice.why
         return Choice(best, nodes, (_reason(playout, ACTION_PARTS[best]), *reasons))
 
-    def _wins_at_once(self, deals: Sequence[State], text: str) -> bool:
+    def _wins_at_once(self, deals: Sequence[State], action: str) -> bool:
         """Return whether an action wins at once on all of these deals."""
-        outcomes = (carry_out(deal, text, Random(0)).state.outcome for deal in deals)
+        outcomes = (carry_out(deal, action, Random(0)).state.outcome for deal in deals)
         return all(outcome and self.seat in outcome.winners for outcome in outcomes)
 
-    def _noise(self, text: str) -> float:
+    def _noise(self, action: str) -> float:
         """Return the noise of the points for this kind of action, fixed for the whole game."""
-        kind, card, _ = ACTION_PARTS[text]
+        kind, card, _ = ACTION_PARTS[action]
         # without suit and lane
         noise_key = (kind, card[:1])
         return self._strength.noise * Random(f"{self.seed}/{noise_key}").uniform(-1, 1)
@@ -182,13 +183,13 @@ class BinmatBot(Bot):
         for round_deals in self._strength.deals:
             for deal in islice(deals, round_deals):
                 seed = rng.random()
-                for text in candidates:
-                    scores[text] += self._result(deal, text, seed)
+                for action in candidates:
+                    scores[action] += self._result(deal, action, seed)
             nodes += round_deals * len(candidates)
             deals_done += round_deals
             values = {}
-            for text in candidates:
-                values[text] = scores[text] / deals_done + point_weight * points[text]
+            for action in candidates:
+                values[action] = scores[action] / deals_done + point_weight * points[action]
             candidates = sorted(candidates, key=values.__getitem__, reverse=True)
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: only the better half stays
@@ -206,14 +207,14 @@ class BinmatBot(Bot):
         )
         return Choice(best, nodes, without_empty(effort, comparison))
 
-    def _result(self, deal: State, text: str, seed: float) -> float:
+    def _result(self, deal: State, action: str, seed: float) -> float:
         """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
         rng = Random(seed)
         min_turns_left = deal.turns_left - _MAX_PLAYOUT_TURNS
-        playout = Playout(carry_out(deal, text, rng).state)
+        playout = Playout(carry_out(deal, action, rng).state)
         while playout.winner is None and playout.turns_left > min_turns_left:
-            move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
-            playout.play(move(playout, rng), rng)
+            choose_move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
+            playout.play(choose_move(playout, rng), rng)
         if playout.winner is None:
             return 0.5
         # an early win of the attacker counts more: 1 in the first turn, 0.75 in the last one
@@ -223,10 +224,10 @@ class BinmatBot(Bot):
         return attacker_result if self.seat is SEATS[ATTACKER_SEAT] else 1.0 - attacker_result
 
 
-def _words(text: str) -> str:
+def _words(action: str) -> str:
     """Return an action in words, such as “Face up: 5&, lane 3”."""
-    _, card, lane = ACTION_PARTS[text]
-    word = command_word(text)
+    _, card, lane = ACTION_PARTS[action]
+    word = command_word(action)
     if lane not in LANES:
         return word
     if not card:
@@ -241,15 +242,15 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
     lanes look the same.
     """
     distinct: dict[tuple[object, ...], str] = {}
-    for text in ranked:
-        kind, card, lane = ACTION_PARTS[text]
+    for action in ranked:
+        kind, card, lane = ACTION_PARTS[action]
         place: tuple[object, ...] = (lane,)
         if lane in LANES:
             deck = playout.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
             stacks = tuple(playout.attack[lane]), tuple(playout.defence[lane])
             place = (*stacks, playout.defence_open[lane], *piles)
-        distinct.setdefault((kind, card[:1], *place), text)
+        distinct.setdefault((kind, card[:1], *place), action)
     return list(distinct.values())
 
 
@@ -261,11 +262,11 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
 # together.
 
 
-def points_of(playout: Playout, action: PlayoutAction) -> float:
-    """Return how promising an action looks to the seat on turn, by rules of thumb."""
+def points_of(playout: Playout, move: PlayoutMove) -> float:
+    """Return how promising a move looks to the seat on turn, by rules of thumb."""
     if playout.seat == ATTACKER_SEAT:
-        return _attack_points(playout, action)
-    return _defence_points(playout, action)
+        return _attack_points(playout, move)
+    return _defence_points(playout, move)
 
 
 def _cards_left(playout: Playout, lane: int) -> int:
@@ -273,16 +274,16 @@ def _cards_left(playout: Playout, lane: int) -> int:
     return len(playout.decks[lane]) + (len(playout.discards[lane]) if playout.is_hackmud else 0)
 
 
-def _is_combat(action: PlayoutAction) -> bool:
-    kind, card, _ = action
+def _is_combat(move: PlayoutMove) -> bool:
+    kind, card, _ = move
     return kind == COMBAT or (kind == PLAY_UP and card[0] == BREAK)
 
 
-def _attack_points(playout: Playout, action: PlayoutAction) -> float:
-    """Return the points of an attacker's action. One card of damage is worth 2 points."""
-    kind, card, lane = action
+def _attack_points(playout: Playout, move: PlayoutMove) -> float:
+    """Return the points of an attacker's move. One card of damage is worth 2 points."""
+    kind, card, lane = move
     # worse than anything else
-    if action == PASS_ACTION:
+    if move == PASS_MOVE:
         return -10.0
     hand = playout.hands[ATTACKER_SEAT]
     if lane == ATTACKER_PILE:
@@ -299,7 +300,7 @@ def _attack_points(playout: Playout, action: PlayoutAction) -> float:
     before = playout.attack[lane]
     attack = [*before, card] if card else before
     attack_power = power(attack)
-    if _is_combat(action):
+    if _is_combat(move):
         is_wall_known = HIDDEN not in wall
         wall_power = float(power(wall)) if is_wall_known else _UNSEEN_POWER
         damage = 0
@@ -323,11 +324,11 @@ def _attack_points(playout: Playout, action: PlayoutAction) -> float:
     return points
 
 
-def _defence_points(playout: Playout, action: PlayoutAction) -> float:
-    """Return the points of a defender's action. They are on another scale than the attacker's."""
-    kind, card, lane = action
+def _defence_points(playout: Playout, move: PlayoutMove) -> float:
+    """Return the points of a defender's move. They are on another scale than the attacker's."""
+    kind, card, lane = move
     # a pass costs the defender nothing, because time is on this side
-    if action == PASS_ACTION:
+    if move == PASS_MOVE:
         return 0.0
     if kind == DISCARD:
         return -4.0
@@ -339,7 +340,7 @@ def _defence_points(playout: Playout, action: PlayoutAction) -> float:
         # a draw from a short lane without a wall brings its end near
         return points if wall or cards_left > 4 else points - 8.0
     # the attacker chooses better when to fight
-    if _is_combat(action):
+    if _is_combat(move):
         return -6.0
     gain = power([*wall, card]) - power(wall)
     threat = len(playout.attack[lane])  # cards of the attacker in front of the wall
@@ -361,8 +362,8 @@ def _defence_points(playout: Playout, action: PlayoutAction) -> float:
 # ---- choices in a playout ------------------------------------------------------------------------
 
 
-def attacker_move(playout: Playout, rng: Random) -> PlayoutAction:
-    """Return the attacker's action in a playout: the one that gains most per turn.
+def attacker_move(playout: Playout, rng: Random) -> PlayoutMove:
+    """Return the attacker's move in a playout: the one that gains most per turn.
 
     It compares drawing, combat, and building a stack for a later combat. Gains are in weighted
     cards of damage (`_lane_weight`), with up to 0.3 or 0.4 of noise, so that playouts differ.
@@ -371,13 +372,13 @@ def attacker_move(playout: Playout, rng: Random) -> PlayoutAction:
     random = rng.random
     # value of one more card in hand, which is 0 from 8 cards on
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
-    # gain of each action that is considered
-    candidates = [(_NO_GAIN, PASS_ACTION)]
+    # gain of each move that is considered
+    candidates = [(_LAST_RESORT_GAIN, PASS_MOVE)]
     # less than from a lane: it brings no lane nearer to its end
     if playout.attacker_deck or playout.attacker_discard:
         candidates.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
     breaks = [card for card in hand if card[0] == BREAK]
-    # how much each lane invites to build there: short lanes with low walls most
+    # how attractive it is to build in each lane: most in one with few cards left and a short wall
     attractions = []
     for lane in LANES:
         wall = playout.defence[lane]
@@ -406,12 +407,12 @@ def attacker_move(playout: Playout, rng: Random) -> PlayoutAction:
         lane = attractions.index(max(attractions))
         gain, card = _best_build(playout, lane, bool(breaks), rng)
         candidates.append((gain, (PLAY_DOWN, card, lane)))
-    _, action = max(candidates, key=itemgetter(0))
-    return action
+    _, move = max(candidates, key=itemgetter(0))
+    return move
 
 
 def _lane_weight(cards_left: int) -> float:
-    """Return the weight of one card of a lane: from 7 for an empty lane down to nearly 1."""
+    """Return how much a card of damage to a lane counts: 7 if no card is left, near 1 if many."""
     return 1 + 6 / (cards_left + 1)
 
 
@@ -433,18 +434,18 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     """Return the gain per turn of the best card to play in a lane, and that card.
 
     It considers one or two cards, and the turn of the combat. If no card leads to a combat, the
-    gain is `_NO_GAIN` and the card is empty.
+    gain is `_LAST_RESORT_GAIN` and the card is empty.
     """
     wall = playout.defence[lane]
     cards_left = _cards_left(playout, lane) + len(wall)
     weight = _lane_weight(cards_left)
     wall_power = _assumed_wall_power(playout, lane, rng.random)
     before = sum([CARD_VALUES[card] for card in playout.attack[lane]])
-    # what the wall takes off the power: nothing against a BREAK. Otherwise the damage is the
-    # difference plus one
+    # how much the wall reduces the damage: not at all against a BREAK, otherwise by its power minus
+    # one (damage = attack power - wall power + 1)
     blocked = 0 if has_break and wall else wall_power - 1
     cards = [(card, CARD_VALUES[card]) for card in playout.hands[ATTACKER_SEAT] if card[0] != BREAK]
-    candidates = [(_NO_GAIN, "")]
+    candidates = [(_LAST_RESORT_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
         builds = [(before + value, 2)]
@@ -458,8 +459,8 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     return max(candidates, key=itemgetter(0))
 
 
-def defender_move(playout: Playout, rng: Random) -> PlayoutAction:
-    """Return the defender's action in a playout: build a wall, draw from a long lane, or pass."""
+def defender_move(playout: Playout, rng: Random) -> PlayoutMove:
+    """Return the defender's move in a playout: build a wall, draw from a long lane, or pass."""
     hand = playout.hands[DEFENDER_SEAT]
     if hand and (build := _build_wall(playout, hand, rng)):
         return build
@@ -468,22 +469,22 @@ def defender_move(playout: Playout, rng: Random) -> PlayoutAction:
     if lanes and len(hand) < 8:
         lane = max(lanes, key=lambda lane: len(playout.decks[lane]) + 3 * rng.random())
         return (DRAW, "", lane)
-    return PASS_ACTION
+    return PASS_MOVE
 
 
-def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutAction | None:
+def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutMove | None:
     """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
     bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
     if bare_lanes:
-        # a lane is safer the more cards it has left, and the fewer cards attack it, each of which
-        # weighs as much as 4 cards of the lane
+        # a lane is safer with more cards left and fewer attackers: one attacking card counts as
+        # 4 cards left
         safeties = [
             _cards_left(playout, lane) - 4 * len(playout.attack[lane]) + 2 * rng.random()
             for lane in bare_lanes
         ]
         lane = bare_lanes[safeties.index(min(safeties))]
         card = _best_card(hand, [], rng)
-        # a full lane deck has 13 cards. Unless it is urgent, two times of five a draw comes first
+        # a full lane deck has 13 cards. If it is not urgent, draw instead in two cases out of five
         is_urgent = len(hand) > 2 or playout.attack[lane] or _cards_left(playout, lane) < 9
         if card and (is_urgent or rng.random() < 0.6):
             return (PLAY_DOWN, card, lane)
@@ -504,7 +505,7 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutAction
 def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     """Return the card that makes a wall strongest, or None if the hand holds only BREAKs.
 
-    BREAKs are kept in hand. A BOUNCE or a TRAP counts 0.8 of power less, so that it is rather kept.
+    BREAKs are kept in hand. A BOUNCE or a TRAP counts 0.8 less, so the bot tends to keep it.
     """
     before = sum([CARD_VALUES[card] for card in wall])
 
@@ -516,17 +517,17 @@ def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     return max(candidates, key=value_of, default=None)
 
 
-def _reason(playout: Playout, action: PlayoutAction) -> str:
-    """Return the reason for an action in a sentence that reveals no card."""
-    kind, _, _ = action
+def _reason(playout: Playout, move: PlayoutMove) -> str:
+    """Return the reason for a move in a sentence that reveals no card."""
+    kind, _, _ = move
     if kind == DRAW:
         return say("This draws where it costs least.")
-    if _is_combat(action):
+    if _is_combat(move):
         return say("This fights where the stack is strong enough, as far as one can tell.")
     if kind in (PLAY_DOWN, PLAY_UP):
         if playout.seat == ATTACKER_SEAT:
             return say("This builds where the fewest cards are left.")
         return say("This strengthens the lane that is in the greatest danger.")
-    if action == PASS_ACTION:
+    if move == PASS_MOVE:
         return say("Nothing that can be done would help.")
     return say("This trades in a card of no use.")

@@ -1,8 +1,9 @@
 """Fast rules of BINMAT for playouts, and random deals of what a view hides.
 
-A playout plays a deal out to the end of the game. The game's own rules carry out its first action.
-After that both sides only draw, build stacks, fight or pass, and this module does so on mutable
-lists and without sentences, about as fast as plain Python can.
+A view shows some cards only as *backs* (`HIDDEN`). A *deal* is a state in which random unseen cards
+replace all backs. A *playout* plays one deal to the end. The game's own rules carry out the first
+action of a playout. All later ones only draw, build stacks, fight or pass. This module carries them
+out as *moves*, on mutable lists and without sentences, about as fast as plain Python can.
 
 A `Playout` lists decks from the bottom, so that the top card is popped, while a `State` lists them
 from the top. Stacks and piles are listed from the oldest card. `card[0]` is the value of a card,
@@ -42,10 +43,10 @@ from companion.games.binmat.cards import (
 )
 from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
-# Kind, card and lane of an action, as in `ActionParts`. A plain tuple is made faster.
-PlayoutAction = tuple[str, str, int]
+# A move: an action as kind, card and lane, as in `ActionParts`. A plain tuple is made faster.
+PlayoutMove = tuple[str, str, int]
 
-PASS_ACTION: PlayoutAction = ACTION_PARTS[PASS]
+PASS_MOVE: PlayoutMove = ACTION_PARTS[PASS]
 # Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs apart.
 _WILD_VALUE = 1 << 12
 # What each card adds to the sum from which `power_of_sum` works out the power of a stack.
@@ -80,8 +81,7 @@ def power_of_sum(card_values: int) -> int:
 class Playout:
     """The state of a playout, which `play` changes in place.
 
-    Fields have the names and the order of those of `State`, with a list for each tuple. Decks are
-    reversed.
+    The fields are named as in `State`, with lists for tuples. Decks are reversed.
     """
 
     def __init__(self, state: State) -> None:
@@ -102,13 +102,13 @@ class Playout:
             (winner,) = state.outcome.winners
             self.winner = SEATS.index(winner)
 
-    def play(self, action: PlayoutAction, rng: Random) -> None:
+    def play(self, move: PlayoutMove, rng: Random) -> None:
         """Carry out a draw, a play of a card, a combat, or a pass.
 
-        The action must be legal, which is not checked. A card played face up must be a BREAK, which
+        The move must be legal, which is not checked. A card played face up must be a BREAK, which
         begins a combat.
         """
-        kind, card, lane = action
+        kind, card, lane = move
         if kind == DRAW:
             self._draw(lane, rng)
         elif kind in (PLAY_DOWN, PLAY_UP):
@@ -256,10 +256,10 @@ def state_of(view: Mapping[str, Any]) -> State:
         tuple(tuple(lane[name]) for lane in lanes)
         for name in ("deck", "discard", "defender", "attacker", "attacker_open")
     )
-    are_up = zip(chain(*attack), chain(*attack_open), strict=True)
+    cards_with_open = zip(chain(*attack), chain(*attack_open), strict=True)
+    # `State.seat` follows from whether the number of turns played is even or odd. A view does not
+    # have that number, so use 0 for the defender and 1 for the attacker
     return State(
-        # `State.seat` is made of the number of turns played, whether even or odd. A view does not
-        # say how many there were, so assume none for the defender and one for the attacker
         options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + seat),
         decks=decks,
         decks_open=tuple(lane["deck_open"] for lane in lanes),
@@ -272,7 +272,7 @@ def state_of(view: Mapping[str, Any]) -> State:
         hands=(tuple(view["hands"]["south"]), tuple(view["hands"]["north"])),
         turns_left=view["turns_left"],
         passes=(view["passes"]["south"], view["passes"]["north"]),
-        attack_open=frozenset(card for card, is_up in are_up if is_up),
+        attack_open=frozenset(card for card, is_open in cards_with_open if is_open),
     )
 
 
