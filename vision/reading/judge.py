@@ -22,9 +22,10 @@ from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import bodies_mm, place_pieces
 
-# Minimum correlation with its print of a marker that does not decode, to be read without doubt.
-# `markers.best_guess` already accepts 0.68. Below this limit three pictures have to agree, not two.
-# Chosen by trial on rendered tables (`make bench ARGS=reading`). Larger: boards settle later.
+# Minimum correlation between a marker that does not decode and its print. Below it the reading is a
+# guess, on which three pictures have to agree instead of two. (`markers.best_guess` accepts 0.68
+# and more.) Chosen by trial on rendered tables (`make bench ARGS=reading`). Larger: boards settle
+# later.
 _MIN_CLEAR_SCORE = 0.85
 
 
@@ -36,7 +37,7 @@ class _CloserLook(NamedTuple):
     pieces: Pieces
     """All pieces, including those of these markers."""
     snapshot: Snapshot
-    """A snapshot that masks what these pieces hide, at least for the squares still missing."""
+    """A snapshot that masks what these pieces hide, at least for the undecided squares."""
     empty: set[Square]
     """Squares that are empty after all."""
 
@@ -55,26 +56,30 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
     if candidates or is_whole:
+        # First step: plain light.
         snapshot, memory = _snapshot_of(look, memory, pieces, None if is_whole else candidates)
         empty = _certainly_empty(look, memory, pieces, snapshot, candidates)
-        missing = candidates - empty
-        # What is read while something moves is read again when all is still. So on a whole board
-        # the closer look, which takes long, can wait until then.
+        # Squares that so far neither are empty nor have a piece.
+        undecided = candidates - empty
+        # Second step: the closer look. What is read while something moves is read again when all
+        # is still. So on a whole board this step, which takes long, can wait until then.
         is_worth_closer_look = look.is_still or not is_whole
-        if missing and is_worth_closer_look:
-            closer = _look_closer(look, memory, pieces, snapshot, missing)
+        if undecided and is_worth_closer_look:
+            closer = _look_closer(look, memory, pieces, snapshot, undecided)
             look, pieces = closer.look, closer.pieces
+            without_piece -= pieces.seen.keys()
             empty |= closer.empty
+            # Third step: shadows with edges.
             if look.is_still:
-                missing -= empty | pieces.seen.keys()
+                undecided &= without_piece - empty
                 shaded, failed = _find_shaded_squares(
-                    look, memory, pieces, closer.snapshot, missing
+                    look, memory, pieces, closer.snapshot, undecided
                 )
                 empty |= shaded
                 attempts = Counter(memory.failed_attempts) + Counter(failed)
                 memory = replace(memory, failed_attempts=attempts)
         # A piece found in the closer look overrides the evidence of empty paper.
-        empty -= pieces.doubtful_squares | pieces.seen.keys()
+        empty &= without_piece - pieces.doubtful_squares
         if look.is_still:
             appearances = learn_appearances(memory.empty_appearances, snapshot, empty)
             memory = replace(memory, empty_appearances=appearances)
@@ -83,7 +88,8 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
         empty |= (
             look.reference.empty_squares - candidates - pieces.doubtful_squares - pieces.seen.keys()
         )
-    unknown = frozenset(without_piece - pieces.seen.keys() - empty) | pieces.doubtful_squares
+    # Last step: the vote.
+    unknown = frozenset(without_piece - empty) | pieces.doubtful_squares
     look = _with_vote(
         replace(look, pieces=pieces, empty_squares=frozenset(empty), unknown_squares=unknown),
         pieces,
@@ -114,23 +120,26 @@ def _snapshot_of(
 def _certainly_empty(
     look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, squares: Set[Square]
 ) -> set[Square]:
-    """Return those of these squares that are empty in plain light and where nothing is doubtful."""
-    certain = squares - pieces.doubtful_squares - look.vague_squares
-    return find_empty(memory.empty_appearances, pieces.kit.board, snapshot, certain)
+    """Return those of these squares that certainly are empty, judged in plain light.
+
+    Squares with a doubtful piece or a vague pose are left out.
+    """
+    testable = squares - pieces.doubtful_squares - look.vague_squares
+    return find_empty(memory.empty_appearances, pieces.kit.board, snapshot, testable)
 
 
 # ---- the closer look -----------------------------------------------------------------------------
 
 
 def _look_closer(
-    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, missing: Set[Square]
+    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, undecided: Set[Square]
 ) -> _CloserLook:
-    """Read the `missing` squares, which neither are empty nor have a piece, from straight above.
+    """Read the `undecided` squares, which so far neither are empty nor have a piece, from above.
 
     The picture's budget limits the number of squares. The others wait for the next picture.
     """
     # A marker has more contrast than print or shadows, so squares with contrast come first.
-    ranked = _rank_squares(missing, memory.failed_attempts, snapshot, is_contrast_first=True)
+    ranked = _rank_squares(undecided, memory.failed_attempts, snapshot, is_contrast_first=True)
     candidates = set(ranked[: look.budget.closer_squares])
     empty = set[Square]()
     for preparations in (PLAIN, ENHANCED):
@@ -138,13 +147,13 @@ def _look_closer(
         if not sightings:
             continue
         look, pieces = _add_sightings(look, memory, pieces, sightings)
-        missing = missing - pieces.seen.keys()
-        if not missing:
+        undecided = undecided - pieces.seen.keys()
+        if not undecided:
             break
         # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
-        snapshot, _ = _snapshot_of(look, memory, pieces, missing)
-        empty |= _certainly_empty(look, memory, pieces, snapshot, missing)
-        missing = missing - empty
+        snapshot, _ = _snapshot_of(look, memory, pieces, undecided)
+        empty |= _certainly_empty(look, memory, pieces, snapshot, undecided)
+        undecided = undecided - empty
         candidates = candidates.difference(pieces.seen, empty)
         if not candidates:
             break
@@ -152,15 +161,15 @@ def _look_closer(
 
 
 def _find_shaded_squares(
-    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, missing: Set[Square]
+    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, undecided: Set[Square]
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
     A failed test is slow, so the picture's budget limits their number.
     """
-    certain = missing - pieces.doubtful_squares - look.vague_squares
+    testable = undecided - pieces.doubtful_squares - look.vague_squares
     # Paper has less contrast than what lies on it, also under shadows.
-    ranked = _rank_squares(certain, memory.failed_attempts, snapshot, is_contrast_first=False)
+    ranked = _rank_squares(testable, memory.failed_attempts, snapshot, is_contrast_first=False)
     return find_shaded(pieces.kit.board, snapshot, ranked, look.budget.shaded_failures)
 
 
@@ -188,7 +197,8 @@ def _rank_squares(
 def _search_markers(
     look: Look, pieces: Pieces, squares: Set[Square], preparations: Sequence[Preparation]
 ) -> tuple[Sighting, ...]:
-    """Return the markers on and around these squares that no other scan of the picture has found.
+    """Return markers on and around these squares that this picture has not shown yet, or that may
+    have been read wrongly.
 
     `preparations` are the ways in which the view is prepared, such as sharpening.
     """
