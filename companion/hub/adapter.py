@@ -29,19 +29,19 @@ from companion.table.session import MACHINE
 from companion.table.table import Table
 
 log = logging.getLogger(__name__)
-# Name of the hub among the listeners for the key that calls the staff.
+# Name under which the hub listens for calls for the staff.
 BELL_LISTENER = "hub"
 # Maximum number of notices, and of problems of the board, that are sent.
 _MAX_SENTENCES = 8
 
 
 class HubAdapter(Closeable):
-    """Follows a table for the hub of which it is a member, and carries out the hub's commands.
+    """Keeps a hub informed about a table that is its member, and carries out the hub's commands.
 
-    The service makes one for each membership and closes it at its end. Only `close` waits, for a
-    message that is being sent. It may be called twice. `health` returns the worst finding about the
-    machine as a sentence. `change_settings` changes settings by dotted name, and returns the result
-    as a sentence.
+    The service makes one when a membership begins, and closes it when the membership ends. `close`
+    waits for a message that is being sent, and may be called twice. No other method waits. `health`
+    returns the worst finding of the health checks. `change_settings` changes settings by dotted
+    name, and returns the result. Both return a sentence.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        # mark of the last wish that this table follows (see `HubWish`)
+        # mark (id) of the hub's last wish, which is the tournament game it wants here, see `HubWish`
         self._wish_mark = ""
         # what came of the settings that the hub has sent last, as a sentence
         self._settings_answer = ""
@@ -119,7 +119,8 @@ class HubAdapter(Closeable):
         for seat in SEATS:
             sitter = view.seats[seat]
             is_named = self.membership.sends_names or sitter.door == MACHINE
-            # the door is what plays a seat, and the other table sends a remote player's name
+            # the door is how a seat is played: phone, pad, machine or remote. The other table sends
+            # the name of a remote player itself.
             if sitter.name and is_named and sitter.door != REMOTE:
                 names[seat] = str(sitter.name)
         state = PublicState(
@@ -154,19 +155,20 @@ class HubAdapter(Closeable):
             self._line.wake()
 
     def _apply_wish(self, wish: HubWish) -> None:
-        """Show the board of a round that the hub wants here, or remove the previous one."""
-        paired = wish.pairing
-        if paired is None:
+        """Announce the tournament game that the hub wants at this table, or clear the last one."""
+        # a pairing of a tournament's round, not a game at two tables
+        round_game = wish.pairing
+        if round_game is None:
             self._table.set_round("", None)
         else:
-            south, north = (unpacked_sentence(paired.names.get(seat, "")) for seat in SEATS)
+            south, north = (unpacked_sentence(round_game.names.get(seat, "")) for seat in SEATS)
             notice = say(
                 "Round {number}: {south} sits at South, {north} at North.",
-                number=paired.round,
+                number=round_game.round,
                 south=south,
                 north=north,
             )
-            self._table.set_round(notice, (paired.game, paired.options))
+            self._table.set_round(notice, (round_game.game, round_game.options))
         self._wish_mark = wish.mark
         self._line.wake()
 
@@ -184,7 +186,8 @@ class HubAdapter(Closeable):
 def _without_typed(packed: object) -> object:
     """Return a packed sentence with “…” in the place of everything that somebody has typed.
 
-    Packed typed text is a mapping with `typed`, and a packed sentence one with `parts`, by name.
+    Packed typed text is a mapping with the key `typed`. A packed sentence is a mapping whose key
+    `parts` has its parts by name.
     """
     if not isinstance(packed, dict):
         return packed
