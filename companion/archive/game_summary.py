@@ -54,6 +54,7 @@ class Summary(msgspec.Struct, frozen=True):
     is_chosen: bool = False
     """Whether the owner chose the seed."""
     coached: tuple[Seat, ...] = ()
+    """Seats that asked the coach."""
 
 
 def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:

@@ -5,8 +5,8 @@ is SHA-256 of a text of commitment and secret, read as a number. After the game 
 published, so that anybody can compute all of it again. docs/security.md, "Fair chance", explains it
 for outsiders.
 
-The last section makes each turn's random generator from the seed, also in games whose chance is not
-fair.
+The last section makes each turn's random generator from the seed, also in games without a
+commitment.
 """
 
 from __future__ import annotations
@@ -117,9 +117,10 @@ def turn_random(seed: int, stream: int) -> Random:
 def stream_number(
     chance: FairChance | None, is_seed_chosen: bool, turn_number: int, tick: int
 ) -> int:
-    """Return the number of a turn's stream of random numbers: that of the turn, counted from 1.
+    """Return the number of a turn's stream of random numbers.
 
-    In games of older versions with neither chance nor a chosen seed, it is the tick of the turn's
-    moment, which also counts turns that were taken back. If a game draws nothing, either will do.
+    It is the number of the turn, counted from 1. Games of older versions with neither `chance` nor
+    a chosen seed use `tick` instead: the number of the decision, such as 7 in the moment `3.7`. It
+    also counts turns that were taken back. A game that draws nothing may use either.
     """
     return tick if chance is None and not is_seed_chosen else turn_number

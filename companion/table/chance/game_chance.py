@@ -38,14 +38,15 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
-    # A game that does not say (None) gets a fair seed, in case it draws. `when_drawn`, for people
-    # to read, takes it as one that never draws.
-    is_drawn = rules.drawn(rules.options(options)) is not Drawn.NEVER
-    is_chosen = is_drawn and seed is not None
-    chance = _fair_chance(store) if is_drawn and not is_chosen else None
+    # A game whose `drawn` returns None may or may not use chance, so it gets a fair seed. Pages show
+    # it as one without chance, see `when_drawn`.
+    uses_chance = rules.drawn(rules.options(options)) is not Drawn.NEVER
+    is_chosen = uses_chance and seed is not None
+    chance = _fair_chance(store) if uses_chance and not is_chosen else None
     if seed is None:
         # With chance the record needs no seed: `FairChance.seed` makes it of the committed secret.
-        seed = 0 if is_drawn else secrets.randbits(48)
+        # A game that says it never draws has a random one, so that its games differ if it does.
+        seed = 0 if uses_chance else secrets.randbits(48)
     number = store.journal.next_number()
     return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
 
@@ -88,13 +89,13 @@ def when_drawn(game: Game[Any, Any], options: Any) -> Drawn:
     return game.drawn(options) or Drawn.NEVER
 
 
-def chosen_words(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
+def chosen_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
     """Return a sentence on the start that the owner has chosen, in the options or by a seed.
 
     A seed does not count if the game draws nothing. Empty if nothing was chosen.
     """
-    is_drawn = when_drawn(game, options) is not Drawn.NEVER
-    return game.chosen(options) or (game.seed_chosen if is_seed_chosen and is_drawn else "")
+    uses_chance = when_drawn(game, options) is not Drawn.NEVER
+    return game.chosen(options) or (game.seed_chosen if is_seed_chosen and uses_chance else "")
 
 
 @dataclass(frozen=True)
@@ -133,18 +134,18 @@ def chance_of(session: Session) -> ChanceView | None:
     game, fair = session.game, session.chance
     if game is None:
         return None
-    is_drawn = when_drawn(game, session.options) is not Drawn.NEVER
+    uses_chance = when_drawn(game, session.options) is not Drawn.NEVER
     chosen = (
-        "" if session.is_guided else chosen_words(game, session.options, session.is_seed_chosen)
+        "" if session.is_guided else chosen_sentence(game, session.options, session.is_seed_chosen)
     )
-    if is_drawn and fair:
+    if uses_chance and fair:
         view = ChanceView(session.number, fair.commitment, chosen)
         is_over = session.phase is Phase.OVER
         return reveal_chance(view, fair, fair.seed) if is_over else view
-    if is_drawn and session.remote:
+    if uses_chance and session.remote:
         both = say("Chance comes from both sealed orders.")
         chosen = joined(" ", filter(None, (chosen, both)))
-    return ChanceView(session.number, chosen=chosen) if chosen or is_drawn else None
+    return ChanceView(session.number, chosen=chosen) if chosen or uses_chance else None
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:

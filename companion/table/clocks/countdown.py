@@ -1,8 +1,8 @@
 """The clocks of a game as values.
 
-A countdown limits one decision, and chess clocks limit each seat's time for the whole game. The
-reducer keeps them in the session. Times are monotonic seconds from the records of the journal, so a
-journal always folds to the same clocks.
+A countdown limits one decision, and chess clocks limit each seat's time for the whole game. They
+are part of the session, which is computed from the records of the journal. All times are the
+monotonic seconds of these records, so the same journal always gives the same clocks.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Countdown:
         """Return the clock as stopped at a time."""
         if self.started_s is None:
             return self
-        # Subtract at most the time left, and nothing if the stamp is older than the start.
+        # Subtract at most the time left, and nothing if `now_s` is before the start.
         spent_s = min(self.left_s, max(0.0, now_s - self.started_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
     def start(self, now_s: float) -> Countdown:
-        """Return the clock as started at a time. An expired clock does not start."""
+        """Return the clock as started at a time. A clock that has run out stays stopped."""
         return self if self.left_s <= 0 else Countdown(self.limit_s, self.left_s, now_s)
 
 
@@ -60,8 +60,9 @@ class ChessClocks:
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
         """Return the time left for each seat, in seconds.
 
-        `countdown` is the clock of the seat on turn. A running one counts as at its last start.
-        With None nobody has a clock running, and the times of the beginning are returned.
+        `countdown` is the clock of the seat on turn. If it runs, the time since its last start is
+        not subtracted yet. None means that no clock is running: the times are then those at the
+        beginning of the decision.
         """
         return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
 
