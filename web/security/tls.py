@@ -1,12 +1,12 @@
 """HTTPS with the table's own or the owner's certificate. One thread terminates TLS for the web
 server.
 
-The web server has no TLS, so the standard library's event loop does it. The loop keeps the outer
-end of each connection (to the client) and at once gives the server one end of a socket pair, whose
-other end is the inner one. A client that never starts a handshake is an idle connection to the
-server, like any other. The machine itself may connect without TLS (the table screen in a kiosk,
-watchdogs, the command line). Pages that others ask for without TLS are redirected to their `https`
-address.
+The web server has no TLS, so an event loop of the standard library decrypts for it. For each
+connection there is a socket pair. The server gets one end at once, and the loop keeps the other
+(the inner end). The connection to the client is the outer end. The loop copies the data from one to
+the other. So a client that never starts a handshake is just an idle connection to the server.
+Programs on this machine may connect without TLS: the table screen in a kiosk, watchdogs, the
+command line. Other requests without TLS are redirected to `https`.
 
 Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
 its own. Phones do not trust that one and each shows a warning once.
@@ -40,9 +40,9 @@ CHUNK_BYTES = 64 * 1024
 # Validity of the table's own certificate in days. iPhones accept at most 825 (support.apple.com,
 # HT210176).
 CERTIFICATE_DAYS = 800
-# Age in seconds from which a start renews that certificate. Each renewal shows the warning on every
-# phone again, so it is late. But it leaves 200 days, because a table may run for months without
-# another start.
+# Age in seconds from which the certificate is renewed when the table starts. This is late, because
+# after each renewal every phone shows the warning again. It still leaves 200 days, because a table
+# may run for months without a restart.
 RENEW_AFTER_S = 600 * 24 * 3600.0
 # Timeout in seconds for making a certificate.
 OPENSSL_TIMEOUT_S = 30.0
@@ -139,9 +139,8 @@ def _is_fresh(certificate: Path) -> bool:
 
 def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
     names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
-    options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
-    command = ["openssl", "req", *options.split()]
-    command += ["-keyout", str(key), "-out", str(certificate), "-days", str(CERTIFICATE_DAYS)]
+    options = f"-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days {CERTIFICATE_DAYS}"
+    command = ["openssl", "req", *options.split(), "-keyout", str(key), "-out", str(certificate)]
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]
     command += ["-addext", "extendedKeyUsage=serverAuth"]
     try:
@@ -172,23 +171,23 @@ class TlsTerminator:
         self._thread = threading.Thread(target=self._loop.run_forever, name="tls", daemon=True)
         self._thread.start()
 
-    def unwrap(self, conn: socket.socket, is_own: bool) -> socket.socket:
-        """Return a socket with the decrypted data of a connection. Thread-safe.
+    def unwrap(self, outer_end: socket.socket, is_local: bool) -> socket.socket:
+        """Return the server's end, with the decrypted data of a connection. Thread-safe.
 
-        `is_own` permits a connection without TLS.
+        `is_local` permits a connection without TLS.
         """
-        server_end, tls_end = socket.socketpair()
+        server_end, inner_end = socket.socketpair()
 
         def begin() -> None:
-            task = self._loop.create_task(self._serve(conn, tls_end, is_own))
+            task = self._loop.create_task(self._serve(outer_end, inner_end, is_local))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
         try:
             self._loop.call_soon_threadsafe(begin)
         except RuntimeError:  # the loop is closed
-            conn.close()
-            tls_end.close()
+            outer_end.close()
+            inner_end.close()
         return server_end
 
     def close(self) -> None:
@@ -207,28 +206,25 @@ class TlsTerminator:
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)  # the loop closes transports in its next iteration
 
-    async def _serve(self, conn: socket.socket, tls_end: socket.socket, is_own: bool) -> None:
+    async def _serve(
+        self, outer_end: socket.socket, inner_end: socket.socket, is_local: bool
+    ) -> None:
         """Serve one connection from its first byte to its end."""
-        conn.setblocking(False)
+        outer_end.setblocking(False)
         ends: list[StreamPair] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 # the first byte of a handshake occurs in no plain request
-                is_tls = await self._first_byte(conn) == _TLS_GREETING
-                ends.append(await self._open_streams(conn, self._context if is_tls else None))
-                if not is_tls and not is_own:
+                is_tls = await self._first_byte(outer_end) == _TLS_GREETING
+                ends.append(await self._open_streams(outer_end, self._context if is_tls else None))
+                if not is_tls and not is_local:
                     await _send_to_https(*ends[0])
                     return
-            ends.append(await asyncio.open_connection(sock=tls_end, limit=CHUNK_BYTES))
+            ends.append(await asyncio.open_connection(sock=inner_end, limit=CHUNK_BYTES))
             await _relay(*ends)
-        except (
-            OSError,
-            ssl.SSLError,
-            TimeoutError,
-            asyncio.IncompleteReadError,
-            asyncio.LimitOverrunError,
-        ):
-            # the phone hung up, speaks no supported TLS, or does not trust the certificate
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            # the phone hung up, was too slow (TimeoutError), speaks no supported TLS, or does not
+            # trust the certificate (both SSLError)
             pass
         finally:
             # abort without a TLS shutdown, which would wait for a phone that is gone
@@ -237,8 +233,8 @@ class TlsTerminator:
                 with contextlib.suppress(AttributeError):
                     writer.transport.abort()
             if not ends:
-                conn.close()
-            tls_end.close()
+                outer_end.close()
+            inner_end.close()
 
     async def _first_byte(self, conn: socket.socket) -> bytes:
         """Wait for the first byte and return it without consuming it. Empty if the connection ends
@@ -325,7 +321,7 @@ async def _relay(outer: StreamPair, inner: StreamPair) -> None:
         for writer in (outer_writer, inner_writer):
             writer.close()
         for writer in (outer_writer, inner_writer):
-            with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+            with contextlib.suppress(OSError):
                 await writer.wait_closed()
         await asyncio.gather(*copies, return_exceptions=True)
 
