@@ -107,6 +107,6 @@ def _draw_code(
     """
     pen.text(x, y + _QR_MM + _QUIET_MM, title, 5.6, bold=True, max_width_mm=_QR_MM + 14)
     code = segno.make(text, error="m", micro=False)
-    pen.modules([bytes(row) for row in code.matrix], x, y, _QR_MM)
+    pen.square_code([bytes(row) for row in code.matrix], x, y, _QR_MM)
     for number, line in enumerate(lines, start=1):
         pen.text(x, y - _QUIET_MM - 2 - 6.2 * (number - 1), line, 4.6, max_width_mm=_QR_MM + 16)

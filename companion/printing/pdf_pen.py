@@ -42,8 +42,9 @@ STROKE_MM = 0.5
 HAIR_MM = 0.15
 # Line spacing of a paragraph, in font sizes.
 LEADING = 1.32
-# Modules along a marker: five bits and the border on both sides.
-MODULES = 7
+# Number of modules (black or white cells) along the side of a marker: five bits and the border on
+# both sides.
+MARKER_MODULES = 7
 # Two of the fonts that every PDF reader has.
 REGULAR = "Helvetica"
 BOLD = "Helvetica-Bold"
@@ -54,8 +55,8 @@ CELL_WIDTH_EM = 0.62
 # Height of a table top seen at an angle, as a share of its depth, see `Pen.at`.
 LEANING_SCALE = 0.5
 
-# Returns a colour for reportlab, which takes long to parse its text.
-_parsed = cache(toColor)
+# Converts a colour such as `#1B1814` for reportlab. Cached, because reportlab is slow to parse it.
+_reportlab_colour = cache(toColor)
 # Width of the strokes below, about that of the letters of `BOLD`.
 _STROKE_WIDTH_EM = 0.145
 # Characters that fonts set too high, too low or too small, as strokes around the middle of their
@@ -71,15 +72,16 @@ _STROKES_EM = {
     ),
 }
 # Characters of `BOLD` that are wider than a cell: scale along x, scale along y, and width in em of
-# an additional stroke. The stroke makes their lines as thick as those of other characters. Chosen
-# by eye.
+# an extra stroke, which makes the narrowed lines as thick as those of other characters. Chosen by
+# eye.
 _SCALED_CHARACTERS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
 _NBSP = "\N{NO-BREAK SPACE}"
 # Stands for a non-breaking space while a text is broken into lines, because reportlab breaks them
 # at every kind of space.
 _PLACEHOLDER = "\N{MIDDLE DOT}"
-# Characters that a print replaces, because its fonts or its line breaks do not know them.
+# Replacements for characters that the fonts lack, or that reportlab does not handle when it breaks
+# lines.
 _REPLACEMENTS = str.maketrans(
     {
         "\N{NARROW NO-BREAK SPACE}": _NBSP,
@@ -96,8 +98,8 @@ Anchor = Literal["left", "middle", "right"]
 _SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
 # Place (x, y) in mm.
 Point = tuple[float, float]
-# Rows of a square code, such as a QR code, the upper one first. A byte 1 is a black module.
-Modules = Sequence[bytes]
+# Rows of modules of a square code, such as a QR code, from the top. A byte 1 is a black module.
+CodeRows = Sequence[bytes]
 
 
 class Pen:
@@ -171,9 +173,10 @@ class Pen:
             canvas.restoreState()
 
     def both_ways(self, width_mm: float, height_mm: float) -> Iterator[bool]:
-        """Draw twice: upright, then turned by 180 degrees about the middle of width x height.
+        """Run the body of a `for` loop twice: upright, then turned by 180 degrees.
 
-        Yields whether what is drawn next is turned.
+        The turn is about the middle of an area of this size, from the origin. Yield whether it is
+        turned.
         """
         for is_turned in (False, True):
             x, y, turn_deg = (width_mm, height_mm, 180) if is_turned else (0, 0, 0)
@@ -188,7 +191,7 @@ class Pen:
         dash_mm: tuple[float, ...] = (),
     ) -> None:
         """Draw a line through all points. `dash_mm` is the length of a dash and that of a gap."""
-        self._canvas.setStrokeColor(_parsed(colour))
+        self._canvas.setStrokeColor(_reportlab_colour(colour))
         self._canvas.setLineWidth(width_mm)
         # without lengths reportlab draws a solid line
         self._canvas.setDash(*dash_mm)
@@ -211,10 +214,10 @@ class Pen:
         """
         self._canvas.setDash()
         if fill:
-            self._canvas.setFillColor(_parsed(fill))
+            self._canvas.setFillColor(_reportlab_colour(fill))
             self._canvas.rect(x, y, width_mm, height_mm, stroke=0, fill=1)
         if stroke_mm:
-            self._canvas.setStrokeColor(_parsed(colour))
+            self._canvas.setStrokeColor(_reportlab_colour(colour))
             self._canvas.setLineWidth(stroke_mm)
             # half of a stroke is on either side of its path, so the path moves in by half its width
             half = stroke_mm / 2
@@ -232,8 +235,8 @@ class Pen:
     ) -> None:
         """Draw a rectangle like `rectangle`, but centred at (x, y)."""
         left = x - width_mm / 2
-        low = y - height_mm / 2
-        self.rectangle(left, low, width_mm, height_mm, fill=fill, stroke_mm=stroke_mm)
+        bottom = y - height_mm / 2
+        self.rectangle(left, bottom, width_mm, height_mm, fill=fill, stroke_mm=stroke_mm)
 
     def shape(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
@@ -242,7 +245,7 @@ class Pen:
         self._fill(path, fill)
 
     def _fill(self, path: Any, colour: str) -> None:
-        self._canvas.setFillColor(_parsed(colour))
+        self._canvas.setFillColor(_reportlab_colour(colour))
         self._canvas.drawPath(path, stroke=0, fill=1)
 
     def _path(self, points: Sequence[Point]) -> Any:
@@ -254,7 +257,7 @@ class Pen:
 
     def dot(self, x: float, y: float, radius_mm: float, fill: str = INK) -> None:
         """Draw a filled circle, centred at (x, y)."""
-        self._canvas.setFillColor(_parsed(fill))
+        self._canvas.setFillColor(_reportlab_colour(fill))
         self._canvas.circle(x, y, radius_mm, stroke=0, fill=1)
 
     def text(
@@ -281,7 +284,7 @@ class Pen:
             size_mm = size_mm * max_width_mm / width
             width = max_width_mm
         self._canvas.setFont(font, size_mm)
-        self._canvas.setFillColor(_parsed(colour))
+        self._canvas.setFillColor(_reportlab_colour(colour))
         self._canvas.drawString(x - _SHARE_BEFORE_ANCHOR[anchor] * width, y, words)
         return width
 
@@ -330,7 +333,7 @@ class Pen:
         canvas = self._canvas
         x_scale, y_scale, stroke = _SCALED_CHARACTERS.get(character, (1.0, 1.0, 0.0))
         # the @ reaches below the base line
-        low = -0.17 if character == "@" else 0.0
+        bottom = -0.17 if character == "@" else 0.0
         canvas.scale(x_scale, y_scale)
         canvas.setFont(BOLD, 1.0)
         canvas.setFillColor(BLACK)
@@ -338,7 +341,7 @@ class Pen:
         canvas.setLineWidth(stroke)
         # mode 2 fills and strokes, which makes the lines thicker
         canvas.drawCentredString(
-            0, -(low + DIGIT_HEIGHT_EM) / 2, character, mode=2 if stroke else 0
+            0, -(bottom + DIGIT_HEIGHT_EM) / 2, character, mode=2 if stroke else 0
         )
 
     def paragraph(
@@ -357,8 +360,8 @@ class Pen:
             self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
         return y
 
-    def modules(
-        self, rows: Modules, x: float, y: float, size_mm: float, *, fill: str = BLACK
+    def square_code(
+        self, rows: CodeRows, x: float, y: float, size_mm: float, *, fill: str = BLACK
     ) -> None:
         """Draw a square code with its lower left corner at (x, y).
 
@@ -378,9 +381,9 @@ class Pen:
         """Draw the marker with this id, centred at (x, y). `size_mm` includes its black border."""
         # the larger dictionary begins with the markers of the smaller one, so it serves all kits
         dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
-        bits = cv2.aruco.generateImageMarker(dictionary, marker, MODULES)
+        bits = cv2.aruco.generateImageMarker(dictionary, marker, MARKER_MODULES)
         rows = [bytes(row) for row in bits == 0]
-        self.modules(rows, x - size_mm / 2, y - size_mm / 2, size_mm)
+        self.square_code(rows, x - size_mm / 2, y - size_mm / 2, size_mm)
 
     def drawing(
         self,

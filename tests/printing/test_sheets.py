@@ -35,7 +35,7 @@ from companion.core.kit import Board, Kit
 from companion.games import GAMES
 from companion.games.aids import Extras
 from companion.printing.kit_pages.sheets import KitStyle, Page, board_in_one_piece, kit_pdf
-from companion.printing.pdf_pen import MODULES
+from companion.printing.pdf_pen import MARKER_MODULES
 from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
@@ -145,7 +145,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
         if sheet.kind == "instructions":
             continue
         for _, corners in markers_mm(page):
-            assert_white_around(page, corners, dist(corners[0], corners[1]) / MODULES)
+            assert_white_around(page, corners, dist(corners[0], corners[1]) / MARKER_MODULES)
 
 
 @needs_poppler

@@ -32,7 +32,7 @@ from companion.core.kit import Card, Deck, Kit
 from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_pages
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
-from companion.printing.pdf_pen import MODULES
+from companion.printing.pdf_pen import MARKER_MODULES
 from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Extent, Paper, tile_board
 
 # For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels.
@@ -142,7 +142,7 @@ def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
 def test_card_markers_have_their_white_round_them() -> None:
     for _, front, _ in card_pages(KIT, *pages_of("a4")):
         for _, corners in markers_mm(front):
-            assert_white_around(front, corners, deck_of(KIT).marker_mm / MODULES)
+            assert_white_around(front, corners, deck_of(KIT).marker_mm / MARKER_MODULES)
 
 
 @needs_poppler

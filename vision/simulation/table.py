@@ -230,7 +230,7 @@ class SimulatedTable:
             picture = self.render_bgr()
             if self.rows is not None:
                 picture = picture.copy()
-                for corners in self.rows.hidden_mm():
+                for corners in self.rows.hidden_areas_mm():
                     cv2.fillPoly(picture, [self.to_px(corners).round().astype(np.int32)], (0, 0, 0))
             return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
 

@@ -43,7 +43,7 @@ _FIRST_ID = 10_000
 # Colour of walls, and of the sides of strips and tiles.
 _WALL_RGB = "#1B1814"
 
-# Margin around a row that is hidden with it.
+# Margin of a hidden area around its row, on every side but that of the wall.
 HIDDEN_MARGIN_MM = 12.0
 
 
@@ -148,17 +148,26 @@ class TileRows:
         for tile in self.laid[seat]:
             rgb = self._kit.sides[tile.seat].rgb
             picture = _tile_picture(spec, tile.seat, tile.letter, rgb)
-            position = tile.x_mm, tile.y_mm, tile.turn_deg
-            yield _Part(picture, spec.width_mm, spec.depth_mm, _TILE_MM, *position)
+            yield _Part(
+                picture, spec.width_mm, spec.depth_mm, _TILE_MM, tile.x_mm, tile.y_mm, tile.turn_deg
+            )
         wall_top = np.full((8, 8, 3), bgr_of(_WALL_RGB), np.uint8)
         yield _Part(wall_top, row_width_mm, _WALL_THICKNESS_MM, spec.wall_mm, y_mm=spec.wall_y_mm)
 
-    def hidden_mm(self) -> list[Points]:
-        """Return the areas that no picture may show: each row and its tiles, (4, 2) board mm."""
+    def hidden_areas_mm(self) -> list[Points]:
+        """Return the areas that no picture may show, one (4, 2) quadrangle for each row.
+
+        Each is in mm on the board's plane, and reaches from the wall to behind the strip.
+        """
         spec = self._spec
-        near, far = spec.wall_y_mm, -spec.strip_mm / 2 - HIDDEN_MARGIN_MM
-        half = spec.row_width_mm / 2 + HIDDEN_MARGIN_MM
-        corners = ((-half, near), (half, near), (half, far), (-half, far))
+        wall_y, owner_y = spec.wall_y_mm, -spec.strip_mm / 2 - HIDDEN_MARGIN_MM
+        half_width = spec.row_width_mm / 2 + HIDDEN_MARGIN_MM
+        corners = (
+            (-half_width, wall_y),
+            (half_width, wall_y),
+            (half_width, owner_y),
+            (-half_width, owner_y),
+        )
         return [
             np.array([origin.to_table(*corner) for corner in corners])
             for origin in self.row_origins.values()

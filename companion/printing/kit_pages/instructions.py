@@ -330,7 +330,7 @@ def _start_picture(pen: Pen) -> None:
         pen.rectangle(x, y, width, height, fill=WHITE if stroke else INK, stroke_mm=stroke)
     # the sign on the screen, the code, and lines of text
     pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
-    pen.modules([bytes(module == "#" for module in row) for row in _CODE], 24, 13, 11, fill=INK)
+    pen.square_code([bytes(module == "#" for module in row) for row in _CODE], 24, 13, 11, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width_mm=1.0)
     # keys of the phone, and the lines along which it sees the code
