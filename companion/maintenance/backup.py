@@ -119,7 +119,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     photographs: int
     """Number of photographs."""
     left_out: int = 0
-    """Number of the game that was left out because it was still on, or 0."""
+    """Number (id) of the game that was left out because it was still running. 0 if none was."""
 
     def sentence(self) -> str:
         """Return the contents as a sentence."""
@@ -156,24 +156,24 @@ def make_backup(
             Journal(settings.journal_path, read_only=True) as journal,
             archive.open(_GAMES, "w") as lines,
         ):
-            games, left_out = write_games(journal, lines)
+            games, running_game = write_games(journal, lines)
         optional = {_SETTINGS: settings_file, _LENSES: state / _LENSES, _CHOICES: state / _CHOICES}
         for name, path in optional.items():
             if path.exists():
                 archive.write(path, name)
         album = PhotographFolder(settings.photographs_path)
-        count = _write_photographs(archive, album, left_out) if photographs else 0
-        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, count, left_out)
+        count = _write_photographs(archive, album, running_game) if photographs else 0
+        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, count, running_game)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
     return note
 
 
-def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, left_out: int) -> int:
-    """Write the photographs of all games but one into a backup. Return their number.
+def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, running_game: int) -> int:
+    """Write the photographs of all games but the running one into a backup. Return their number.
 
     If there are more than a restore accepts, the oldest are left out.
     """
-    games = [game for game in reversed(album.games()) if game != left_out]
+    games = [game for game in reversed(album.games()) if game != running_game]
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
@@ -272,42 +272,53 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         return ""
     # the lock makes sure that no journal in use is moved
     with disk_errors(), lock_journal(settings.journal_path):
-        restored_settings = staged / _SETTINGS
-        # The drawings are moved first. While they are staged, `former` holds what an earlier
-        # restore has replaced. Later it may hold all that is left of the games of this table.
-        is_first_attempt = (staged / _DRAWINGS).exists()
-        if is_first_attempt:
-            _clear(former)
-        former.mkdir(mode=0o700, exist_ok=True)
-        # Later the settings file may already be the restored one.
-        if is_first_attempt and restored_settings.exists() and settings_file.exists():
-            shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
         is_deletion = (staged / _DELETION_MARK).exists()
-        contents = ""
+        note_sentence = ""
         # after a power cut the note may be gone
         with suppress(OSError, msgspec.DecodeError):
             note = (staged / _NOTE).read_bytes()
-            contents = msgspec.json.decode(note, type=BackupNote).sentence()
-        for name in (_DRAWINGS, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
-            # a deletion keeps the lenses, which belong to the cameras and not to games
-            if is_deletion and name != _LENSES:
-                _move(state, name, former)
-            elif (staged / name).exists():
-                _move(state, name, former)
-                (staged / name).replace(state / name)
+            note_sentence = msgspec.json.decode(note, type=BackupNote).sentence()
+        _prepare_former(staged, former, settings_file)
+        _exchange_files(state, staged, former, is_deletion)
+        restored_settings = staged / _SETTINGS
         if restored_settings.exists():
             SettingsFile(settings_file).replace(read_file(restored_settings, MAX_TEXT_BYTES))
             restored_settings.unlink()
         if is_deletion:
-            (state / "phone.json").unlink(missing_ok=True)
             # old copies would keep what the owner wanted deleted
-            for copy in (former, *copies_beside(settings.journal_path)):
-                _clear(copy)
+            for path in (state / "phone.json", former, *copies_beside(settings.journal_path)):
+                _clear(path)
         _clear(staged)
     if is_deletion:
         return say("All games were deleted. There is a new owner’s key.")
     former_words = say("What was here before is in the folder {folder}.", folder=FORMER_FOLDER)
-    return joined(" ", (say("The backup is restored."), contents, former_words))
+    return joined(" ", (say("The backup is restored."), note_sentence, former_words))
+
+
+def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
+    """Empty the folder for what is replaced, and copy the settings file to it.
+
+    Only the first attempt does so. After a power cut the folder may hold the only copy of the games
+    of this table, and the settings file may be the restored one already.
+    """
+    # the drawings are moved before everything else, so they are still staged at the first attempt
+    is_first_attempt = (staged / _DRAWINGS).exists()
+    if is_first_attempt:
+        _clear(former)
+    former.mkdir(mode=0o700, exist_ok=True)
+    if is_first_attempt and (staged / _SETTINGS).exists() and settings_file.exists():
+        shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
+
+
+def _exchange_files(state: Path, staged: Path, former: Path, is_deletion: bool) -> None:
+    """Move the files of this table to `former`, and the staged ones into their place."""
+    for name in (_DRAWINGS, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
+        # a deletion keeps the lenses, which belong to the cameras and not to games
+        if is_deletion and name != _LENSES:
+            _move(state, name, former)
+        elif (staged / name).exists():
+            _move(state, name, former)
+            (staged / name).replace(state / name)
 
 
 def _move(state: Path, name: str, folder: Path) -> None:
@@ -364,18 +375,18 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
 
     Raise `SystemTrouble` if the disk has no room for them.
     """
-    names = [entry.filename for entry in entries]
-    if _NOTE in names and _JOURNAL in names:
+    sizes = {entry.filename: entry.file_size for entry in entries}
+    if _NOTE in sizes and _JOURNAL in sizes:
         raise Malformed(
             say(
                 "This backup was made by version 1.0: restore it with that version, then make a "
                 "new one."
             )
         )
-    unknown = [name for name in names if not _max_bytes(name)]
-    if unknown or len(set(names)) != len(names):
+    unknown = [name for name in sizes if not _max_bytes(name)]
+    if unknown or len(sizes) != len(entries):
         raise Malformed(
-            say("This is not a backup: it holds {name}.", name=(unknown or names)[0][:80])
+            say("This is not a backup: it holds {name}.", name=[*unknown, *sizes][0][:80])
         )
     if len(entries) > MAX_MEMBERS:
         raise Malformed(
@@ -383,10 +394,12 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
         )
     if any(entry.compress_type not in _COMPRESSIONS for entry in entries):
         raise Malformed(say("This file is damaged or not a backup."))
-    total = sum(entry.file_size for entry in entries)
-    sizes = [(entry.filename, entry.file_size, _max_bytes(entry.filename)) for entry in entries]
-    # only photographs can make the whole too large
-    for name, size, max_bytes in (*sizes, (_ALBUM, total, MAX_BYTES)):
+    total = sum(sizes.values())
+    # The size of the whole, with a limit of its own. It is named after the photographs, because the
+    # limits of all other members are small.
+    sizes[_ALBUM] = total
+    for name, size in sizes.items():
+        max_bytes = _max_bytes(name) or MAX_BYTES
         if size > max_bytes:
             raise Malformed(
                 say(
@@ -402,7 +415,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
                 number=max(1, total // 1_000_000),
             )
         )
-    if _NOTE not in names or _GAMES not in names:
+    if _NOTE not in sizes or _GAMES not in sizes:
         raise Malformed(say("This is not a backup: there are no games in it."))
 
 
