@@ -13,13 +13,13 @@ from companion.core.errors import CompanionError, Malformed, wrong_phase
 from companion.core.i18n import Verbatim, in_language, joined, say
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
-from companion.games.base import Drawn, Step, plain_outcome
+from companion.games.base import Step, plain_outcome
 from companion.table.chance.fairness import FairChance, stream_number, turn_random
 from companion.table.chance.game_chance import (
     ChanceView,
     chosen_sentence,
     reveal_chance,
-    when_drawn,
+    uses_chance,
 )
 from companion.table.session import Phase, Session, receipt_of
 
@@ -172,7 +172,7 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     game = game_named(played.game)
     options = game.options(played.options)
     chosen = chosen_sentence(game, options, played.is_seed_chosen)
-    if when_drawn(game, options) is Drawn.NEVER and not chosen:
+    if not uses_chance(game, options) and not chosen:
         return None
     if played.chance is None:
         return ChanceView(number, chosen=chosen, seed=played.seed)

@@ -38,15 +38,15 @@ def new_game_record(
     stored.
     """
     rules = game_named(game)
-    # A game whose `drawn` returns None may or may not use chance, so it gets a fair seed. Pages show
-    # it as one without chance, see `when_drawn`.
-    uses_chance = rules.drawn(rules.options(options)) is not Drawn.NEVER
-    is_chosen = uses_chance and seed is not None
-    chance = _fair_chance(store) if uses_chance and not is_chosen else None
+    # A game whose `drawn` returns None may or may not use chance, so it gets a fair seed. Pages
+    # show it as one without chance, see `uses_chance`.
+    may_use_chance = rules.drawn(rules.options(options)) is not Drawn.NEVER
+    is_chosen = may_use_chance and seed is not None
+    chance = _fair_chance(store) if may_use_chance and not is_chosen else None
     if seed is None:
         # With chance the record needs no seed: `FairChance.seed` makes it of the committed secret.
         # A game that says it never draws has a random one, so that its games differ if it does.
-        seed = 0 if uses_chance else secrets.randbits(48)
+        seed = 0 if may_use_chance else secrets.randbits(48)
     number = store.journal.next_number()
     return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
 
@@ -81,12 +81,12 @@ def _commit(store: TableStore) -> None:
 # ---- what may be known ----
 
 
-def when_drawn(game: Game[Any, Any], options: Any) -> Drawn:
-    """Return when a game first draws from its seed, for people to read.
+def uses_chance(game: Game[Any, Any], options: Any) -> bool:
+    """Return whether a game draws from its seed, for people to read.
 
     A game that does not say counts as one that never draws.
     """
-    return game.drawn(options) or Drawn.NEVER
+    return (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
 
 
 def chosen_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
@@ -94,8 +94,8 @@ def chosen_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) ->
 
     A seed does not count if the game draws nothing. Empty if nothing was chosen.
     """
-    uses_chance = when_drawn(game, options) is not Drawn.NEVER
-    return game.chosen(options) or (game.seed_chosen if is_seed_chosen and uses_chance else "")
+    is_counted = is_seed_chosen and uses_chance(game, options)
+    return game.chosen(options) or (game.seed_chosen if is_counted else "")
 
 
 @dataclass(frozen=True)
@@ -134,18 +134,18 @@ def chance_of(session: Session) -> ChanceView | None:
     game, fair = session.game, session.chance
     if game is None:
         return None
-    uses_chance = when_drawn(game, session.options) is not Drawn.NEVER
+    has_chance = uses_chance(game, session.options)
     chosen = (
         "" if session.is_guided else chosen_sentence(game, session.options, session.is_seed_chosen)
     )
-    if uses_chance and fair:
+    if has_chance and fair:
         view = ChanceView(session.number, fair.commitment, chosen)
         is_over = session.phase is Phase.OVER
         return reveal_chance(view, fair, fair.seed) if is_over else view
-    if uses_chance and session.remote:
+    if has_chance and session.remote:
         both = say("Chance comes from both sealed orders.")
         chosen = joined(" ", filter(None, (chosen, both)))
-    return ChanceView(session.number, chosen=chosen) if chosen or uses_chance else None
+    return ChanceView(session.number, chosen=chosen) if chosen or has_chance else None
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
