@@ -60,7 +60,8 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        # mark (id) of the hub's last wish, which is the tournament game it wants here, see `HubWish`
+        # mark (id) of the hub's last wish, which is the tournament game it wants here (see
+        # `HubWish`)
         self._wish_mark = ""
         # what came of the settings that the hub has sent last, as a sentence
         self._settings_answer = ""

@@ -83,8 +83,8 @@ class Hub(Closeable):
     def _open(self, file: HubFile, clock: Clock, desired: DesiredState) -> None:
         """Start the parts in the order in which they need each other.
 
-        The pages bind their port before NATS starts, because tables may then ask for addresses.
-        They are served last.
+        The web server binds its port before NATS starts, because tables may ask for the addresses
+        of the pages as soon as NATS runs. It starts to serve pages last.
         """
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
@@ -115,7 +115,7 @@ class Hub(Closeable):
         self.server.start()
 
     def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the wall, the one for other machines first."""
+        """Return the addresses of the hub's pages. The first one is for other machines."""
         return page_urls(self._settings.web, self.server.port)
 
     @property

@@ -1,7 +1,7 @@
 """The API's description: an OpenAPI 3.1 document generated from the declared routes.
 
-It depends on the features and cookie names of an installation, but on no game and no request except
-for the path of a proxy. So it has no secrets.
+It depends on the features and cookie names of an installation and on the path of a proxy, but on no
+game. So it contains no secrets.
 """
 
 from __future__ import annotations
@@ -50,11 +50,14 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     own_seat: _SEAT_SECURITY,
     seat_holder: _SEAT_SECURITY,
 }
-# Security schemes: where and under which name a request carries the key, and where it is from.
-#
-# The name of a cookie is without the table's suffix.
+# Security schemes: where a request carries the key, under which name, and how a client gets it.
+# Cookie names are without the table's suffix. In all names here, host means the owner.
 _SECURITY_SCHEMES = {
-    "hostKey": {"in": "header", "name": "X-Host-Key", "description": "What a person types as host"},
+    "hostKey": {
+        "in": "header",
+        "name": "X-Host-Key",
+        "description": "The owner key, as a person types it",
+    },
     "host": {"in": "cookie", "name": "host", "description": "Set by POST /host with the owner key"},
     "south": {"in": "cookie", "name": "seat_south", "description": "Set by taking the seat"},
     "north": {"in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
@@ -113,13 +116,13 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
     return texts
 
 
-def _described_classes(part: Any) -> set[type]:
-    """Return all classes with attributes in a description of types by msgspec."""
+def _classes_in(part: Any) -> set[type]:
+    """Return all classes with attributes in msgspec's type information, or in a part of it."""
     if isinstance(part, (list, tuple)):
-        return set().union(*map(_described_classes, part))
+        return set().union(*map(_classes_in, part))
     if not isinstance(part, (msgspec.inspect.Type, msgspec.inspect.Field)):
         return set()
-    classes = _described_classes([getattr(part, name) for name in part.__struct_fields__])
+    classes = _classes_in([getattr(part, name) for name in part.__struct_fields__])
     if isinstance(part, (StructType, DataclassType, TypedDictType)):
         classes.add(part.cls)
     return classes
@@ -142,8 +145,8 @@ def describe(routes: Sequence[Route], auth: Auth) -> dict[str, Any]:
         "info": {
             "title": "Tabletop Companion",
             "version": __version__,
-            "description": "The pages and JSON routes of one table. Who may do what is said by "
-            "signed cookies.",
+            "description": "The pages and JSON routes of one table. Signed cookies decide who "
+            "may do what.",
         },
         "paths": dict(sorted(paths.items())),
         "components": {
@@ -163,11 +166,11 @@ def _schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
     }
     sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMA_REF}{{name}}")
-    for kind in _described_classes(msgspec.inspect.multi_type_info(sorted_types)):
+    for kind in _classes_in(msgspec.inspect.multi_type_info(sorted_types)):
         properties = schemas[kind.__name__]["properties"]
         for attribute in properties.keys() & attribute_docstrings(kind).keys():
             properties[attribute]["description"] = attribute_docstrings(kind)[attribute]
-    # msgspec would describe the class, but answers have a text such as `c3`
+    # msgspec would describe the class, but in JSON a square is a string such as `c3`
     schemas["Square"] = {"type": "string"}
     # msgspec keeps the indentation of docstrings
     for schema in schemas.values():
