@@ -154,10 +154,9 @@ class _Turn(TurnLog):
         if not self.fresh_events:
             return
         squares = self.terrain.squares
-        full_points = self.options.hit_points
         layout = {squares[robot.place]: STACKS[robot.side][robot.number] for robot in self.robots}
         badges = {
-            squares[robot.place]: Badge(str(robot.points), robot.points / full_points)
+            squares[robot.place]: Badge(str(robot.points), robot.points / self.options.hit_points)
             for robot in self.robots
         }
         self.add_stage(title, layout, badges=badges)
@@ -198,10 +197,9 @@ def _arm(turn: _Turn) -> None:
 
 def _move(turn: _Turn) -> None:
     """Carry out all moves together (rulebook, "Moving"). `failed_moves` says which of them fail."""
-    ahead = turn.terrain.ahead
     names = turn.terrain.names
     targets = {
-        index: ahead[robot.place][MOVES[robot.code]]
+        index: turn.terrain.ahead[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
         if robot.code in MOVES
     }
@@ -299,6 +297,7 @@ def _spawn(turn: _Turn) -> None:
             square = turn.terrain.names[place]
             if place in robot_at:
                 why = say("{robot!c} stands there.", robot=robot_at[place].name)
+                _report_no_spawn(turn, side, square, why)
             elif len(numbers) >= options.max_robots:
                 why = say_n(
                     "{side!c} has {n} robot, as many as a side may have.",
@@ -306,6 +305,7 @@ def _spawn(turn: _Turn) -> None:
                     len(numbers),
                     side=SIDE_NAMES[side],
                 )
+                _report_no_spawn(turn, side, square, why)
             else:
                 # The lowest free number (Ruling 3).
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
@@ -318,11 +318,11 @@ def _spawn(turn: _Turn) -> None:
                     square=square,
                 )
                 turn.add_robot_event(ArenaEvent.SPAWN, robot, text, "spawning")
-                continue
-            text = say(
-                "No {colour} robot appears on {square}.", colour=SIDE_NAMES[side], square=square
-            )
-            turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
+
+
+def _report_no_spawn(turn: _Turn, side: int, square: str, why: str) -> None:
+    text = say("No {colour} robot appears on {square}.", colour=SIDE_NAMES[side], square=square)
+    turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
 
 
 # ---- attacks -------------------------------------------------------------------------------------
@@ -333,19 +333,18 @@ def _attack(turn: _Turn) -> None:
 
     They come after the moves, so a robot may have left the square or entered it.
     """
-    terrain = turn.terrain
     robot_at = turn.robots_by_place()
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
     for robot in attackers:
         direction = ATTACKS[robot.code]
-        target = terrain.ahead[robot.place][direction]
+        target = turn.terrain.ahead[robot.place][direction]
         if target is None:
             why = _barrier_text(turn, robot, direction)
         elif target in robot_at:
             _hit(turn, robot, robot_at[target])
             continue
         else:
-            why = say("Nothing stands on {square}.", square=terrain.names[target])
+            why = say("Nothing stands on {square}.", square=turn.terrain.names[target])
         text = say(
             "{robot!c} attacks {direction} and hits nothing.",
             robot=robot.name,
