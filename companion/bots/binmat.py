@@ -302,7 +302,7 @@ def _attack_points(playout: Playout, move: PlayoutMove) -> float:
     attack_power = power(attack)
     if _is_combat(move):
         is_wall_known = HIDDEN not in wall
-        wall_power = float(power(wall)) if is_wall_known else _UNSEEN_POWER
+        wall_power = power(wall) if is_wall_known else _UNSEEN_POWER
         damage = 0
         if attack_power >= wall_power:
             damage = damage_of(attack, attack_power, wall, int(wall_power), playout.is_hackmud)
@@ -347,11 +347,9 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
     if not wall:
         # every bare lane needs a wall, the shortest one most
         points = 5.0 + 0.5 * max(0, LANE_CARDS - cards_left) + gain + 1.5 * threat
-        if card[0] == BOUNCE:
-            return points - 1.0
-        return points
+        return points - 1.0 if card[0] == BOUNCE else points
     # a higher wall is worth more, and most under attack
-    points = 1.5 * gain + 1.0 * threat
+    points = 1.5 * gain + threat
     # a TRAP works only in a stack that is face down
     if card[0] == TRAP and not playout.defence_open[lane]:
         points += 1.0
