@@ -18,8 +18,8 @@ from South, z up from the paper. All lengths are in mm.
       0 +---+---+--> x
          South
 
-Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards at 100, tiles with
-orders at 180. An id has the same meaning in all games of the project, so that a piece of another
+Marker ids 0-19 are board corners (four for each game), pieces begin at 20, cards at 100, order
+tiles at 180. An id has the same meaning in all games of the project, so that a piece of another
 game is recognised as such.
 """
 
@@ -78,11 +78,10 @@ TOP_TO_TAG = 1.4
 # Width of the rim of pieces with something to read: a letter, or a drawing that distinguishes two
 # faces.
 WIDE_RIM_MM = 4.2
-# Difference between a piece of several squares and the size of these squares, so that neither it
-# nor its neighbours get stuck.
+# Clearance between a piece of several squares and these squares, so that it does not get stuck.
 LOOSE_MM = 4.0
-# Least difference between a square and a piece on it with a wide rim.
-_SQUARE_PLAY_MM = 0.4
+# Minimum clearance between a square and a piece with a wide rim.
+_MIN_CLEARANCE_MM = 0.4
 
 # Faces on each square, from the bottom to the top. Squares without a piece are omitted.
 Layout = Mapping[Square, tuple[str, ...]]
@@ -135,8 +134,8 @@ class Face:
     seat: Seat | None = None
     """The seat that owns the piece. None for one that belongs to nobody, such as a ball."""
     carried: bool = False
-    """Whether it can be carried, such as a flag or a ball. It is drawn small at the shoulder of the
-    piece with which it shares a square.
+    """Whether another piece can carry it, such as a flag or a ball. It is drawn small at the
+    shoulder of the piece with which it shares a square.
     """
     letter: str = ""
     """Text on the piece, one or two characters such as a number or a role."""
@@ -147,8 +146,8 @@ class Face:
     sign: str = ""
     """Name of a drawing printed on the piece beside its letter, as a picture of what it is."""
     lies: bool = False
-    """Whether the piece is turned over. Only its outline is drawn, and its letter is on its
-    side.
+    """Whether this face shows the piece lying down: only its outline is drawn, and its letter is
+    rotated by a right angle.
     """
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
@@ -258,7 +257,7 @@ class Board:
         )
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
-        """Return the middle of a block of squares with `first` as its lower left.
+        """Return the centre of a block of squares with `first` as its lower left.
 
         `size` is the number of squares across and along.
         """
@@ -266,7 +265,7 @@ class Board:
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
 
     def fit_block(self, size: tuple[int, int], x_mm: float, y_mm: float) -> BlockFit:
-        """Return where a piece of several squares with this middle fits best.
+        """Return where a piece of several squares with this centre fits best.
 
         `size` is the number of squares across and along.
         """
@@ -312,7 +311,7 @@ class Card:
     drawing: str
     """Name of the suit's drawing in `companion.core.drawings`."""
     marker: int
-    """Id in `CARD_DICTIONARY`, from 100 on, but not one of the tiles with orders."""
+    """Id in `CARD_DICTIONARY`, from 100 on, but not one of the order tiles."""
 
 
 @dataclass(frozen=True)
@@ -348,18 +347,19 @@ class Deck:
 
 @dataclass(frozen=True)
 class OrderTiles:
-    """Orders laid as tiles behind a wall, where the camera reads them: one row for each seat.
+    """Order tiles behind a wall, where the camera reads them: one row for each seat.
 
-    A row is measured from its owner's seat: x runs to the owner's right, y away from the owner, and
-    the origin is the middle of the strip. From the owner outwards lie a strip of markers, which no
-    wall hides from a camera, then the places of the tiles, the first at the left, then the foot of
-    the wall, and the wall. Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so
-    that a board reader ignores them.
+    A row has these parts, the nearest to its owner first:
 
-    A row has `places` tiles of `width_mm` x `depth_mm`, `gap_mm` apart, with markers of
-    `marker_mm`. The strip is `strip_mm` deep, and its markers have `strip_marker_mm`. The foot of
-    the wall is `foot_mm` deep, and the wall `wall_mm` high. The sizes are chosen by eye. They stay,
-    because later versions read what was printed before.
+    - the strip of markers, which no wall hides from a camera
+    - the places of the tiles, the first at the left
+    - the foot of the wall
+    - the wall
+
+    The origin of a row is the centre of its strip. x runs to the owner's right, y away from the
+    owner. Markers are of `CARD_DICTIONARY`, with ids that nothing else has, so that a board reader
+    ignores them. The sizes are chosen by eye. They stay, because later versions read what was
+    printed before.
     """
 
     rows: Mapping[Seat, tuple[int, ...]]
@@ -367,16 +367,25 @@ class OrderTiles:
     orders: Mapping[Seat, Mapping[str, int]]
     """Marker of each order's tile, by the order's letter in the notation."""
     places: int
+    """Number of tiles in a row."""
     width_mm: float = 30.0
+    """Width of a tile."""
     depth_mm: float = 44.0
+    """Depth of a tile."""
     marker_mm: float = 20.0
+    """Side of a tile's marker."""
     marker_up_mm: float = 13.0
-    """Distance from the middle of a tile's marker to the tile's lower edge."""
+    """Distance from the centre of a tile's marker to the tile's lower edge."""
     gap_mm: float = 1.0
+    """Distance between neighbouring tiles, and between a tile and the strip or the foot."""
     strip_mm: float = 18.0
+    """Depth of the strip."""
     strip_marker_mm: float = 14.0
+    """Side of a marker of the strip."""
     foot_mm: float = 18.0
+    """Depth of the foot of the wall."""
     wall_mm: float = 36.0
+    """Height of the wall."""
 
     @property
     def row_width_mm(self) -> float:
@@ -394,13 +403,13 @@ class OrderTiles:
         return self.strip_mm + self.foot_mm + self.places_mm
 
     def strip_x_mm(self, number: int) -> float:
-        """Return the x of the middle of a marker of the strip, counted from 0. Its y is 0."""
+        """Return the x of the centre of a marker of the strip, counted from 0. Its y is 0."""
         # Equal distances, with the outer markers at the ends of the row
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
     def place_centre_mm(self, place: int) -> tuple[float, float]:
-        """Return the middle of a tile that is exactly in a place, counted from 0."""
+        """Return the centre of a tile that is exactly in a place, counted from 0."""
         x = (place - (self.places - 1) / 2) * (self.width_mm + self.gap_mm)
         return x, self.strip_mm / 2 + self.gap_mm + self.depth_mm / 2
 
@@ -440,7 +449,7 @@ class Kit:
 
     @cached_property
     def _faces_of_piece(self) -> dict[str, tuple[str, ...]]:
-        """All faces of the piece by each of its faces."""
+        """All faces of a piece, by the name of each of them."""
         return {face: piece for piece in self.pieces for face in piece}
 
     @cached_property
@@ -489,7 +498,7 @@ class Kit:
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of the top of the piece, by face. The marker is upright in its middle."""
+        """Width and depth of the top of the piece, by face. The marker is upright in its centre."""
         board = self.board
         tops = {}
         for face in self.faces:
@@ -504,7 +513,7 @@ class Kit:
                 if self.has_wide_rim(face):
                     # 9/7: seven modules of marker and border, and one of quiet zone on each side.
                     with_rim_mm = self.tag_mm * 9 / 7 + 2 * WIDE_RIM_MM
-                    width_mm = min(board.square_mm - _SQUARE_PLAY_MM, with_rim_mm)
+                    width_mm = min(board.square_mm - _MIN_CLEARANCE_MM, with_rim_mm)
                 depth_mm = width_mm
             tops[face.name] = (width_mm, depth_mm)
         return tops
@@ -517,7 +526,7 @@ class Kit:
         return self.faces_beside(face)[0]
 
     def faces_beside(self, face: str) -> tuple[str, ...]:
-        """Return all faces of the piece with this face, including this one."""
+        """Return the names of all faces of the piece that has this face, this one included."""
         return self._faces_of_piece.get(face, (face,))
 
     @cached_property
@@ -566,14 +575,11 @@ class RowFault(StrEnum):
 class RowSeen:
     """The row of one seat as the camera sees it: the letters of its tiles, or a fault."""
 
-    text: str = ""
+    text: str = field(default="", repr=False)
     """Letters of the orders from left to right. Secret, so they are not part of the repr."""
     fault: RowFault | None = None
     place: int = 0
     """Place of the fault in the row, counted from 1. 0 if the fault has no place."""
-
-    def __repr__(self) -> str:
-        return f"RowSeen(fault={self.fault!r}, place={self.place})"
 
 
 @dataclass(frozen=True)
@@ -588,7 +594,7 @@ class RowsWanted:
 
 @dataclass(frozen=True)
 class RowsSeen:
-    """The answer to a request: one row for each of its seats."""
+    """The reading that answers a request: one row for each of its seats."""
 
     number: int
     rows: Mapping[Seat, RowSeen]
