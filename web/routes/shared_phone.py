@@ -1,10 +1,10 @@
-"""One phone for both seats, with a cover in between. While one player holds it, no page has secrets
-of the other.
+"""One phone for both seats, which the players pass to each other.
 
-The browser has the tokens of both seats and a third cookie for the side that is open. While no side
-is open, no page, stream or JSON route returns what only a seat may know. A side is opened by a
-deliberate tap on its key. The cover returns when the side has handed in, when the page is hidden,
-and by the browser's back key.
+While one player holds it, no page shows the other player's secrets. The browser has the tokens of
+both seats, and a third cookie (`pass`) for the seat whose page is open. Between the two pages it
+shows the *cover*, a page with public information only. While no seat's page is open, no stream or
+JSON route returns secrets either. A tap on a seat's button opens its page. The cover returns when
+that seat has handed in, when the page is hidden, and by the browser's back button.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SharedPhonePages(PageGroup):
             live="/live/pass",
         )
         answer = make_response(page)
-        # showing the cover closes both sides
+        # showing the cover closes the pages of both seats
         self._auth.set_pass_cookie(answer, None)
         return answer
 
@@ -77,7 +77,7 @@ class SharedPhonePages(PageGroup):
 
     @form("/pass/open")
     def open_side(self, seat: str) -> Any:
-        """Open one side after a tap on its key."""
+        """Open the page of a seat after a tap on its button."""
         if seat not in SEATS or not self._auth.is_shared_phone():
             return redirect("/pass", 303)
         return self._open(Seat(seat))
@@ -110,7 +110,7 @@ class SharedPhonePages(PageGroup):
     # ---- inside ----
 
     def _open(self, seat: Seat) -> Any:
-        """Redirect to a seat, and remember that its side is the open one."""
+        """Redirect to the page of a seat, and remember that it is the open one."""
         answer = make_response(redirect(f"/seat/{seat}", 303))
         self._auth.set_pass_cookie(answer, seat)
         return answer
@@ -128,18 +128,19 @@ class SharedPhonePages(PageGroup):
 
 
 def uncovered_seat(view: TableView) -> Seat | None:
-    """Return the seat on turn if nothing is secret, so that it needs no cover. None otherwise."""
+    """Return the seat on turn if its page needs no cover, because nothing on it is secret."""
     # an order that was handed in stays secret until the end of the turn
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
     board_ui = view.board.board_ui
-    has_hands = view.board.card_ui is not None
-    is_open_board = board_ui is not None and board_ui.duel is None and not has_hands
+    # hands of cards are secret, and so are the choices in a duel
+    is_open_board = board_ui is not None and board_ui.duel is None and view.board.card_ui is None
+    # in an open game anybody may act for the seat on turn
     return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 
 def opening_reason(view: TableView, seat: Seat) -> str:
-    """Return why a side is open: `due` if it has to act, or else the moment that its player views.
+    """Return why a seat's page is open: `due` if it has to act, or else the moment that it shows.
 
     The page puts it into the query of its stream.
     """
