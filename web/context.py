@@ -94,8 +94,7 @@ class Presence:
 
 
 class Fragments:
-    """Cache of drawn fragments, each shared by all viewers with the same language and prefix of
-    addresses.
+    """Cache of drawn fragments, each shared by all viewers with the same language and URL prefix.
 
     The latest `max_versions` of each page stay in it. Thread-safe.
     """
@@ -148,7 +147,7 @@ class PageContext:
     auth: Auth
     streams: Streams
     join_urls: Callable[[], tuple[str, ...]]
-    """Returns the addresses of the first page, the best one for phones first."""
+    """Returns the URLs of the first page, the best one for phones first."""
     join_code: JoinCode | None
     """Code that is needed to sit down, or None if anybody may."""
     features: Features
@@ -181,7 +180,7 @@ class PageContext:
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def begin_lesson(self, game: str) -> None:
-        """Start the lesson of a game. The machine's first character plays every free seat."""
+        """Start the lesson of a game. The first of `features.opponents` plays every free seat."""
         self.table.begin_lesson(game)
         for seat in SEATS:
             if self.features.opponents and self.table.view().seats[seat].name is None:
@@ -195,8 +194,8 @@ class PageContext:
     # ---- the requester ----
 
     def is_newcomer(self) -> bool:
-        """Return whether the request comes from the own screen or the own Wi-Fi before anybody
-        became the owner.
+        """Return whether the table has no owner yet and the request comes from its own screen or
+        Wi-Fi.
         """
         own_wifi = self.features.own_wifi
         address = request.remote_addr or ""
@@ -220,7 +219,7 @@ class PageContext:
             self.join_code.require(typed, request.remote_addr or "")
 
     def paragraph(self, rule: str | None) -> tuple[str, str] | None:
-        """Return the address and name of a paragraph of the rules, or None if there is none."""
+        """Return the URL and name of a paragraph of the rules, or None if there is none."""
         game = self.games.get(self.table.view().game or "") if rule else None
         if not rule or not game:
             return None
@@ -240,51 +239,58 @@ class PageContext:
 
     def _draw(self, part: LivePart) -> str:
         """Render the template of a part, with all values that any of these templates needs."""
+        page, viewer, own_screen, at_table = part
         table = self.table
         features = self.features
-        view, public_view = self._views(part.viewer)
+        view, public_view = self._views(viewer)
         # only in a game of pieces can moves be tapped on the board
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
+        # buttons name moves if the viewer has to choose one, in an open game, and in a lesson
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
-        may_know_code = part.at_table or part.page == "host"
-        shows_wifi = part.page == "table" and part.at_table and view.phase is Phase.LOBBY
         # on the table screen the seat at the left comes first
-        is_turned = part.page == "table" and table.settings.tip_south == "right"
-        pads = {}
-        if part.page == "workbench":
-            pads = {seat: table.view(seat).own.pad for seat in SEATS}
+        is_turned = page == "table" and table.settings.tip_south == "right"
+        # who may join, and how
+        may_know_code = at_table or page == "host"
+        join_code = self.join_code.current() if self.join_code and may_know_code else ""
+        shows_wifi = page == "table" and at_table and view.phase is Phase.LOBBY
+        wifi = features.welcome.wifi() if shows_wifi else None
+        # only for the workbench and the owner's page
+        pads = {seat: table.view(seat).own.pad for seat in SEATS if page == "workbench"}
+        host_key = self.auth.host_key if page == "host" else ""
+        coach_for = _COACH_CHOICES[table.settings.coach] if features.coach else None
         with side_names(table.player_names()):
+            plays = (
+                table.coaching.plays(acting_seat, view.moment)
+                if acting_seat and shows_plays
+                else ()
+            )
+            coach = table.coaching.subjects(viewer) if viewer and features.coach else ()
             finale = None
             if features.history and view.phase is Phase.OVER:
                 # the moment `3.2` belongs to game 3
-                game_number = int(view.moment.partition(".")[0])
-                finale = features.history.finale(game_number)
+                finale = features.history.finale(int(view.moment.partition(".")[0]))
+            end = end_words(finale, viewer) if finale and view.match.outcome else None
+            # only for the cover of a shared phone
+            seat_small = table.view(SEATS[0]).sign.small if page == "pass" else ""
             return render_template(
-                f"_{part.page}.html",
+                f"_{page}.html",
                 view=view,
                 public_card_ui=public_view.board.card_ui,
-                viewer=part.viewer,
+                viewer=viewer,
                 settings=table.settings,
                 SEATS=SEATS[::-1] if is_turned else SEATS,
-                # what can be done, and how a finished game has ended
                 finale=finale,
-                end=end_words(finale, part.viewer) if finale and view.match.outcome else None,
-                plays=table.coaching.plays(acting_seat, view.moment)
-                if acting_seat and shows_plays
-                else (),
-                coach=table.coaching.subjects(part.viewer)
-                if part.viewer and features.coach
-                else (),
-                # who may join, and how
+                end=end,
+                plays=plays,
+                coach=coach,
                 urls=self.join_urls(),
-                join_code=self.join_code.current() if self.join_code and may_know_code else "",
-                may_sit=part.at_table or self.join_code is None,
-                wifi=features.welcome.wifi() if shows_wifi else None,
-                # for single pages: table screen, owner's page, cover of a shared phone, workbench
-                own_screen=part.own_screen,
-                host_key=self.auth.host_key if part.page == "host" else "",
-                coach_for=_COACH_CHOICES[table.settings.coach] if features.coach else None,
-                seat_small=table.view(SEATS[0]).sign.small if part.page == "pass" else "",
+                join_code=join_code,
+                may_sit=at_table or self.join_code is None,
+                wifi=wifi,
+                own_screen=own_screen,
+                host_key=host_key,
+                coach_for=coach_for,
+                seat_small=seat_small,
                 pads=pads,
             )
 
