@@ -69,7 +69,7 @@ class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
 
 
 class MachineClaim(_Message, frozen=True, tag="session"):
-    """A claim that the sending machine is this table, repeated every few seconds.
+    """A claim to be the table under whose name it is sent, repeated every few seconds.
 
     Two machines may claim to be the same table, if the second one has a copy of the first one's SD
     card.
@@ -81,10 +81,10 @@ class MachineClaim(_Message, frozen=True, tag="session"):
 
 # The hub's answer to a claim, empty in other answers:
 #
-# - `own`: this machine is the table.
-# - `shared`: it is, but another machine claims so as well.
+# - `own`: the sender is the table.
+# - `shared`: the sender is the table, but another machine claims to be it, too.
 # - `taken`: another machine is the table.
-# - `open`: another machine was the table, and perhaps still is.
+# - `open`: another machine was the table, and may still be.
 ClaimAnswer = Literal["", "own", "shared", "taken", "open"]
 
 PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | MachineClaim
@@ -99,7 +99,7 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     number: Number
     """Number of the game, the same at both tables."""
     tables: dict[Seat, Id]
-    """Ids in subjects of the tables at which the seats are played."""
+    """Id of the table at which each seat is played, as in message subjects."""
     names: dict[Seat, Name] = {}
 
     def seat_of(self, table: str) -> Seat:

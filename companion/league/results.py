@@ -3,8 +3,8 @@
 A game is identified by a key (`GameResult.key`), in one of three ways:
 
 - at two tables, by the pair's id
-- at one table, by the mark of the input that began it, a digest that no other journal has there
-- if that input was missed, by table, epoch and number
+- at one table, by the mark of the input that began it (a digest, see `PublicRecord.mark`)
+- if that input was missed, by table, epoch (see `PublicRecord.epoch`) and game number
 
 So a result that arrives again is recognized: after an outage or a lost store, from a restored
 journal, or from a table that has rejoined.
@@ -33,7 +33,9 @@ class Player(msgspec.Struct, frozen=True):
     """Player of a seat in a report: a person with or without a card, or a program."""
 
     card: str = ""
-    """Id of the card that was shown by the end of the game. Empty if none was."""
+    """Id of the player's card (see `companion.league.people`) shown by the end of the game. Empty
+    if none was.
+    """
     is_machine: bool = False
 
 
@@ -141,8 +143,8 @@ def follow_record(
 def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
     """Return the result of a game from the reports of its two tables.
 
-    None if the reports are not from both tables of one game, or if they disagree on its end. What
-    the tables need not agree on is that of `one`: table, key, options, times, entry and mark.
+    None if the reports are not from both tables of one game, or if they disagree on its end. All
+    other fields (table, key, options, times, entry and mark) are those of `one`.
     """
     is_from_both = {one.own_seat, other.own_seat} == set(SEATS) and one.table != other.table
     if not is_from_both or (one.game, one.winner) != (other.game, other.winner):

@@ -1,7 +1,8 @@
 """Changes to the seats: free, move and swap them, and open a pad's seat to a phone.
 
-Callers of the functions hold the table's lock (see `TableStore`). The words (sitter, nonce, token)
-are explained in `companion.table.session`.
+Callers of the functions hold the table's lock (see `TableStore`). A *sitting* is the id of one
+player's stay in a seat (`SeatView.sitting`). The words sitter, door, nonce and token are explained
+in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ _OPEN_SEAT_TOPIC = "open seat"
 def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
-    `sittings` names the players that are meant, by their stay in the seat (`SeatView.sitting`).
-    Raises `Stale` if somebody else sits there, and `Illegal` during a game.
+    Raises `Stale` if one of them has left the seat, and `Illegal` during a game.
+
+    :param sittings: the sitting of each player to be moved, as the requester saw it. None means
+        anybody
     """
     session = store.session
     for seat, sitting in (sittings or {}).items():
@@ -57,8 +60,10 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
 def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     """Free a seat. Its sealed action stays sealed.
 
-    `sitting` names the player that is meant, by the stay in the seat (`SeatView.sitting`). None
-    means anybody. Raises `Stale` if somebody else sits there now.
+    Raises `Stale` if the player has left the seat.
+
+    :param sitting: the sitting of the player to be removed, as the requester saw it. None means
+        anybody
     """
     require_sitting(store, seat, sitting)
     store.accept(FreeSeat(seat))
@@ -98,8 +103,8 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
     name = store.session.seats[seat].name
     record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
     store.accept(record)
-    live = store.live
-    store.live = replace(live, drafts={**live.drafts, seat: NO_DRAFT})
+    store.live = replace(store.live, drafts={**store.live.drafts, seat: NO_DRAFT})
+    # its door is the phone now, so this closes the open seat
     close_seat_if_due(store)
     return record.nonce
 
@@ -113,10 +118,7 @@ def close_seat_if_due(store: TableStore) -> None:
 
 
 def require_sitting(store: TableStore, seat: Seat, sitting: str | None) -> None:
-    """Raise `Stale` unless `sitting` is the stay of the seat's present player.
-
-    None accepts anybody.
-    """
+    """Raise `Stale` unless `sitting` is that of the seat's present player. None means anybody."""
     if sitting is not None and sitting != sitting_of(store.session.nonce_of(seat)):
         raise Stale(
             say(
