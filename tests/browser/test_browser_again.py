@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from flask import request
+from inside import app_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, tap, until, wait_for_sign
@@ -140,6 +142,26 @@ def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_sho
     window.execute_script(LOSES.replace("IS_SHOWN", "true" if is_shown else "false"))
     hand_in(window, "UUS")
     until("it is sent", lambda: window.execute_script("return window.salts.length"))
+
+
+@pytest.mark.parametrize("error", ["Bad gateway", {"code": 502}])
+def test_a_proxy_answers_for_the_table(tmp_path: Path, window: WebDriver, error: object) -> None:
+    """The phone says that it does not reach the table, and the orders stay in their slots."""
+    answers = [{"error": error}]
+
+    def answer_once() -> tuple[object, int] | None:
+        is_order = request.path.endswith("/hand-in")
+        return (answers.pop(), 502) if answers and is_order else None
+
+    with service_on_still_clock(tmp_path) as (companion, url):
+        app_of(companion.server).before_request(answer_once)
+        sit_at_orders(window, companion, url)
+        hand_in(window, "UUS")
+        said = window.find_element(By.ID, "said")
+        until("the refusal", lambda: said.text == "No connection to the table: try again")
+        assert not is_sealed(companion)
+        tap(window, "#hand-in")
+        until("the seal", lambda: is_sealed(companion))
 
 
 def test_an_order_sent_again_is_the_same_order(tmp_path: Path, window: WebDriver) -> None:

@@ -64,7 +64,7 @@ export async function request(url, body = {}) {
       body: JSON.stringify(body),
     });
     const content = await answer.json();
-    if (!answer.ok && !content.error) throw new Error('Not an answer of the table');
+    if (!answer.ok && !content.error?.message) throw new Error('Not an answer of the table');
     return { ok: answer.ok, status: answer.status, ...content };
   } catch (error) {
     const message = error.name === 'TimeoutError' // a browser has six connections to one server, and each window's stream takes one
