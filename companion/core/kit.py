@@ -498,7 +498,7 @@ class Kit:
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of the top of the piece, by face. The marker is upright in its centre."""
+        """Width and depth of the top of the piece, by face. The marker is upright at its centre."""
         board = self.board
         tops = {}
         for face in self.faces:

@@ -207,8 +207,8 @@ import {
 
 // ---- orders piece by piece ----
 
-// Every piece (unit) gets an order: a kind, and for some kinds a direction. Orders are drawn over the player's board, and stay in this
-// browser until they are handed in.
+// Every piece (unit) gets an order: a kind, and for some kinds a direction. Orders are drawn over the player's board, and
+// stay in this browser until they are handed in.
 {
   const form = () => document.getElementById('sheet');
   const storageKey = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;

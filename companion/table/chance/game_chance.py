@@ -45,7 +45,7 @@ def new_game_record(
     chance = _fair_chance(store) if may_use_chance and not is_chosen else None
     if seed is None:
         # With chance the record needs no seed: `FairChance.seed` makes it of the committed secret.
-        # A game that says it never draws has a random one, so that its games differ if it does.
+        # A game that says it never draws gets a random one, so that its games differ if it does.
         seed = 0 if may_use_chance else secrets.randbits(48)
     number = store.journal.next_number()
     return NewGame(game, number, seed, dict(options), score, chance, is_chosen=is_chosen)
