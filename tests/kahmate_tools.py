@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.kahmate import Kahmate
-from companion.games.kahmate.board import NUMBERS, ROLES
+from companion.games.kahmate.board import ROLES, SQUARE_NUMBERS
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import FULL_HAND, State
 
@@ -32,7 +32,7 @@ def at(
     ball: str,
     seat: Seat = SOUTH,
     down: str = "",
-    ran: str = "",
+    moved_pieces: str = "",
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND),
 ) -> State:
     """Make a position: pieces such as `B@b4 R@c4` (others are parked on their own line), the ball's
@@ -49,11 +49,11 @@ def at(
         lying[number[square]] = int(rounds or 1)
     return State(
         GAME.options({}),
-        tuple(NUMBERS[square] for square in places),
+        tuple(SQUARE_NUMBERS[square] for square in places),
         tuple(lying),
-        NUMBERS[ball],
+        SQUARE_NUMBERS[ball],
         SEATS.index(seat),
-        tuple(number[square] for square in ran.split()),
+        tuple(number[square] for square in moved_pieces.split()),
         cards,
     )
 
@@ -165,7 +165,7 @@ class SlowRules:
         self.pieces = {_pair(piece["square"]): piece for piece in dump["pieces"]}
         self.ball = _pair(dump["ball"]["square"])
         self.holder = dump["ball"]["seat"]
-        self.ran = {_pair(square) for square in dump["ran"]}
+        self.moved_pieces = {_pair(square) for square in dump["ran"]}
         self.runs_left = dump["runs_left"]
 
     def texts(self) -> set[str]:
@@ -177,7 +177,9 @@ class SlowRules:
         return [
             square
             for square, piece in self.pieces.items()
-            if piece["seat"] == self.seat and not piece["rounds_down"] and square not in self.ran
+            if piece["seat"] == self.seat
+            and not piece["rounds_down"]
+            and square not in self.moved_pieces
         ]
 
     def stands_against(self, square: tuple[int, int]) -> bool:

@@ -24,7 +24,7 @@ from companion.games import game_named
 from companion.games.kahmate.actions import Card, Kick
 from companion.games.kahmate.board import IN_GOAL, ROLE_OF
 from companion.games.kahmate.moves import kicks
-from companion.games.kahmate.state import Course, State
+from companion.games.kahmate.state import ActionPlan, State
 
 GAME = game_named("kahmate")
 
@@ -35,10 +35,10 @@ def is_same(mine: State, state: State) -> bool:
     return key_of(mine) == key_of(state)
 
 
-def after_cards(waiting: State, course: Course, lead: int) -> State | None:
+def after_cards(waiting: State, plan: ActionPlan, lead: int) -> State | None:
     """Return the game's own state after one face-off that ends so, by two cards that lead to it."""
-    strength = sum(ROLE_OF[piece].attack for piece in course.movers)
-    strength -= ROLE_OF[course.face_offs[0].defender].defence
+    strength = sum(ROLE_OF[piece].attack for piece in plan.movers)
+    strength -= ROLE_OF[plan.face_offs[0].defender].defence
     seats = SEATS[waiting.seat], SEATS[1 - waiting.seat]
     for own in waiting.cards[waiting.seat]:
         other = own + strength - lead
@@ -52,26 +52,26 @@ def after_cards(waiting: State, course: Course, lead: int) -> State | None:
 def test_its_plays_follow_the_rules_of_the_game() -> None:
     checked = {"free": 0, "won": 0, "lost": 0}
     for state in consecutive_states("kahmate", 160, 21, {}):
-        if state.is_placing or state.course:
+        if state.is_placing or state.pending_plan:
             continue
         seat = SEATS[state.seat]
         mine = state_of(GAME.view(state, None))
-        assert mine == replace(state, turn=1, last_face_off=0)
+        assert mine == replace(state, turn=1, last_face_off_turn=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_turn(mine), after)
-        for action, course in plays(mine, may_any_run_into=True):
+        for action, plan in plays(mine, may_any_run_into=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
-            if not course.face_offs:
-                assert is_same(state_if_won(mine, course), after), str(action)
+            if not plan.face_offs:
+                assert is_same(state_if_won(mine, plan), after), str(action)
                 checked["free"] += 1
                 continue
-            assert after.course == course
-            for lead in (3, 1, -1) if len(course.face_offs) == 1 else ():
-                if (decided := after_cards(after, course, lead)) is not None:
-                    expected = state_if_lost(mine, course, course.face_offs[0])
+            assert after.pending_plan == plan
+            for lead in (3, 1, -1) if len(plan.face_offs) == 1 else ():
+                if (decided := after_cards(after, plan, lead)) is not None:
+                    expected = state_if_lost(mine, plan, plan.face_offs[0])
                     if lead > 0:
-                        expected = state_if_won(mine, course, lead)
+                        expected = state_if_won(mine, plan, lead)
                     assert is_same(expected, decided), (str(action), lead)
                     checked["won" if lead > 0 else "lost"] += 1
     assert min(checked.values()) > 40, checked
@@ -116,7 +116,7 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
             for seat, bot in bots.items()
         }
         state = GAME.apply(state, cards, Random(0)).state
-        if state.course is None:
+        if state.pending_plan is None:
             return
     raise AssertionError("60 cards each, and no end")
 

@@ -39,9 +39,9 @@ from companion.games.kahmate.actions import (
     Tackle,
     parse,
 )
-from companion.games.kahmate.board import FILES, NUMBERS, RANKS
-from companion.games.kahmate.moves import course_of
-from companion.games.kahmate.screen import play_of
+from companion.games.kahmate.board import FILES, RANKS, SQUARE_NUMBERS
+from companion.games.kahmate.moves import plan_action
+from companion.games.kahmate.screen import build_play
 from companion.games.kahmate.state import State
 
 # Start squares of South's R R B T F S. North's and mirrored ones are derived from them.
@@ -125,8 +125,8 @@ class KahmateBot(Bot):
             return share_of_game(max(gains) - gains[game.hand.index(int(action))], TRY)
         state = state_of(view)
         parsed = parse(action)
-        course = course_of(state, parsed) if isinstance(parsed, BallPlay) else None
-        points = Search(STRENGTHS[self.level], self.seed).loss(state, course)
+        plan = plan_action(state, parsed) if isinstance(parsed, BallPlay) else None
+        points = Search(STRENGTHS[self.level], self.seed).loss(state, plan)
         return None if points is None else share_of_game(points, TRY)
 
     def _placement(self) -> Choice:
@@ -134,7 +134,7 @@ class KahmateBot(Bot):
         is_mirrored = self.rng.random() < 0.5
         squares = []
         for name in self.rng.choice(_FORMATIONS).split():
-            rank, file = divmod(NUMBERS[name], FILES)
+            rank, file = divmod(SQUARE_NUMBERS[name], FILES)
             if is_mirrored:
                 file = FILES - 1 - file
             if self.seat is Seat.NORTH:
@@ -165,8 +165,8 @@ class _CardGame:
     def __init__(self, seat: Seat, view: Mapping[str, Any], level: int) -> None:
         state = state_of(view)
         face_off = view["face_off"]
-        attackers = [state.board[NUMBERS[name]] for name in face_off["attackers"]]
-        ahead = strength_ahead(attackers, state.board[NUMBERS[face_off["defender"]]])
+        attackers = [state.board[SQUARE_NUMBERS[name]] for name in face_off["attackers"]]
+        ahead = strength_ahead(attackers, state.board[SQUARE_NUMBERS[face_off["defender"]]])
         # the seat on turn attacks
         attack = state.cards[state.seat]
         defence = state.cards[1 - state.seat]
@@ -192,13 +192,13 @@ def _reason_lines(search: Search, state: State, best: Candidate) -> tuple[str, .
         odds = say("The chance to win the face-off is {percent} %.", percent=percent)
     after = best.ends[0].after
     if after is not None and search.strength.replies:
-        action, course = search.find_reply(after).first
-        answer = reply_sentence([play_of(after, action, course).label])
+        action, plan = search.find_reply(after).first
+        answer = reply_sentence([build_play(after, action, plan).label])
     second_words = []
     loss = 0.0
     others = (candidate for candidate in search.ranked if candidate.first != best.first)
     if second := next(others, None):
-        second_words = [play_of(state, *second.first).label]
+        second_words = [build_play(state, *second.first).label]
         loss = max(0.0, best.value - second.value) / TRY
     reason = _REASONS[type(best.first.action)]
     return without_empty(reason, odds, answer, second_best_sentence(second_words, loss))

@@ -34,8 +34,8 @@ from companion.games.kahmate.board import (
     ranks_ahead,
     squares_between,
 )
-from companion.games.kahmate.moves import able_pieces, is_pass
-from companion.games.kahmate.state import EMPTY, FULL_HAND, State
+from companion.games.kahmate.moves import may_pass, movable_pieces
+from companion.games.kahmate.state import FULL_HAND, NO_PIECE, State
 
 # Cards that a seat still has, as numbers of pips.
 Hand = tuple[int, ...]
@@ -207,13 +207,13 @@ def try_chance(state: State) -> float:
     # pieces too far from the goal line cannot score in this turn
     runners = [
         piece
-        for piece in able_pieces(state)
+        for piece in movable_pieces(state)
         if abs(goal_rank - rank_of(state.piece_squares[piece])) < SPEED[piece]
     ]
     carrier = state.carrier
-    if not runners or state.opposing_carrier != EMPTY:
+    if not runners or state.opposing_carrier != NO_PIECE:
         return 0.0
-    ball_chances = _pass_chances(state, carrier) if carrier != EMPTY else {}
+    ball_chances = _pass_chances(state, carrier) if carrier != NO_PIECE else {}
     goal_squares = slice(goal_rank * FILES, (goal_rank + 1) * FILES)
     best = 0.0
     for runner in runners:
@@ -249,7 +249,7 @@ def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
     """
     start = state.piece_squares[giver]
     end = state.piece_squares[taker]
-    if state.turns_to_miss[taker] or not is_pass(state.seat, start, end):
+    if state.turns_to_miss[taker] or not may_pass(state.seat, start, end):
         return 0.0
     # each standing opponent on the way costs a face-off
     for square in squares_between(start, end):
@@ -323,7 +323,7 @@ def _quiet_value(state: State) -> float:
             loss = _DOWN_COST if turns == 1 else 1.5 * _DOWN_COST
             points += -loss if SEAT_OF[piece] == seat else loss
     carrier = state.carrier
-    if carrier == EMPTY:
+    if carrier == NO_PIECE:
         return points + _loose_value(state)
     owner = SEAT_OF[carrier]
     carried = _carried_value(state, carrier, owner)
@@ -360,7 +360,7 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
                 is_in_front = abs(file_of(square) - file) <= 1
                 points -= _OPPONENT_AHEAD_COST * (_IN_FRONT_FACTOR if is_in_front else 1.0)
         elif piece != carrier:
-            if is_pass(owner, state.ball, square):
+            if may_pass(owner, state.ball, square):
                 points += _SUPPORT
             # a team-mate that a usual run of 3 steps cannot bring up to the ball is no support
             points -= 1.5 * max(0, ranks_behind_ball - 3)
@@ -377,7 +377,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     ball = state.ball
     attacks = [
         ROLE_OF[piece].attack
-        for piece in able_pieces(state)
+        for piece in movable_pieces(state)
         if steps_apart(state.piece_squares[piece], ball) <= SPEED[piece]
     ]
     if not attacks:

@@ -1,6 +1,6 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
-States, actions and courses are the game's own. A course is what an action leads to, with its
+States, actions and plans are the game's own. A plan is what an action leads to, with its
 face-offs: duels of cards, one for each opponent in the way. Each side adds a secret card to its
 strength. The higher total wins, and the difference is the lead. After a run or a tackle, a piece
 that loses is turned over and is down: it misses turns. The search leaves out runs into several
@@ -18,19 +18,19 @@ from companion.games.kahmate.actions import Action, EndTurn
 from companion.games.kahmate.board import (
     CLEAR_LEAD,
     IN_GOAL,
-    NUMBERS,
+    SQUARE_NUMBERS,
     TEAMS,
     file_of,
     rank_of,
 )
-from companion.games.kahmate.moves import one_play_per_course
+from companion.games.kahmate.moves import distinct_plays
 from companion.games.kahmate.state import (
-    EMPTY,
     FULL_HAND,
-    Course,
+    NO_PIECE,
+    ActionKind,
+    ActionPlan,
     FaceOff,
     KahmateOptions,
-    Kind,
     State,
 )
 
@@ -39,7 +39,7 @@ class Play(NamedTuple):
     """A play of a turn, or the end of the turn."""
 
     action: Action
-    course: Course | None
+    plan: ActionPlan | None
     """What the action leads to. None for the end of the turn."""
 
 
@@ -61,18 +61,18 @@ def state_of(view: Mapping[str, Any]) -> State:
         turns_to_miss=tuple(piece["rounds_down"] for piece in pieces),
         ball=_square(view["ball"]["square"]),
         seat=SEATS.index(view["seat"]),
-        ran=tuple(piece_squares.index(NUMBERS[name]) for name in view["ran"]),
+        moved_pieces=tuple(piece_squares.index(SQUARE_NUMBERS[name]) for name in view["ran"]),
         cards=(tuple(view["cards"][south]), tuple(view["cards"][north])),
     )
 
 
 def _square(name: str) -> int:
-    return IN_GOAL if name == "goal" else NUMBERS[name]
+    return IN_GOAL if name == "goal" else SQUARE_NUMBERS[name]
 
 
 def key_of(state: State) -> tuple[object, ...]:
     """Return what two states must have in common to count as a repetition. Cards do not count."""
-    return (state.piece_squares, state.turns_to_miss, state.ball, state.seat, state.ran)
+    return (state.piece_squares, state.turns_to_miss, state.ball, state.seat, state.moved_pieces)
 
 
 # ---- states after a play -------------------------------------------------------------------------
@@ -86,46 +86,46 @@ def end_turn(state: State) -> State:
     turns_to_miss = list(state.turns_to_miss)
     for piece in TEAMS[state.seat]:
         turns_to_miss[piece] = max(0, turns_to_miss[piece] - 1)
-    return replace(state, seat=1 - state.seat, ran=(), turns_to_miss=tuple(turns_to_miss))
+    return replace(state, seat=1 - state.seat, moved_pieces=(), turns_to_miss=tuple(turns_to_miss))
 
 
-def state_if_won(state: State, course: Course, lead: int = 1) -> State:
-    """Return the state after a course with all face-offs won, the last one by `lead`.
+def state_if_won(state: State, plan: ActionPlan, lead: int = 1) -> State:
+    """Return the state after a plan with all face-offs won, the last one by `lead`.
 
     A tackle ends the turn, so the other seat is on turn after it.
     """
-    state = _refill_hands(state, course)
-    defenders = [face_off.defender for face_off in course.face_offs]
-    if course.kind is Kind.RUN:
-        return _end_run(state, course.mover, course.end, course.ball, defenders)
-    if course.kind is not Kind.TACKLE:
-        return replace(state, ball=course.ball)
+    state = _refill_hands(state, plan)
+    defenders = [face_off.defender for face_off in plan.face_offs]
+    if plan.kind is ActionKind.RUN:
+        return _end_run(state, plan.mover, plan.end, plan.ball, defenders)
+    if plan.kind is not ActionKind.TACKLE:
+        return replace(state, ball=plan.ball)
     # only a clear lead gives the ball to the tackler
-    ball = state.piece_squares[course.mover] if lead > CLEAR_LEAD else course.ball
+    ball = state.piece_squares[plan.mover] if lead > CLEAR_LEAD else plan.ball
     return end_turn(replace(state, ball=ball, turns_to_miss=_turn_over(state, defenders)))
 
 
-def state_if_lost(state: State, course: Course, face_off: FaceOff) -> State:
-    """Return the state after a course that ends with the loss of this face-off.
+def state_if_lost(state: State, plan: ActionPlan, face_off: FaceOff) -> State:
+    """Return the state after a plan that ends with the loss of this face-off.
 
     A tackle ends the turn, so the other seat is on turn after it.
     """
-    state = _refill_hands(state, course)
+    state = _refill_hands(state, plan)
     ball = face_off.ball_if_lost
-    if course.kind is Kind.RUN:
-        return _end_run(state, course.mover, face_off.stop_if_lost, ball, course.movers)
-    if course.kind is not Kind.TACKLE:
+    if plan.kind is ActionKind.RUN:
+        return _end_run(state, plan.mover, face_off.stop_if_lost, ball, plan.movers)
+    if plan.kind is not ActionKind.TACKLE:
         return replace(state, ball=ball)
-    return end_turn(replace(state, turns_to_miss=_turn_over(state, course.movers)))
+    return end_turn(replace(state, turns_to_miss=_turn_over(state, plan.movers)))
 
 
-def _refill_hands(state: State, course: Course) -> State:
-    """Return the state with the cards that both seats have after the face-offs of a course.
+def _refill_hands(state: State, plan: ActionPlan) -> State:
+    """Return the state with the cards that both seats have after the face-offs of a plan.
 
     Which cards these cost is unknown, so hands stay as they are. But after the last cards both
     hands are full again.
     """
-    if course.face_offs and len(state.cards[0]) == 1:
+    if plan.face_offs and len(state.cards[0]) == 1:
         return replace(state, cards=(FULL_HAND, FULL_HAND))
     return state
 
@@ -139,7 +139,7 @@ def _end_run(
         ball=ball,
         piece_squares=(*state.piece_squares[:runner], square, *state.piece_squares[runner + 1 :]),
         turns_to_miss=_turn_over(state, turned_over),
-        ran=(*state.ran, runner),
+        moved_pieces=(*state.moved_pieces, runner),
     )
 
 
@@ -157,22 +157,22 @@ def _turn_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 
 
 def plays(state: State, *, may_any_run_into: bool) -> Iterator[Play]:
-    """Yield the plays that the search considers, one for each course, without `END_TURN`.
+    """Yield the plays that the search considers, one for each plan, without `END_TURN`.
 
     The carrier may run into one opponent at most.
 
     :param may_any_run_into: whether pieces without the ball may also run into an opponent
     """
-    for action, course in one_play_per_course(state):
-        if course is None:
+    for action, plan in distinct_plays(state):
+        if plan is None:
             continue
-        max_face_offs = 1 if may_any_run_into or course.mover == state.carrier else 0
-        if course.kind is Kind.RUN and len(course.face_offs) > max_face_offs:
+        max_face_offs = 1 if may_any_run_into or plan.mover == state.carrier else 0
+        if plan.kind is ActionKind.RUN and len(plan.face_offs) > max_face_offs:
             continue
         # never kick the ball to an opponent, standing or turned over
-        if course.kind is Kind.KICK and state.board[course.ball] != EMPTY:
+        if plan.kind is ActionKind.KICK and state.board[plan.ball] != NO_PIECE:
             continue
-        yield Play(action, course)
+        yield Play(action, plan)
 
 
 def steps_apart(square: int, other: int) -> int:

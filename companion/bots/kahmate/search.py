@@ -4,8 +4,8 @@ Kahmate is rugby on a board. Whoever carries the ball into the other side's goal
 wins. Where a piece meets an opponent there is a face-off, which both sides decide by strength cards
 that they play in secret.
 
-A turn is a sequence of plays: runs, passes, kicks and tackles. What a play leads to is its course.
-The search follows a turn up to its first course with face-offs, whose ends are weighed by their
+A turn is a sequence of plays: runs, passes, kicks and tackles. What a play leads to is its plan.
+The search follows a turn up to its first plan with face-offs, whose ends are weighed by their
 chances. Values are in points (see `evaluation`) for the seat that plays the turn. A quiet turn is
 one without a face-off.
 """
@@ -28,7 +28,7 @@ from companion.bots.kahmate.moves import (
     state_if_won,
 )
 from companion.games.kahmate.board import CLEAR_LEAD, SEAT_OF, SPEED
-from companion.games.kahmate.state import EMPTY, Course, Kind, State
+from companion.games.kahmate.state import NO_PIECE, ActionKind, ActionPlan, State
 
 # Minimum value of a turn that is certain to score a try.
 SURE_TRY = TRY - 1
@@ -166,17 +166,17 @@ class Search:
         self.ranked = _ranked(answered)
         return self.ranked[0]
 
-    def loss(self, state: State, course: Course | None) -> float | None:
-        """Return how much better the best turn is than the best one that begins with this course.
+    def loss(self, state: State, plan: ActionPlan | None) -> float | None:
+        """Return how much better the best turn is than the best one that begins with this plan.
 
         Replies are not considered. Return None if the search has no such turn.
 
-        :param course: None for the end of the turn
+        :param plan: None for the end of the turn
         """
         turns = self.find_turns(
             state, self.strength.width, self.strength.depth, may_any_run_into=True
         )
-        values = [turn.value for turn in turns if turn.first.course == course]
+        values = [turn.value for turn in turns if turn.first.plan == plan]
         if not values:
             return None
         return max(turn.value for turn in turns) - max(values)
@@ -192,7 +192,7 @@ class Search:
         points = -_REPEAT_COST * self.visits.get(key, 0)
         if candidate.has_face_off:
             points += _FACE_OFF_BONUS * self.quiet_turns
-        elif candidate.first == END_TURN and not state.ran:
+        elif candidate.first == END_TURN and not state.moved_pieces:
             points -= _IDLE_COST + _MORE_IDLE_COST * self.quiet_turns
         if self.strength.noise:
             points += Random(f"{self.seed} {key}").gauss(0, self.strength.noise)
@@ -245,15 +245,15 @@ class Search:
             )
             for turn, play in next_plays:
                 first = turn.first or play
-                course = play.course
-                assert course is not None
-                if course.face_offs:
-                    candidates.append(self._face_off_turn(first, turn.state, course))
+                plan = play.plan
+                assert plan is not None
+                if plan.face_offs:
+                    candidates.append(self._face_off_turn(first, turn.state, plan))
                     continue
                 # nothing is better than a certain try
-                if course.ends_in_goal:
+                if plan.ends_in_goal:
                     return [Candidate(first, (End(1.0, None),), TRY)]
-                after = state_if_won(turn.state, course)
+                after = state_if_won(turn.state, plan)
                 key = key_of(after)
                 if key in visited:
                     continue
@@ -274,40 +274,40 @@ class Search:
         self.nodes += 1
         return end.try_chance * TRY + (1 - end.try_chance) * -value_of(end.after)
 
-    def _face_off_turn(self, first: Play, before: State, course: Course) -> Candidate:
-        """Return a turn that ends with the face-offs of this course."""
-        ends = ends_of(before, course)
+    def _face_off_turn(self, first: Play, before: State, plan: ActionPlan) -> Candidate:
+        """Return a turn that ends with the face-offs of this plan."""
+        ends = ends_of(before, plan)
         value = sum(end.chance * self._value(end) for end in ends)
         # see `ends_of` for the order: a tackle is won in two of its ends
-        odds = 1 - ends[-1].chance if course.kind is Kind.TACKLE else ends[0].chance
+        odds = 1 - ends[-1].chance if plan.kind is ActionKind.TACKLE else ends[0].chance
         return Candidate(first, ends, value, has_face_off=True, odds=odds)
 
 
-def ends_of(before: State, course: Course) -> tuple[End, ...]:
-    """Return the possible ends of a course with face-offs, in this order.
+def ends_of(before: State, plan: ActionPlan) -> tuple[End, ...]:
+    """Return the possible ends of a plan with face-offs, in this order.
 
-    A tackle: won by a clear lead, won by less, lost. Another course: all face-offs won, the first
+    A tackle: won by a clear lead, won by less, lost. Another plan: all face-offs won, the first
     one lost, the second one lost, and so on.
     """
-    if course.kind is Kind.TACKLE:
-        face_off = course.face_offs[0]
-        by_much, by_little, loss = chances_of(before, course.movers, face_off.defender)
+    if plan.kind is ActionKind.TACKLE:
+        face_off = plan.face_offs[0]
+        by_much, by_little, loss = chances_of(before, plan.movers, face_off.defender)
         return (
             # a lead above `CLEAR_LEAD` also wins the ball
-            End(by_much, state_if_won(before, course, CLEAR_LEAD + 1)),
-            End(by_little, state_if_won(before, course)),
-            End(loss, state_if_lost(before, course, face_off)),
+            End(by_much, state_if_won(before, plan, CLEAR_LEAD + 1)),
+            End(by_little, state_if_won(before, plan)),
+            End(loss, state_if_lost(before, plan, face_off)),
         )
     ends = []
     # chance that all face-offs so far are won
     chance = 1.0
-    for face_off in course.face_offs:
-        by_much, by_little, loss = chances_of(before, course.movers, face_off.defender)
-        ends.append(_turn_end(chance * loss, state_if_lost(before, course, face_off)))
+    for face_off in plan.face_offs:
+        by_much, by_little, loss = chances_of(before, plan.movers, face_off.defender)
+        ends.append(_turn_end(chance * loss, state_if_lost(before, plan, face_off)))
         chance *= by_much + by_little
-    if course.ends_in_goal:
+    if plan.ends_in_goal:
         return (End(chance, None), *ends)
-    return (_turn_end(chance, state_if_won(before, course)), *ends)
+    return (_turn_end(chance, state_if_won(before, plan)), *ends)
 
 
 def _turn_end(chance: float, last: State) -> End:
@@ -323,11 +323,11 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
 def _potential(state: State) -> float:
     """Return the potential of an unfinished turn in points: what its next plays may still gain."""
     # at most two pieces run in a turn
-    if len(state.ran) >= 2:
+    if len(state.moved_pieces) >= 2:
         return 0.0
     carrier = state.carrier
-    if carrier == EMPTY:
+    if carrier == NO_PIECE:
         return _LOOSE_BALL_POTENTIAL
-    if SEAT_OF[carrier] == state.seat and carrier not in state.ran:
+    if SEAT_OF[carrier] == state.seat and carrier not in state.moved_pieces:
         return _STEP_POTENTIAL * SPEED[carrier]
     return 0.0

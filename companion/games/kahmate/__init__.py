@@ -1,7 +1,7 @@
 """Kahmate: rugby on a board with six pieces a side and secret strength cards.
 
 The files of the game: `board` (squares, pieces, kit, events), `actions` (notation), `state`
-(options, positions, and the courses that actions lead to), `moves` (all legal actions), `legal`
+(options, positions, and the plans of actions), `moves` (all legal actions), `legal`
 (why others are refused), `turn` (what actions do), `screen` (screens, taps and pads), `words`
 (texts for people) and `lesson`. A “ruling” in comments is the project's decision on what the
 rulebook leaves open. `words` says it in the rules.
@@ -20,7 +20,7 @@ from companion.games.kahmate import board, legal, moves, screen, turn
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle, parse
 from companion.games.kahmate.board import KahmateEvent
 from companion.games.kahmate.lesson import HELP, LESSON
-from companion.games.kahmate.moves import course_of
+from companion.games.kahmate.moves import plan_action
 from companion.games.kahmate.state import (
     KahmateOptions,
     State,
@@ -67,7 +67,7 @@ class Kahmate(Game[State, Action]):
 
     legal_actions = staticmethod(moves.legal_actions)
     random_action = staticmethod(moves.random_action)
-    check = staticmethod(legal.check)
+    check = staticmethod(legal.check_action)
     apply = staticmethod(turn.carry_out)
     parse = staticmethod(parse)
     lead = staticmethod(lead)
@@ -103,7 +103,7 @@ class Kahmate(Game[State, Action]):
         """Return both seats for placings and face-offs, else the seat on turn."""
         if state.outcome:
             return frozenset()
-        if state.is_placing or state.course:
+        if state.is_placing or state.pending_plan:
             return frozenset(SEATS)
         return frozenset({SEATS[state.seat]})
 
@@ -127,7 +127,7 @@ class Kahmate(Game[State, Action]):
 
     def is_checked(self, state: State) -> bool:
         """Return False in placings and face-offs: players may already have moved pieces."""
-        return not state.is_placing and state.course is None
+        return not state.is_placing and state.pending_plan is None
 
     def is_reversible(self, state: State, seat: Seat, action: Action) -> bool:
         """Return whether the action is a run, pass or kick without a face-off and without a try.
@@ -136,7 +136,7 @@ class Kahmate(Game[State, Action]):
         """
         if isinstance(action, Run) and action.into_goal:
             return False
-        return isinstance(action, Run | Pass | Kick) and not course_of(state, action).face_offs
+        return isinstance(action, Run | Pass | Kick) and not plan_action(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
         """Return the number of the turn, and 0 while pieces are placed."""

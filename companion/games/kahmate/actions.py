@@ -13,7 +13,7 @@ import msgspec
 from companion.core.errors import Malformed
 from companion.core.grid import numbers_in
 from companion.core.i18n import Verbatim, say
-from companion.games.kahmate.board import NAMES, NUMBERS, RANKS, ROLES
+from companion.games.kahmate.board import RANKS, ROLES, SQUARE_NAMES, SQUARE_NUMBERS
 
 # Numbers of the squares of a path, one step apart if the action is legal. The first is the piece's
 # own square.
@@ -27,7 +27,7 @@ class Placement(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         placed = zip(ROLES, self.squares, strict=True)
-        return " ".join(f"{role.letter}@{NAMES[square]}" for role, square in placed)
+        return " ".join(f"{role.letter}@{SQUARE_NAMES[square]}" for role, square in placed)
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Pass(msgspec.Struct, frozen=True):
     end: int
 
     def __str__(self) -> str:
-        return f"{NAMES[self.start]}*{NAMES[self.end]}"
+        return f"{SQUARE_NAMES[self.start]}*{SQUARE_NAMES[self.end]}"
 
 
 class Kick(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Kick(msgspec.Struct, frozen=True):
     end: int
 
     def __str__(self) -> str:
-        return f"{NAMES[self.start]}!{NAMES[self.end]}"
+        return f"{SQUARE_NAMES[self.start]}!{SQUARE_NAMES[self.end]}"
 
 
 class Tackle(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Tackle(msgspec.Struct, frozen=True):
     target: int
 
     def __str__(self) -> str:
-        return f"{'&'.join(map(path_text, self.paths))}x{NAMES[self.target]}"
+        return f"{'&'.join(map(path_text, self.paths))}x{SQUARE_NAMES[self.target]}"
 
 
 class EndTurn(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class Card(msgspec.Struct, frozen=True):
         return str(self.value)
 
 
-# An action that has a course.
+# An action that has a plan (`state.ActionPlan`).
 BallPlay = Run | Pass | Kick | Tackle
 
 Action = Placement | BallPlay | EndTurn | Card
@@ -113,7 +113,7 @@ def path_text(path: Path) -> str:
     >>> path_text((9, 17, 18))
     'b2-b3-c3'
     """
-    return "-".join([NAMES[square] for square in path])
+    return "-".join([SQUARE_NAMES[square] for square in path])
 
 
 def parse(text: str) -> Action:
@@ -133,12 +133,12 @@ def parse(text: str) -> Action:
             text=Verbatim(shown),
         )
         raise Malformed(expected)
-    squares = numbers_in(text, NUMBERS, RANKS)
+    squares = numbers_in(text, SQUARE_NUMBERS, RANKS)
     if action_type is Run:
         return Run(squares, text.endswith("-goal"))
     if action_type is Tackle:
         paths = text.partition("x")[0].split("&")
-        return Tackle(tuple(numbers_in(path, NUMBERS, RANKS) for path in paths), squares[-1])
+        return Tackle(tuple(numbers_in(path, SQUARE_NUMBERS, RANKS) for path in paths), squares[-1])
     if action_type is Pass or action_type is Kick:
         return action_type(*squares)
     if action_type is EndTurn:

@@ -27,9 +27,9 @@ SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA
 # Number of each square, by the square itself.
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
 # Name of each square, by its number.
-NAMES = tuple(map(str, SQUARES))
+SQUARE_NAMES = tuple(map(str, SQUARES))
 # Number of each square, by its name.
-NUMBERS = {name: number for number, name in enumerate(NAMES)}
+SQUARE_NUMBERS = {name: number for number, name in enumerate(SQUARE_NAMES)}
 
 # Square number of a runner and its ball after a try, beyond the board.
 IN_GOAL = -1
@@ -164,7 +164,7 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
 
 def names_of(piece: int, square: int) -> dict[str, object]:
     """Return the names of a piece and a square as parts of a sentence."""
-    return {"piece": PIECE_NAMES[piece], "square": NAMES[square]}
+    return {"piece": PIECE_NAMES[piece], "square": SQUARE_NAMES[square]}
 
 
 # Thickness of a piece and of the ball, as the notes of the kit demand.

@@ -31,7 +31,6 @@ from companion.games.kahmate.board import (
     DOWN_NAMES,
     FILES,
     KICK_REACH,
-    NAMES,
     NUMBER_OF,
     OWN_LINE,
     OWN_RANK_WORDS,
@@ -43,6 +42,7 @@ from companion.games.kahmate.board import (
     SEAT_OF,
     SIDE_NAMES,
     SPEED,
+    SQUARE_NAMES,
     STEPS,
     TEAMS,
     file_of,
@@ -51,7 +51,7 @@ from companion.games.kahmate.board import (
     ranks_ahead,
 )
 from companion.games.kahmate.moves import paths_to_carrier, runs
-from companion.games.kahmate.state import EMPTY, State, layout_of
+from companion.games.kahmate.state import NO_PIECE, State, layout_of
 
 # Verb of each kind of action, for sentences that ask for another piece.
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
@@ -94,10 +94,10 @@ class Reason(StrEnum):
 
 def _refuse(reason: Reason, sentence: str, rule: str, square: int | None = None) -> NoReturn:
     """Raise `Illegal`. `square` is the obstacle."""
-    raise Illegal(reason, sentence, rule, None if square is None else NAMES[square])
+    raise Illegal(reason, sentence, rule, None if square is None else SQUARE_NAMES[square])
 
 
-def check(state: State, seat: Seat, action: Action) -> None:
+def check_action(state: State, seat: Seat, action: Action) -> None:
     """Raise `Illegal` unless the seat, which is to act, may take this action."""
     seat_number = seat.number
     if isinstance(action, Placement):
@@ -110,12 +110,12 @@ def check(state: State, seat: Seat, action: Action) -> None:
         )
     elif isinstance(action, Card):
         _check_card(state, seat_number, action)
-    elif state.course:
+    elif state.pending_plan:
         _refuse(
             Reason.FACE_OFF_DUE,
             say(
                 "A face-off waits for cards: choose one of {cards}.",
-                cards=_hand(state, seat_number),
+                cards=_hand_text(state, seat_number),
             ),
             "face-off",
         )
@@ -147,7 +147,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
                 Reason.OUTSIDE_OWN_RANKS,
                 say(
                     "{square} is not on {ranks}: {side} places its pieces there.",
-                    square=NAMES[square],
+                    square=SQUARE_NAMES[square],
                     ranks=OWN_RANK_WORDS[seat],
                     side=SIDE_NAMES[seat],
                 ),
@@ -159,7 +159,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
                 Reason.PLACED_TWICE,
                 say(
                     "Two pieces are placed on {square}: give each a square of its own.",
-                    square=NAMES[square],
+                    square=SQUARE_NAMES[square],
                 ),
                 "setting-up",
                 square,
@@ -167,7 +167,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
 
 
 def _check_card(state: State, seat: int, action: Card) -> None:
-    if state.course is None:
+    if state.pending_plan is None:
         _refuse(
             Reason.NO_FACE_OFF,
             say("No face-off waits for a card: run, pass, kick, tackle or end the turn."),
@@ -179,24 +179,24 @@ def _check_card(state: State, seat: int, action: Card) -> None:
             say(
                 "Card {card} has been used: choose one of {cards}.",
                 card=action.value,
-                cards=_hand(state, seat),
+                cards=_hand_text(state, seat),
             ),
             "face-off",
         )
 
 
-def _hand(state: State, seat: int) -> str:
+def _hand_text(state: State, seat: int) -> str:
     return " ".join(map(str, state.cards[seat]))
 
 
-def _own_piece(state: State, square: int, kind: str) -> int:
+def _require_own_piece(state: State, square: int, kind: str) -> int:
     """Return the piece on a square. Raises `Illegal` unless it belongs to the seat on turn.
 
     `kind` is the kind of the attempted action, a key of `_VERBS`.
     """
     piece = state.board[square]
-    parts = {"square": NAMES[square], "deed": _VERBS[kind], "side": SIDE_NAMES[state.seat]}
-    if piece == EMPTY:
+    parts = {"square": SQUARE_NAMES[square], "deed": _VERBS[kind], "side": SIDE_NAMES[state.seat]}
+    if piece == NO_PIECE:
         _refuse(
             Reason.NOBODY_THERE,
             say("Nobody stands on {square}: {deed} with a piece of {side}.", **parts),
@@ -214,11 +214,11 @@ def _own_piece(state: State, square: int, kind: str) -> int:
     return piece
 
 
-def _check_runner(state: State, square: int, kind: str) -> int:
+def _require_runner(state: State, square: int, kind: str) -> int:
     """Return the piece on a square. Raises `Illegal` unless it can use a run of this turn."""
-    piece = _own_piece(state, square, kind)
+    piece = _require_own_piece(state, square, kind)
     # This check comes first, because a stopped runner is turned over as well.
-    if piece in state.ran:
+    if piece in state.moved_pieces:
         _refuse(
             Reason.RAN_ALREADY,
             say(
@@ -259,8 +259,8 @@ def _check_path(piece: int, path: Path, extra_steps: int = 0) -> None:
                 say(
                     "{square} to {to} is not a step: a step goes to an adjacent square, not "
                     "diagonally.",
-                    square=NAMES[square],
-                    to=NAMES[following],
+                    square=SQUARE_NAMES[square],
+                    to=SQUARE_NAMES[following],
                 ),
                 "running",
                 following,
@@ -284,7 +284,7 @@ def _check_run(state: State, run: Run) -> None:
     path = run.path
     seat = state.seat
     carrier = state.carrier
-    piece = _check_runner(state, path[0], "run")
+    piece = _require_runner(state, path[0], "run")
     # The step into goal is not in the path.
     _check_path(piece, path, extra_steps=int(run.into_goal))
     has_ball = carrier == piece
@@ -315,7 +315,7 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
             Reason.GOAL_TOO_EARLY,
             say(
                 "{square} is not on rank {rank}: {side} runs into goal from there.",
-                square=NAMES[last],
+                square=SQUARE_NAMES[last],
                 rank=goal_rank + 1,
                 side=SIDE_NAMES[seat],
             ),
@@ -337,19 +337,19 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
 def _check_stop(state: State, piece: int, path: Path) -> None:
     """Check that the run may end on the last square of its path."""
     last = path[-1]
-    other = state.board[last]
+    occupant = state.board[last]
     # A run may also end on its start square.
-    if other in (EMPTY, piece):
+    if occupant in (NO_PIECE, piece):
         return
-    names = names_of(other, last)
-    if state.turns_to_miss[other]:
+    names = names_of(occupant, last)
+    if state.turns_to_miss[occupant]:
         _refuse(
             Reason.STOPS_ON_TURNED_OVER,
             say("{piece!c} lies on {square}: a run goes over it and stops beyond.", **names),
             "running",
             last,
         )
-    if SEAT_OF[other] == state.seat:
+    if SEAT_OF[occupant] == state.seat:
         _refuse(
             Reason.STOPS_ON_TEAM_MATE,
             say(
@@ -372,7 +372,7 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 
 def _check_carrier(state: State, square: int, kind: str) -> None:
     """Check that the piece on a square has the ball. `kind` is also the id of the rule."""
-    piece = _own_piece(state, square, kind)
+    piece = _require_own_piece(state, square, kind)
     if piece != state.carrier:
         _refuse(
             Reason.NO_BALL,
@@ -389,7 +389,7 @@ def _check_carrier(state: State, square: int, kind: str) -> None:
 def _check_pass(state: State, action: Pass) -> None:
     """Check a pass: to a standing team-mate, 1 or 2 ranks behind ("One round")."""
     _check_carrier(state, action.start, "pass")
-    ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
+    ends = {"square": SQUARE_NAMES[action.start], "to": SQUARE_NAMES[action.end]}
     ranks_back = ranks_ahead(action.end, action.start, state.seat)
     files_aside = abs(file_of(action.start) - file_of(action.end))
     if ranks_back < 1:
@@ -411,9 +411,10 @@ def _check_pass(state: State, action: Pass) -> None:
             action.end,
         )
     receiver = state.board[action.end]
-    if receiver == EMPTY:
+    if receiver == NO_PIECE:
         sentence = say(
-            "Nobody stands on {square}: a pass goes to a team-mate.", square=NAMES[action.end]
+            "Nobody stands on {square}: a pass goes to a team-mate.",
+            square=SQUARE_NAMES[action.end],
         )
     elif SEAT_OF[receiver] != state.seat:
         sentence = say(
@@ -433,7 +434,7 @@ def _check_pass(state: State, action: Pass) -> None:
 def _check_kick(state: State, action: Kick) -> None:
     """Check a kick: 1 to 3 ranks ahead, at most 3 files aside, no team-mate ahead ("One round")."""
     _check_carrier(state, action.start, "kick")
-    ends = {"square": NAMES[action.start], "to": NAMES[action.end]}
+    ends = {"square": SQUARE_NAMES[action.start], "to": SQUARE_NAMES[action.end]}
     # No team-mate may be ahead of the kicker, even if turned over (ruling).
     for mate in TEAMS[state.seat]:
         square = state.piece_squares[mate]
@@ -475,7 +476,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
 
     Two tacklers need both runs of the turn (ruling).
     """
-    tacklers = [_check_runner(state, path[0], "tackle") for path in action.paths]
+    tacklers = [_require_runner(state, path[0], "tackle") for path in action.paths]
     if len(set(tacklers)) < len(tacklers):
         square = action.paths[0][0]
         _refuse(
@@ -491,18 +492,19 @@ def _check_tackle(state: State, action: Tackle) -> None:
         _refuse(
             Reason.NO_RUN_LEFT,
             say(
-                "Two tacklers need both runs of the turn: {number} is used.", number=len(state.ran)
+                "Two tacklers need both runs of the turn: {number} is used.",
+                number=len(state.moved_pieces),
             ),
             "tackle",
         )
     carrier = state.carrier
-    # `carrier` is EMPTY if the ball is loose, which must not match an empty square.
-    if state.board[action.target] == EMPTY or state.board[action.target] != carrier:
+    # `carrier` is `NO_PIECE` if the ball is loose, which must not match an empty square.
+    if state.board[action.target] == NO_PIECE or state.board[action.target] != carrier:
         _refuse(
             Reason.NO_CARRIER,
             say(
                 "Nobody on {square} has the ball: only the carrier is tackled.",
-                square=NAMES[action.target],
+                square=SQUARE_NAMES[action.target],
             ),
             "tackle",
             action.target,
@@ -530,14 +532,14 @@ def _check_tackle_path(state: State, path: Path) -> None:
     Team-mates and turned-over pieces do not block it (ruling).
     """
     for square in path[1:]:
-        other = state.board[square]
-        if state.is_standing_opponent(other):
+        occupant = state.board[square]
+        if state.is_standing_opponent(occupant):
             _refuse(
                 Reason.WAY_BLOCKED,
                 say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
                     "opponent.",
-                    **names_of(other, square),
+                    **names_of(occupant, square),
                 ),
                 "tackle",
                 square,
@@ -553,12 +555,12 @@ def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | Non
     None if the change is a legal action or no single one, if the seat is not on turn, or while no
     turn is played: before the placing, in a face-off, and after the end.
     """
-    if state.is_placing or state.course or state.outcome or seat.number != state.seat:
+    if state.is_placing or state.pending_plan or state.outcome or seat.number != state.seat:
         return None
     action = _attempted_action(state, seen)
     try:
         if action:
-            check(state, seat, action)
+            check_action(state, seat, action)
     except Illegal as refusal:
         return refusal
     return None

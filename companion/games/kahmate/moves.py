@@ -1,9 +1,9 @@
-"""Move generation for Kahmate: all legal actions, their courses, and random actions.
+"""Move generation for Kahmate: all legal actions, their plans, and random actions.
 
-A `Course` is a planned action: who moves, where piece and ball end, and which face-offs must be won
-first. A play is a run, pass, kick, tackle or the end of a turn, unlike the class `Play`, which is
-how a page taps one. `one_play_per_course` leaves out plays that make no difference, for pages and
-bots. Paths are generated here step by step, while `legal.check` tests one given action without
+An `ActionPlan` says who moves, where piece and ball end, and which face-offs must be won first. A
+play is a run, pass, kick, tackle or the end of a turn. It is not the class `Play`, which says how a
+page taps one. `distinct_plays` leaves out plays that make no difference, for pages and bots. Paths
+are generated here step by step, while `legal.check_action` tests one given action without
 generating others. Sources: the rulebook's section "One round", and the rulings.
 """
 
@@ -50,29 +50,29 @@ from companion.games.kahmate.board import (
     squares_between,
 )
 from companion.games.kahmate.state import (
-    EMPTY,
-    Course,
+    NO_PIECE,
+    ActionKind,
+    ActionPlan,
     FaceOff,
-    Kind,
     State,
     layout_of,
 )
 
 
-def course_of(state: State, action: BallPlay) -> Course:
-    """Return the course of a legal action."""
+def plan_action(state: State, action: BallPlay) -> ActionPlan:
+    """Return the plan of a legal action: what it does, and what a lost face-off would do."""
     if isinstance(action, Run):
-        return _run_course(state, action)
+        return _plan_run(state, action)
     if isinstance(action, Pass):
-        return _pass_course(state, action)
+        return _plan_pass(state, action)
     if isinstance(action, Kick):
         kicker = state.board[action.start]
-        return Course(Kind.KICK, (kicker,), action.start, action.end)
-    return _tackle_course(state, action)
+        return ActionPlan(ActionKind.KICK, (kicker,), action.start, action.end)
+    return _plan_tackle(state, action)
 
 
-def _run_course(state: State, run: Run) -> Course:
-    """Return the course of a run, with a face-off for each standing opponent on its path.
+def _plan_run(state: State, run: Run) -> ActionPlan:
+    """Return the plan of a run, with a face-off for each standing opponent on its path.
 
     A runner that loses stops on the last free square before the opponent. A loose ball on the path
     is picked up.
@@ -86,24 +86,26 @@ def _run_course(state: State, run: Run) -> Course:
     opponents_met: set[int] = set()
     face_offs = []
     for square in run.path[1:]:
-        other = board[square]
-        if other in (EMPTY, mover):
+        occupant = board[square]
+        if occupant in (NO_PIECE, mover):
             # The runner stops here if the next face-off is lost.
             stop = square
-        elif state.is_standing_opponent(other) and other not in opponents_met:
+        elif state.is_standing_opponent(occupant) and occupant not in opponents_met:
             # If the runner loses, its ball goes one square behind it (ruling).
             ball = square_behind(stop, seat) if has_ball else state.ball
-            face_offs.append(FaceOff(other, stop, ball))
+            face_offs.append(FaceOff(occupant, stop, ball))
             # A beaten opponent will be turned over and cannot stop the runner a second time.
-            opponents_met.add(other)
+            opponents_met.add(occupant)
         if square == loose_ball:
             has_ball = True
     end = IN_GOAL if run.into_goal else run.path[-1]
-    return Course(Kind.RUN, (mover,), end, end if has_ball else state.ball, tuple(face_offs))
+    return ActionPlan(
+        ActionKind.RUN, (mover,), end, end if has_ball else state.ball, tuple(face_offs)
+    )
 
 
-def _pass_course(state: State, action: Pass) -> Course:
-    """Return the course of a pass, which standing opponents on the crossed squares may intercept.
+def _plan_pass(state: State, action: Pass) -> ActionPlan:
+    """Return the plan of a pass, which standing opponents on the crossed squares may intercept.
 
     The opponent nearest to the passer comes first. A lost face-off gives the ball to the
     interceptor, which does not move.
@@ -111,14 +113,14 @@ def _pass_course(state: State, action: Pass) -> Course:
     start = action.start
     face_offs = []
     for square in squares_between(start, action.end):
-        other = state.board[square]
-        if state.is_standing_opponent(other):
-            face_offs.append(FaceOff(other, start, square))
-    return Course(Kind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
+        occupant = state.board[square]
+        if state.is_standing_opponent(occupant):
+            face_offs.append(FaceOff(occupant, start, square))
+    return ActionPlan(ActionKind.PASS, (state.board[start],), start, action.end, tuple(face_offs))
 
 
-def _tackle_course(state: State, action: Tackle) -> Course:
-    """Return the course of a tackle.
+def _plan_tackle(state: State, action: Tackle) -> ActionPlan:
+    """Return the plan of a tackle.
 
     The tacklers go back, and the first one decides the side to which the ball goes.
     """
@@ -127,7 +129,7 @@ def _tackle_course(state: State, action: Tackle) -> Course:
     start = first_path[0]
     ball = dropped_ball_square(action.target, 1 - state.seat, first_path[-1])
     face_off = FaceOff(state.board[action.target], start, state.ball)
-    return Course(Kind.TACKLE, movers, start, ball, (face_off,))
+    return ActionPlan(ActionKind.TACKLE, movers, start, ball, (face_off,))
 
 
 def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
@@ -160,16 +162,16 @@ def as_laid(state: State, action: Action) -> Layout | None:
     """
     if not isinstance(action, BallPlay):
         return None
-    course = course_of(state, action)
-    if course.kind is not Kind.TACKLE:
+    plan = plan_action(state, action)
+    if plan.kind is not ActionKind.TACKLE:
         piece_squares = list(state.piece_squares)
-        piece_squares[course.mover] = course.end
-        return layout_of(piece_squares, state.turns_to_miss, course.ball)
+        piece_squares[plan.mover] = plan.end
+        return layout_of(piece_squares, state.turns_to_miss, plan.ball)
     layout = layout_of(state.piece_squares, state.turns_to_miss, state.ball)
-    for piece in course.movers:
+    for piece in plan.movers:
         del layout[SQUARES[state.piece_squares[piece]]]
     target = SQUARES[state.ball]
-    layout[target] = (*layout[target], *(PIECE_NAMES[piece] for piece in course.movers))
+    layout[target] = (*layout[target], *(PIECE_NAMES[piece] for piece in plan.movers))
     return layout
 
 
@@ -201,7 +203,7 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
         return
     if state.is_placing:
         yield from map(Placement, itertools.permutations(OWN_RANKS[seat_number], TEAM_SIZE))
-    elif state.course:
+    elif state.pending_plan:
         yield from map(Card, state.cards[seat_number])
     elif seat_number == state.seat:
         # As the choice of paths, `tuple` keeps all paths of a tackler.
@@ -216,21 +218,21 @@ PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
 
 def _ball_plays(state: State, choose_paths: PathChoice) -> Iterator[BallPlay]:
     """Yield the runs, passes, kicks and tackles of the seat on turn."""
-    for piece in able_pieces(state):
+    for piece in movable_pieces(state):
         yield from runs(state, piece)
     yield from passes(state)
     yield from kicks(state)
     yield from _tackles(state, choose_paths)
 
 
-def able_pieces(state: State) -> list[int]:
+def movable_pieces(state: State) -> list[int]:
     """Return the pieces of the seat on turn that may still run or tackle in this turn."""
     if not state.runs_left:
         return []
     return [
         piece
         for piece in TEAMS[state.seat]
-        if not state.turns_to_miss[piece] and piece not in state.ran
+        if not state.turns_to_miss[piece] and piece not in state.moved_pieces
     ]
 
 
@@ -255,7 +257,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
                     continue
                 longer = (*path, square)
                 # A run may pass other pieces, but must end on a free square or on its start.
-                if board[square] in (EMPTY, piece):
+                if board[square] in (NO_PIECE, piece):
                     yield Run(longer)
                 longer_paths.append((longer, has_ball or square == loose_ball))
         paths = longer_paths
@@ -267,11 +269,11 @@ def passes(state: State) -> Iterator[Pass]:
         return
     for mate in TEAMS[state.seat]:
         end = state.piece_squares[mate]
-        if is_pass(state.seat, state.ball, end) and not state.turns_to_miss[mate]:
+        if may_pass(state.seat, state.ball, end) and not state.turns_to_miss[mate]:
             yield Pass(state.ball, end)
 
 
-def is_pass(seat: int, start: int, end: int) -> bool:
+def may_pass(seat: int, start: int, end: int) -> bool:
     """Return whether a seat may pass between two squares: backwards and within reach."""
     ranks_back = ranks_ahead(end, start, seat)
     return 1 <= ranks_back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
@@ -298,7 +300,7 @@ def kicks(state: State) -> Iterator[Kick]:
 
 def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
     """Yield every path of a piece to a square next to the opponent's carrier, by length."""
-    if state.opposing_carrier == EMPTY:
+    if state.opposing_carrier == NO_PIECE:
         return
     paths: list[Path] = [(state.piece_squares[piece],)]
     for _ in range(SPEED[piece]):
@@ -315,7 +317,7 @@ def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
 
 def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
     """Yield the tackles by one or two pieces."""
-    paths = {piece: choose_paths(paths_to_carrier(state, piece)) for piece in able_pieces(state)}
+    paths = {piece: choose_paths(paths_to_carrier(state, piece)) for piece in movable_pieces(state)}
     for path in itertools.chain(*paths.values()):
         yield Tackle((path,), state.ball)
     # Two tacklers use both runs (ruling).
@@ -327,27 +329,27 @@ def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
             yield Tackle(pair, state.ball)
 
 
-# ---- one play per course -------------------------------------------------------------------------
+# ---- one play per plan ---------------------------------------------------------------------------
 
 
-def one_play_per_course(state: State) -> list[tuple[Action, Course | None]]:
-    """Return one legal action of a turn for each course, together with the course.
+def distinct_plays(state: State) -> list[tuple[Action, ActionPlan | None]]:
+    """Return one legal action of a turn for each possible plan, together with the plan.
 
-    It is the shortest action, with the alphabet as tie-break. Actions of one course lead to the
-    same state and leave the same layout. The end of the turn has no course and comes last.
+    It is the shortest action, with the alphabet as tie-break. Actions with equal plans lead to the
+    same state and leave the same layout. The end of the turn has no plan and comes last.
     """
-    best: dict[Course, tuple[int, str, Action]] = {}
-    # A longer path of a tackler to the same last square has the same course.
+    best: dict[ActionPlan, tuple[int, str, Action]] = {}
+    # A longer path of a tackler to the same last square has the same plan.
     for action in _ball_plays(state, _shortest_paths):
-        course = course_of(state, action)
+        plan = plan_action(state, action)
         # The notations of two actions differ, so the actions themselves are never compared.
-        ranked = (step_count(action), str(action), action)
-        if course not in best or ranked < best[course]:
-            best[course] = ranked
-    return [*((action, course) for course, (*_, action) in best.items()), (EndTurn(), None)]
+        ranked = (square_count(action), str(action), action)
+        if plan not in best or ranked < best[plan]:
+            best[plan] = ranked
+    return [*((action, plan) for plan, (*_, action) in best.items()), (EndTurn(), None)]
 
 
-def step_count(action: Action) -> int:
+def square_count(action: Action) -> int:
     """Return the number of squares in the notation of an action."""
     if isinstance(action, Run):
         # The step into goal counts as a square.
@@ -377,10 +379,10 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
     """Return a random legal action, with a preference for those that bring a try nearer."""
     if state.is_placing:
         return Placement(tuple(rng.sample(OWN_RANKS[seat.number], TEAM_SIZE)))
-    if state.course:
+    if state.pending_plan:
         return Card(rng.choice(state.cards[seat.number]))
-    # Each is an action with its course.
-    plays = one_play_per_course(state)
+    # Each is an action with its plan.
+    plays = distinct_plays(state)
     # Take either a purely random action or the best of many.
     sample_size = rng.choice((1, min(len(plays), _MAX_COMPARED)))
     compared = rng.sample(plays, sample_size)
@@ -388,18 +390,18 @@ def random_action(state: State, seat: Seat, rng: Random) -> Action:
     return action
 
 
-def _progress(state: State, course: Course | None) -> int:
-    """Return how far a course brings the ball ahead, and the mover to the ball.
+def _progress(state: State, plan: ActionPlan | None) -> int:
+    """Return how far a plan brings the ball ahead and the mover to the ball, as a score.
 
-    The end of the turn, which has no course, brings nothing.
+    The end of the turn, which has no plan, scores 0.
     """
-    if course is None:
+    if plan is None:
         return 0
     # A try is worth more than any other progress.
-    if course.ends_in_goal:
+    if plan.ends_in_goal:
         return AREA
-    ahead = ranks_ahead(state.ball, course.ball, state.seat)
-    files = abs(file_of(course.end) - file_of(course.ball))
-    ranks = abs(rank_of(course.end) - rank_of(course.ball))
+    ahead = ranks_ahead(state.ball, plan.ball, state.seat)
+    files = abs(file_of(plan.end) - file_of(plan.ball))
+    ranks = abs(rank_of(plan.end) - rank_of(plan.ball))
     # The factor makes a rank of the ball worth more than a step of the mover.
     return 3 * ahead - files - ranks

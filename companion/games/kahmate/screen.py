@@ -14,25 +14,25 @@ from companion.core.i18n import listed, say
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Action, Kick, Pass, Run, Tackle
 from companion.games.kahmate.board import (
-    NAMES,
     OWN_RANKS,
     PIECE_NAMES,
     ROLE_OF,
     SIDE_NAMES,
     SIDES,
     SOUTH,
+    SQUARE_NAMES,
     SQUARES,
     TEAMS,
     rank_of,
 )
 from companion.games.kahmate.moves import (
-    able_pieces,
+    distinct_plays,
     kicks,
-    one_play_per_course,
+    movable_pieces,
     passes,
-    step_count,
+    square_count,
 )
-from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, Course, Kind, State
+from companion.games.kahmate.state import FULL_HAND, RUNS_PER_TURN, ActionKind, ActionPlan, State
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard, Placing, Play
 
@@ -47,9 +47,9 @@ _KEYS = (
 )
 # Rule behind a face-off, by the kind of action. A kick has none.
 _HINTS = {
-    Kind.TACKLE: say("A lead of more than 2 takes the ball."),
-    Kind.RUN: say("The loser is turned over."),
-    Kind.PASS: say("The interceptor gets the ball."),
+    ActionKind.TACKLE: say("A lead of more than 2 takes the ball."),
+    ActionKind.RUN: say("The loser is turned over."),
+    ActionKind.PASS: say("The interceptor gets the ball."),
 }
 
 
@@ -59,15 +59,15 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     Only the seat that may use keys and placing gets them.
     """
     if state.is_placing:
-        placing = _placing_form(seat) if seat else None
+        placing = _build_placing(seat) if seat else None
         return BoardUi(_sign(state), _hint(state), placing=placing)
     return BoardUi(
         sign=_sign(state),
         hint=_hint(state),
         facts={owner: _run_count_text(state, owner) for owner in SEATS},
         hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
-        keys=_keys(state) if SEATS[state.seat] is seat else (),
-        duel=_duel(state, state.course) if state.course else None,
+        keys=_usable_keys(state) if SEATS[state.seat] is seat else (),
+        duel=_build_duel(state, state.pending_plan) if state.pending_plan else None,
     )
 
 
@@ -78,10 +78,10 @@ def _sign(state: State) -> str:
         return ""
     if state.is_placing:
         return say("Both: place your six pieces")
-    if state.course:
+    if state.pending_plan:
         return say("Both: choose a card")
-    if able_pieces(state):
-        if state.ran:
+    if movable_pieces(state):
+        if state.moved_pieces:
             return say("{side!c}: one more run", side=side)
         return say("{side!c}: run up to two", side=side)
     if any(passes(state)) or any(kicks(state)):
@@ -93,8 +93,8 @@ def _hint(state: State) -> str:
     """Return the reason or the rule behind the sign."""
     if state.is_placing:
         return say("Then cards decide the ball and who starts.")
-    if state.course:
-        return _HINTS[state.course.kind]
+    if state.pending_plan:
+        return _HINTS[state.pending_plan.kind]
     return ""
 
 
@@ -104,7 +104,7 @@ def _run_count_text(state: State, seat: Seat) -> str:
         return ""
     if not state.runs_left:
         return say("no run left")
-    return say("run {number} of {total}", number=len(state.ran) + 1, total=RUNS_PER_TURN)
+    return say("run {number} of {total}", number=len(state.moved_pieces) + 1, total=RUNS_PER_TURN)
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
@@ -112,13 +112,13 @@ def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
     return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
 
 
-def _keys(state: State) -> tuple[ChoiceKey, ...]:
+def _usable_keys(state: State) -> tuple[ChoiceKey, ...]:
     """Return the keys that have a legal play."""
     used = {play.key for play in plays(state, SEATS[state.seat])}
     return tuple(key for key in _KEYS if key.name in used)
 
 
-def _placing_form(seat: Seat) -> Placing:
+def _build_placing(seat: Seat) -> Placing:
     return Placing(
         tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat.number]),
         tuple(SQUARES[square] for square in OWN_RANKS[seat.number]),
@@ -126,35 +126,35 @@ def _placing_form(seat: Seat) -> Placing:
     )
 
 
-def _duel(state: State, course: Course) -> Duel:
+def _build_duel(state: State, plan: ActionPlan) -> Duel:
     """Return both sides of the present face-off."""
-    attacking_piece = course.mover
+    attacking_piece = plan.mover
     attacker = Duellist(
         PIECE_NAMES[attacking_piece],
         SQUARES[state.piece_squares[attacking_piece]],
-        _attack_text(state, course),
-        tuple(ROLE_OF[piece].attack for piece in course.movers),
+        _attack_text(state, plan),
+        tuple(ROLE_OF[piece].attack for piece in plan.movers),
     )
-    piece = course.face_offs[state.face_offs_won].defender
+    piece = plan.face_offs[state.face_offs_won].defender
     square = SQUARES[state.piece_squares[piece]]
     text = say("is in the way on {square}", square=square)
-    if course.kind is Kind.TACKLE:
+    if plan.kind is ActionKind.TACKLE:
         text = say("has the ball on {square}", square=square)
-    elif course.kind is Kind.PASS:
+    elif plan.kind is ActionKind.PASS:
         text = say("intercepts on {square}", square=square)
     defender = Duellist(PIECE_NAMES[piece], square, text, (ROLE_OF[piece].defence,))
     # South's side comes first, whichever side attacks.
     pair = (attacker, defender) if state.seat == SOUTH else (defender, attacker)
-    return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[course.kind])
+    return Duel(dict(zip(SEATS, pair, strict=True)), _HINTS[plan.kind])
 
 
-def _attack_text(state: State, course: Course) -> str:
+def _attack_text(state: State, plan: ActionPlan) -> str:
     """Return the action of the attacker in a face-off."""
-    start = NAMES[state.piece_squares[course.mover]]
-    if course.kind is Kind.TACKLE:
+    start = SQUARE_NAMES[state.piece_squares[plan.mover]]
+    if plan.kind is ActionKind.TACKLE:
         return say("tackles from {start}", start=start)
-    if course.kind is Kind.PASS:
-        return say("passes from {start} to {end}", start=start, end=NAMES[course.ball])
+    if plan.kind is ActionKind.PASS:
+        return say("passes from {start} to {end}", start=start, end=SQUARE_NAMES[plan.ball])
     return say("runs from {start}", start=start)
 
 
@@ -162,8 +162,8 @@ def _attack_text(state: State, course: Course) -> str:
 
 
 def plays(state: State, seat: Seat) -> tuple[Play, ...]:
-    """Return the legal actions of a turn as taps, one for each course."""
-    if state.is_placing or state.course or state.outcome or seat.number != state.seat:
+    """Return the legal actions of a turn as taps, one for each plan."""
+    if state.is_placing or state.pending_plan or state.outcome or seat.number != state.seat:
         return ()
     return _plays(state)
 
@@ -172,36 +172,34 @@ def plays(state: State, seat: Seat) -> tuple[Play, ...]:
 def _plays(state: State) -> tuple[Play, ...]:
     """Return the plays of the seat on turn. Pages ask for them several times in one position."""
     # Pages use the first play to a square, so the safest comes first.
-    safest_first = sorted(one_play_per_course(state), key=lambda pair: _risk(state, *pair))
-    return tuple(play_of(state, action, course) for action, course in safest_first)
+    safest_first = sorted(distinct_plays(state), key=lambda pair: _risk(state, *pair))
+    return tuple(build_play(state, action, plan) for action, plan in safest_first)
 
 
-def _risk(state: State, action: Action, course: Course | None) -> tuple[int, bool, int]:
+def _risk(state: State, action: Action, plan: ActionPlan | None) -> tuple[int, bool, int]:
     """Return a sort key that puts the safest path to a square first.
 
     It counts the opponents on the path, then a ball that is left behind, then the steps.
     """
-    if course is None:
+    if plan is None:
         return 0, False, 0
-    leaves_ball = (
-        isinstance(action, Run) and course.ball != course.end and state.ball in action.path
-    )
-    return len(course.face_offs), leaves_ball, step_count(action)
+    leaves_ball = isinstance(action, Run) and plan.ball != plan.end and state.ball in action.path
+    return len(plan.face_offs), leaves_ball, square_count(action)
 
 
-def play_of(state: State, action: Action, course: Course | None) -> Play:
+def build_play(state: State, action: Action, plan: ActionPlan | None) -> Play:
     """Return an action as a play, with its squares in tap order and a label.
 
     Only a kick, a tackle with two and the end of the turn need a key. Only a try, a run back to its
     start and a tackle with two need other taps than their first and last square.
     """
-    if course is None:
+    if plan is None:
         return Play(str(action), (), say("End turn"), "end", is_by_hand=False)
-    label = label_of(state, course)
+    label = play_label(state, plan)
     key = ""
     taps: tuple[Square, ...] = ()
     squares_met = tuple(
-        SQUARES[state.piece_squares[face_off.defender]] for face_off in course.face_offs
+        SQUARES[state.piece_squares[face_off.defender]] for face_off in plan.face_offs
     )
     match action:
         case Run(path=squares):
@@ -219,7 +217,7 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
                 key = "tackle2"
                 taps = tuple(SQUARES[square] for square in (paths[0][0], paths[1][0], target))
         case _:
-            raise AssertionError(f"{action} has no course")
+            raise AssertionError(f"{action} has no plan")
     if squares_met:
         label = say("{way} against {met}", way=label, met=" ".join(map(str, squares_met)))
     return Play(
@@ -227,28 +225,28 @@ def play_of(state: State, action: Action, course: Course | None) -> Play:
     )
 
 
-def label_of(state: State, course: Course) -> str:
-    """Return what a course does in words, without the opponents on its way."""
-    origin = state.piece_squares[course.mover]
-    start = NAMES[origin]
-    ball = NAMES[course.ball]
-    match course.kind:
-        case Kind.PASS:
+def play_label(state: State, plan: ActionPlan) -> str:
+    """Return what a plan does in words, without the opponents on its way."""
+    origin = state.piece_squares[plan.mover]
+    start = SQUARE_NAMES[origin]
+    ball = SQUARE_NAMES[plan.ball]
+    match plan.kind:
+        case ActionKind.PASS:
             return say("Pass {start} to {end}", start=start, end=ball)
-        case Kind.KICK:
+        case ActionKind.KICK:
             return say("Kick {start} to {end}", start=start, end=ball)
-        case Kind.TACKLE:
-            starts = listed(NAMES[state.piece_squares[piece]] for piece in course.movers)
-            parts = {"square": NAMES[state.ball], "starts": starts}
+        case ActionKind.TACKLE:
+            starts = listed(SQUARE_NAMES[state.piece_squares[piece]] for piece in plan.movers)
+            parts = {"square": SQUARE_NAMES[state.ball], "starts": starts}
             # On the goal line the ball goes to a side, which the first tackler decides.
-            if rank_of(course.ball) == rank_of(state.ball):
+            if rank_of(plan.ball) == rank_of(state.ball):
                 return say("Tackle {square} from {starts}, ball to {ball}", **parts, ball=ball)
             return say("Tackle {square} from {starts}", **parts)
-    if course.ends_in_goal:
+    if plan.ends_in_goal:
         return say("Run {start} into goal", start=start)
-    end = NAMES[course.end]
+    end = SQUARE_NAMES[plan.end]
     # Name the ball only if it is picked up on the way. At the end the square is enough.
-    if course.ball == course.end and state.ball not in (origin, course.end):
+    if plan.ball == plan.end and state.ball not in (origin, plan.end):
         return say("Run {start} to {end} with ball", start=start, end=end)
     return say("Run {start} to {end}", start=start, end=end)
 
@@ -286,7 +284,7 @@ def pad(state: State, seat: Seat) -> PadGrammar | None:
     """
     if state.is_placing or state.outcome:
         return None
-    if state.course:
+    if state.pending_plan:
         return _card_pad(seat, state.cards[seat.number])
     return _END_PAD if SEATS[state.seat] is seat else None
 

@@ -1,4 +1,4 @@
-"""Options of Kahmate, the position between two decisions, and the course of an action.
+"""Options of Kahmate, the position between two decisions, and the plan of an action.
 
 A piece that meets an opponent has a face-off with it: both sides add a secret card to the strength
 of their piece, and the higher total wins.
@@ -25,7 +25,6 @@ from companion.games.kahmate.board import (
     DOWN_NAMES,
     FILES,
     IN_GOAL,
-    NAMES,
     NUMBER_OF,
     PIECE_NAMES,
     PIECES,
@@ -33,13 +32,14 @@ from companion.games.kahmate.board import (
     ROLE_OF,
     SEAT_OF,
     SOUTH,
+    SQUARE_NAMES,
     SQUARES,
     TEAM_SIZE,
     rank_of,
 )
 
-# Stands for no piece, such as on an empty square.
-EMPTY = -1
+# Stands for a piece where there is none, such as on an empty square.
+NO_PIECE = -1
 # Strength cards of each seat at the start, and again when all of them are spent.
 FULL_HAND = (1, 2, 3, 4, 5, 6)
 # Maximum number of pieces that run or tackle in a turn (rulebook, "move one or two players").
@@ -65,8 +65,8 @@ class KahmateOptions(Options, frozen=True):
     """
 
 
-class Kind(StrEnum):
-    """Kind of an action that has a course."""
+class ActionKind(StrEnum):
+    """Kind of an action that has a plan."""
 
     RUN = "run"
     PASS = "pass"
@@ -76,25 +76,26 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class FaceOff:
-    """One face-off of a course: the defending piece, and the result if the attacker loses."""
+    """One face-off of a plan: the defending piece, and the result if the attacker loses."""
 
     defender: int
+    """Number of the defending piece."""
     stop_if_lost: int
-    """Square on which the attacking piece stops."""
+    """Square on which the attacking piece stops if it loses."""
     ball_if_lost: int
-    """Square of the ball."""
+    """Square on which the ball ends if the attacker loses."""
 
 
 @dataclass(frozen=True)
-class Course:
-    """What an action leads to: its face-offs in order, and the result if all of them are won.
+class ActionPlan:
+    """The consequences of an action: its face-offs in order, and the result if all are won.
 
-    Two actions with the same course have the same consequences.
+    Actions with equal plans have the same consequences, whatever path their pieces take.
     """
 
-    kind: Kind
+    kind: ActionKind
     movers: tuple[int, ...]
-    """The piece that acts, or both pieces of a tackle by two."""
+    """Numbers of the piece that acts, or of both pieces of a tackle by two."""
     end: int
     """Square on which the first mover ends."""
     ball: int
@@ -128,51 +129,51 @@ class State:
     """Square of the ball."""
     seat: int = SOUTH
     """Seat on turn."""
-    ran: tuple[int, ...] = ()
+    moved_pieces: tuple[int, ...] = ()
     """Pieces that have run or tackled in this turn."""
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND)
     """Cards that each seat still has."""
-    course: Course | None = None
-    """Course of an action that waits for cards."""
+    pending_plan: ActionPlan | None = None
+    """Plan of an action that waits for cards. None if no face-off is due."""
     face_offs_won: int = 0
-    """Number of the course's face-offs that the mover has won."""
+    """Number of face-offs of the pending plan that the mover has already won."""
     turn: int = 1
     """Number of this turn, counted for both sides together."""
     outcome: Outcome | None = None
-    last_face_off: int = 0
+    last_face_off_turn: int = 0
     """Number of the last turn with a face-off, or 0."""
 
     @cached_property
     def board(self) -> Sequence[int]:
-        """Return the piece on each square, or EMPTY."""
+        """Return the piece on each square, or `NO_PIECE`."""
         # The last entry, at the index IN_GOAL, is never read.
-        board = [EMPTY] * (AREA + 1)
+        board = [NO_PIECE] * (AREA + 1)
         for piece, square in enumerate(self.piece_squares):
             board[square] = piece
         return board
 
     @cached_property
     def carrier(self) -> int:
-        """Return the standing piece that has the ball, or EMPTY."""
+        """Return the standing piece that has the ball, or `NO_PIECE`."""
         if self.ball == IN_GOAL:
-            return EMPTY
+            return NO_PIECE
         piece = self.board[self.ball]
-        if piece == EMPTY or self.turns_to_miss[piece]:
-            return EMPTY
+        if piece == NO_PIECE or self.turns_to_miss[piece]:
+            return NO_PIECE
         return piece
 
     @property
     def loose_ball(self) -> int | None:
         """Return the square of the ball if no standing piece has it."""
-        return self.ball if self.carrier == EMPTY else None
+        return self.ball if self.carrier == NO_PIECE else None
 
     @property
     def opposing_carrier(self) -> int:
-        """Return the carrier of the seat that is not on turn, or EMPTY."""
+        """Return the carrier of the seat that is not on turn, or `NO_PIECE`."""
         carrier = self.carrier
-        if carrier != EMPTY and SEAT_OF[carrier] != self.seat:
+        if carrier != NO_PIECE and SEAT_OF[carrier] != self.seat:
             return carrier
-        return EMPTY
+        return NO_PIECE
 
     @property
     def opposing_ball(self) -> int | None:
@@ -180,11 +181,11 @@ class State:
 
         That piece is tackled and never run into (ruling).
         """
-        return None if self.opposing_carrier == EMPTY else self.ball
+        return None if self.opposing_carrier == NO_PIECE else self.ball
 
     def is_standing_opponent(self, piece: int) -> bool:
-        """Return whether a piece, or EMPTY, is a standing opponent of the seat on turn."""
-        return piece != EMPTY and not self.turns_to_miss[piece] and SEAT_OF[piece] != self.seat
+        """Return whether a piece, or `NO_PIECE`, is a standing opponent of the seat on turn."""
+        return piece != NO_PIECE and not self.turns_to_miss[piece] and SEAT_OF[piece] != self.seat
 
     @property
     def is_placing(self) -> bool:
@@ -194,12 +195,12 @@ class State:
     @property
     def quiet_turns(self) -> int:
         """Return the number of consecutive finished turns without a face-off."""
-        return max(0, self.turn - 1 - self.last_face_off)
+        return max(0, self.turn - 1 - self.last_face_off_turn)
 
     @property
     def runs_left(self) -> int:
         """Return the number of pieces that may still run or tackle in this turn."""
-        return RUNS_PER_TURN - len(self.ran)
+        return RUNS_PER_TURN - len(self.moved_pieces)
 
 
 def first_state(options: KahmateOptions) -> State:
@@ -266,7 +267,7 @@ def view_details(state: State) -> dict[str, Any]:
         phase = "over"
     elif state.is_placing:
         phase = "placing"
-    elif state.course:
+    elif state.pending_plan:
         phase = "face-off"
     return {
         "phase": phase,
@@ -277,15 +278,15 @@ def view_details(state: State) -> dict[str, Any]:
             {
                 "seat": SEATS[SEAT_OF[piece]],
                 "role": ROLE_OF[piece].letter,
-                "square": "goal" if square == IN_GOAL else NAMES[square],
+                "square": "goal" if square == IN_GOAL else SQUARE_NAMES[square],
                 "rounds_down": state.turns_to_miss[piece],
             }
             for piece, square in enumerate(state.piece_squares)
         ],
         "ball": _plain_ball(state),
         "ran": [
-            NAMES[state.piece_squares[piece]]
-            for piece in state.ran
+            SQUARE_NAMES[state.piece_squares[piece]]
+            for piece in state.moved_pieces
             if state.piece_squares[piece] != IN_GOAL
         ],
         "runs_left": state.runs_left,
@@ -300,20 +301,20 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
         return None
     if state.ball == IN_GOAL:
         return {"square": "goal", "seat": SEATS[state.seat]}
-    seat = None if state.carrier == EMPTY else SEATS[SEAT_OF[state.carrier]]
-    return {"square": NAMES[state.ball], "seat": seat}
+    seat = None if state.carrier == NO_PIECE else SEATS[SEAT_OF[state.carrier]]
+    return {"square": SQUARE_NAMES[state.ball], "seat": seat}
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:
     """Return the present face-off: its kind, attacker and defender, and the number already won."""
-    course = state.course
-    if course is None:
+    plan = state.pending_plan
+    if plan is None:
         return None
-    face_off = course.face_offs[state.face_offs_won]
+    face_off = plan.face_offs[state.face_offs_won]
     return {
-        "kind": course.kind,
-        "attackers": [NAMES[state.piece_squares[piece]] for piece in course.movers],
-        "defender": NAMES[state.piece_squares[face_off.defender]],
+        "kind": plan.kind,
+        "attackers": [SQUARE_NAMES[state.piece_squares[piece]] for piece in plan.movers],
+        "defender": SQUARE_NAMES[state.piece_squares[face_off.defender]],
         "won": state.face_offs_won,
-        "of": len(course.face_offs),
+        "of": len(plan.face_offs),
     }

@@ -1,8 +1,8 @@
 """Execution of actions in Kahmate: placing, runs, passes, kicks, tackles, face-offs, ends of turns.
 
-A face-off is a duel with secret cards for a piece in the way. A `Course` is a planned action: who
-moves, where piece and ball end, and which face-offs must be won first. An action with face-offs
-waits in the state as its course until the cards decide it. Only the result moves pieces.
+A face-off is a duel with secret cards against a piece in the way. An `ActionPlan` says who moves,
+where piece and ball end, and which face-offs must be won first. The plan of an action with
+face-offs waits in the state until the cards decide it. Only the result moves pieces.
 
 The stages tell the players what to do on the board: first move the pieces, then the ball, then turn
 pieces over, then stand up those whose time is over. Sources: the rulebook and the rulings.
@@ -24,22 +24,22 @@ from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
     FILES,
-    NAMES,
     PIECE_NAMES,
     ROLE_OF,
     ROLES,
     SEAT_OF,
     SIDE_NAMES,
+    SQUARE_NAMES,
     TEAMS,
     KahmateEvent,
     names_of,
 )
-from companion.games.kahmate.moves import course_of
+from companion.games.kahmate.moves import plan_action
 from companion.games.kahmate.state import (
     FULL_HAND,
-    Course,
+    ActionKind,
+    ActionPlan,
     FaceOff,
-    Kind,
     State,
     layout_of,
 )
@@ -48,7 +48,11 @@ from companion.games.turn_log import TurnLog
 
 _FACE_OFF_TITLE = say("Face-off")
 _BALL_TITLE = say("Place the ball")
-_STAGE_TITLES = {Kind.RUN: say("Run"), Kind.PASS: say("Pass"), Kind.KICK: say("Kick")}
+_STAGE_TITLES = {
+    ActionKind.RUN: say("Run"),
+    ActionKind.PASS: say("Pass"),
+    ActionKind.KICK: say("Kick"),
+}
 
 
 def carry_out(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step[State]:
@@ -56,9 +60,9 @@ def carry_out(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step
     south, north = (actions.get(seat) for seat in SEATS)
     log = _ActionLog(state)
     if isinstance(south, Placement) and isinstance(north, Placement):
-        _place(log, (south, north), rng)
-    elif state.course and isinstance(south, Card) and isinstance(north, Card):
-        _decide_face_off(log, state.course, (south.value, north.value))
+        _place_pieces(log, (south, north), rng)
+    elif state.pending_plan and isinstance(south, Card) and isinstance(north, Card):
+        _decide_face_off(log, state.pending_plan, (south.value, north.value))
     else:
         _begin_action(log, actions[SEATS[state.seat]])
     return log.result()
@@ -70,13 +74,13 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
     if isinstance(action, EndTurn):
         log.end_turn(say("{side!c} ends the turn.", side=SIDE_NAMES[state.seat]))
     elif isinstance(action, BallPlay):
-        course = course_of(state, action)
-        _report_action(log, course)
-        # With face-offs, the course waits in the state until cards decide.
-        if course.face_offs:
-            log.changes["course"] = course
+        plan = plan_action(state, action)
+        _report_action(log, plan)
+        # With face-offs, the plan waits in the state until cards decide.
+        if plan.face_offs:
+            log.changes["pending_plan"] = plan
         else:
-            _complete(log, course)
+            _complete_action(log, plan)
 
 
 class _ActionLog(TurnLog):
@@ -117,7 +121,7 @@ class _ActionLog(TurnLog):
         self.ball = square
         seat = None
         if square not in self.piece_squares:
-            text = say("The ball lies on {square}.", square=NAMES[square])
+            text = say("The ball lies on {square}.", square=SQUARE_NAMES[square])
         else:
             piece = self.piece_squares.index(square)
             seat = SEAT_OF[piece]
@@ -129,7 +133,7 @@ class _ActionLog(TurnLog):
                 )
             else:
                 text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
-        self.add(KahmateEvent.BALL, seat, text, rule, at=NAMES[square], why=why)
+        self.add(KahmateEvent.BALL, seat, text, rule, at=SQUARE_NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Turn pieces over until the end of their owner's next turn (rulebook, "TURNED OVER")."""
@@ -140,7 +144,14 @@ class _ActionLog(TurnLog):
             # The present turn does not count for its own side (ruling).
             self.turns_to_miss[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
-            self.add(KahmateEvent.TURNED_OVER, seat, text, "turned-over", at=NAMES[square], why=why)
+            self.add(
+                KahmateEvent.TURNED_OVER,
+                seat,
+                text,
+                "turned-over",
+                at=SQUARE_NAMES[square],
+                why=why,
+            )
         if pieces:
             self.finish_stage(say("Turn over"))
 
@@ -162,10 +173,10 @@ class _ActionLog(TurnLog):
                 )
             else:
                 text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
-            self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=NAMES[square])
+            self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=SQUARE_NAMES[square])
         if standing_up:
             self.finish_stage(say("Stand up"))
-        self.changes |= {"seat": 1 - seat, "ran": (), "turn": self.state.turn + 1}
+        self.changes |= {"seat": 1 - seat, "moved_pieces": (), "turn": self.state.turn + 1}
         self._end_at_limit()
 
     def _end_at_limit(self) -> None:
@@ -173,7 +184,7 @@ class _ActionLog(TurnLog):
         state = self.state
         options = state.options
         # A face-off of this turn is only in `changes` so far.
-        quiet_turns = state.turn - self.changes.get("last_face_off", state.last_face_off)
+        quiet_turns = state.turn - self.changes.get("last_face_off_turn", state.last_face_off_turn)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
             self.end(None, text, "limits", say("Turn {number} was the last.", number=state.turn))
@@ -186,9 +197,9 @@ class _ActionLog(TurnLog):
         if self.stages and self.fresh_events:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.fresh_events))
-        # Without a pending face-off, which `self.changes` would hold, no course is left.
+        # `self.changes` holds a plan whose face-off is still pending. Otherwise none is left.
         changes: dict[str, Any] = {
-            "course": None,
+            "pending_plan": None,
             "face_offs_won": 0,
             "piece_squares": tuple(self.piece_squares),
             "turns_to_miss": tuple(self.turns_to_miss),
@@ -199,7 +210,7 @@ class _ActionLog(TurnLog):
         return self.step_to(after)
 
 
-def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random) -> None:
+def _place_pieces(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random) -> None:
     """Place the pieces of both seats. Draw the ball's card and the first seat."""
     options = log.state.options
     card = options.ball_card or rng.randint(1, 6)
@@ -207,12 +218,14 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
     for seat, placement in enumerate(placements):
         log.piece_squares += placement.squares
         placed = zip(ROLES, placement.squares, strict=True)
-        pieces = joined(", ", (joined(" ", (role.name, NAMES[square])) for role, square in placed))
+        pieces = joined(
+            ", ", (joined(" ", (role.name, SQUARE_NAMES[square])) for role, square in placed)
+        )
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
         log.add(CommonEvent.PLACED, seat, text, "setting-up")
     # Cards 1 to 6 put the ball on files b to g (ruling). Files count from 0, so file b is 1.
     log.ball = BALL_RANK * FILES + card
-    name = NAMES[log.ball]
+    name = SQUARE_NAMES[log.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
     log.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
     text = say("{side!c} begins.", side=SIDE_NAMES[starter])
@@ -224,77 +237,77 @@ def _place(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random
 # ---- runs, passes, kicks, tackles ----------------------------------------------------------------
 
 
-def _report_action(log: _ActionLog, course: Course) -> None:
+def _report_action(log: _ActionLog, plan: ActionPlan) -> None:
     """Report the action and the opponents on its way."""
     state = log.state
-    mover = course.mover
+    mover = plan.mover
     start = state.piece_squares[mover]
-    parts = {"piece": PIECE_NAMES[mover], "start": NAMES[start]}
+    parts = {"piece": PIECE_NAMES[mover], "start": SQUARE_NAMES[start]}
     defenders = [
         say(
             "{piece} on {square}",
             **names_of(face_off.defender, state.piece_squares[face_off.defender]),
         )
-        for face_off in course.face_offs
+        for face_off in plan.face_offs
     ]
     why = None
-    rule = course.kind.value
+    rule = plan.kind.value
     to = None
     if defenders:
         why = say("It meets {pieces}: both choose a card.", pieces=listed(defenders))
-    match course.kind:
-        case Kind.RUN if course.ends_in_goal:
+    match plan.kind:
+        case ActionKind.RUN if plan.ends_in_goal:
             rule = "try"
             text = say("{piece!c} runs from {start} into goal.", **parts)
-        case Kind.RUN:
-            to = NAMES[course.end]
+        case ActionKind.RUN:
+            to = SQUARE_NAMES[plan.end]
             rule = "running"
-            if course.end == start:
+            if plan.end == start:
                 text = say("{piece!c} runs from {start} and comes back.", **parts)
             else:
                 text = say("{piece!c} runs from {start} to {end}.", **parts, end=to)
-        case Kind.TACKLE:
-            to = NAMES[state.ball]
+        case ActionKind.TACKLE:
+            to = SQUARE_NAMES[state.ball]
             why = say("Both choose a card.")
-            if len(course.movers) > 1:
-                parts["other"] = PIECE_NAMES[course.movers[1]]
+            if len(plan.movers) > 1:
+                parts["other"] = PIECE_NAMES[plan.movers[1]]
                 text = say("{piece!c} and {other} tackle {target}.", **parts, target=defenders[0])
             else:
                 text = say("{piece!c} tackles {target}.", **parts, target=defenders[0])
-        case Kind.PASS:
-            to = NAMES[course.ball]
+        case ActionKind.PASS:
+            to = SQUARE_NAMES[plan.ball]
             text = say("{piece!c} passes from {start} to {end}.", **parts, end=to)
-        case Kind.KICK:
-            to = NAMES[course.ball]
+        case ActionKind.KICK:
+            to = SQUARE_NAMES[plan.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    log.add(KahmateEvent(course.kind), state.seat, text, rule, at=NAMES[start], to=to, why=why)
+    log.add(KahmateEvent(plan.kind), state.seat, text, rule, at=SQUARE_NAMES[start], to=to, why=why)
 
 
-def _complete(log: _ActionLog, course: Course) -> None:
+def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
     """Carry out a run, pass or kick that has no face-off, or has won all of them."""
     state = log.state
-    mover = course.mover
+    mover = plan.mover
     # A stage with sums belongs to the face-off.
-    title = _FACE_OFF_TITLE if log.tallies else _STAGE_TITLES[course.kind]
-    if course.kind is not Kind.RUN:
-        log.move_ball(course.ball, course.kind)
+    title = _FACE_OFF_TITLE if log.tallies else _STAGE_TITLES[plan.kind]
+    if plan.kind is not ActionKind.RUN:
+        log.move_ball(plan.ball, plan.kind)
         log.finish_stage(title)
         return
-    log.piece_squares[mover] = course.end
-    log.changes["ran"] = (*state.ran, mover)
+    log.piece_squares[mover] = plan.end
+    log.changes["moved_pieces"] = (*state.moved_pieces, mover)
     # If the ball moves with a runner that is not the carrier, it was loose.
-    if course.ball != state.ball and mover != state.carrier:
+    if plan.ball != state.ball and mover != state.carrier:
         text = say("{piece!c} takes the ball on {square}.", **names_of(mover, state.ball))
-        log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=NAMES[state.ball])
-    log.ball = course.ball
-    if course.ends_in_goal:
+        log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=SQUARE_NAMES[state.ball])
+    log.ball = plan.ball
+    if plan.ends_in_goal:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
         log.end(state.seat, reason, "try", say("A try."))
         if not log.tallies:
             title = say("Try")
     log.finish_stage(title)
     # After the arrival of the runner, the beaten defenders are turned over.
-    log.turn_over(tuple(face_off.defender for face_off in course.face_offs))
+    log.turn_over(tuple(face_off.defender for face_off in plan.face_offs))
 
 
 # ---- face-offs -----------------------------------------------------------------------------------
@@ -327,45 +340,45 @@ class _FaceOffSum:
         return Tally(SEATS[self.seat], parts, str(self.total), is_greater=self.total > other.total)
 
 
-def _decide_face_off(log: _ActionLog, course: Course, cards: tuple[int, int]) -> None:
+def _decide_face_off(log: _ActionLog, plan: ActionPlan, cards: tuple[int, int]) -> None:
     """Reveal both cards, compare the totals and discard the cards (rulebook, "FACE OFF").
 
     Equal totals are played again with the next cards (ruling).
     """
     state = log.state
-    face_off = course.face_offs[state.face_offs_won]
+    face_off = plan.face_offs[state.face_offs_won]
     # The count of turns without a face-off restarts here.
-    log.changes["last_face_off"] = state.turn
-    attack = _attack_sum(state.seat, course, cards[state.seat])
+    log.changes["last_face_off_turn"] = state.turn
+    attack = _attack_sum(state.seat, plan, cards[state.seat])
     defence = _defence_sum(face_off.defender, cards[1 - state.seat])
     log.tallies = (attack.tally(defence), defence.tally(attack))
     _report_totals(log, attack, defence)
-    headline = _headline(state, course, attack.total, defence.total)
+    headline = _face_off_headline(state, plan, attack.total, defence.total)
     log.headlines.append(Headline(headline, "sums"))
     _discard_cards(log, cards)
     is_won = attack.total > defence.total
     is_tied = attack.total == defence.total
-    has_more = state.face_offs_won + 1 < len(course.face_offs)
+    has_more = state.face_offs_won + 1 < len(plan.face_offs)
     # A tie is played again. After a win the next opponent may follow.
     if is_tied or (is_won and has_more):
-        log.changes |= {"course": course, "face_offs_won": state.face_offs_won + is_won}
+        log.changes |= {"pending_plan": plan, "face_offs_won": state.face_offs_won + is_won}
         log.finish_stage(_FACE_OFF_TITLE, is_decided=False)
-    elif course.kind is Kind.TACKLE:
-        _finish_tackle(log, course, face_off, attack.total - defence.total)
+    elif plan.kind is ActionKind.TACKLE:
+        _finish_tackle(log, plan, face_off, attack.total - defence.total)
     elif is_won:
-        _complete(log, course)
-    elif course.kind is Kind.PASS:
+        _complete_action(log, plan)
+    elif plan.kind is ActionKind.PASS:
         # An interception turns nobody over (ruling).
         log.move_ball(face_off.ball_if_lost, "intercept")
         log.finish_stage(_FACE_OFF_TITLE)
     else:
-        _stop_run(log, course, face_off)
+        _stop_run(log, plan, face_off)
 
 
-def _attack_sum(seat: int, course: Course, card: int) -> _FaceOffSum:
-    roles = [ROLE_OF[piece] for piece in course.movers]
+def _attack_sum(seat: int, plan: ActionPlan, card: int) -> _FaceOffSum:
+    roles = [ROLE_OF[piece] for piece in plan.movers]
     strengths = [(role.name, role.attack) for role in roles]
-    return _FaceOffSum(seat, course.mover, (*strengths, (say("card"), card)))
+    return _FaceOffSum(seat, plan.mover, (*strengths, (say("card"), card)))
 
 
 def _defence_sum(defender: int, card: int) -> _FaceOffSum:
@@ -398,26 +411,26 @@ def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -
     log.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
-def _headline(state: State, course: Course, attack: int, defence: int) -> str:
+def _face_off_headline(state: State, plan: ActionPlan, attack: int, defence: int) -> str:
     """Return the result of a face-off for both sides, in at most 40 characters."""
     is_won = attack > defence
     winner = SIDE_NAMES[state.seat if is_won else 1 - state.seat]
     parts = {"more": max(attack, defence), "less": min(attack, defence), "side": winner}
     if attack == defence:
         return say("{more} against {less}: choose again", **parts)
-    if course.kind is Kind.TACKLE:
+    if plan.kind is ActionKind.TACKLE:
         if not is_won:
             return say("{more} against {less}: {side} keeps the ball", **parts)
         if attack - defence > CLEAR_LEAD:
             return say("{more} against {less}: {side} has the ball", **parts)
         return say("{more} against {less}: the ball is loose", **parts)
-    if course.kind is Kind.PASS:
+    if plan.kind is ActionKind.PASS:
         if is_won:
             return say("{more} against {less}: the pass gets through", **parts)
         return say("{more} against {less}: {side} has the ball", **parts)
     if not is_won:
         return say("{more} against {less}: {side} stops the run", **parts)
-    if course.ends_in_goal:
+    if plan.ends_in_goal:
         return say("{more} against {less}: {side} scores", **parts)
     return say("{more} against {less}: {side} gets past", **parts)
 
@@ -433,22 +446,22 @@ def _discard_cards(log: _ActionLog, cards: tuple[int, int]) -> None:
     log.changes["cards"] = tuple(hand or FULL_HAND for hand in remaining)
 
 
-def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
+def _stop_run(log: _ActionLog, plan: ActionPlan, face_off: FaceOff) -> None:
     """Stop a run on the last free square before the opponent, because its face-off is lost.
 
     The runner is turned over, and its ball goes one square behind it (rulebook, "One round").
     """
     state = log.state
-    mover = course.mover
+    mover = plan.mover
     # Defenders that the runner has beaten before are turned over as well.
-    beaten = tuple(previous.defender for previous in course.face_offs[: state.face_offs_won])
+    beaten = tuple(previous.defender for previous in plan.face_offs[: state.face_offs_won])
     fallen = (*beaten, mover)
     stop = face_off.stop_if_lost
     log.piece_squares[mover] = stop
-    log.changes["ran"] = (*state.ran, mover)
+    log.changes["moved_pieces"] = (*state.moved_pieces, mover)
     text = say("{piece!c} stops on {square}.", **names_of(mover, stop))
-    start = NAMES[state.piece_squares[mover]]
-    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=NAMES[stop])
+    start = SQUARE_NAMES[state.piece_squares[mover]]
+    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=SQUARE_NAMES[stop])
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball_if_lost != state.ball
     if had_ball:
@@ -462,7 +475,7 @@ def _stop_run(log: _ActionLog, course: Course, face_off: FaceOff) -> None:
     log.turn_over(fallen)
 
 
-def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int) -> None:
+def _finish_tackle(log: _ActionLog, plan: ActionPlan, face_off: FaceOff, lead: int) -> None:
     """Send the tacklers back, move the ball, turn over the losers, and end the turn.
 
     `lead` is the attack's total minus the defence's, which is never 0. A tackler who is more than 2
@@ -475,13 +488,13 @@ def _finish_tackle(log: _ActionLog, course: Course, face_off: FaceOff, lead: int
     log.finish_stage(_FACE_OFF_TITLE)
     if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
-        log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=NAMES[state.ball])
-        log.turn_over(course.movers)
+        log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=SQUARE_NAMES[state.ball])
+        log.turn_over(plan.movers)
     else:
-        square = course.ball
+        square = plan.ball
         why = say("{number} ahead: it takes more than 2 to win the ball.", number=lead)
         if lead > CLEAR_LEAD:
-            square = state.piece_squares[course.mover]
+            square = state.piece_squares[plan.mover]
             why = say("{number} ahead: {side} wins the ball.", number=lead, side=side)
         log.move_ball(square, "tackled-ball", (carrier,), why)
         log.finish_stage(_BALL_TITLE)

@@ -17,7 +17,7 @@ from kahmate_tools import (
 )
 
 from companion.core.kit import Seat
-from companion.games.kahmate.board import NAMES, NUMBERS, squares_between
+from companion.games.kahmate.board import SQUARE_NAMES, SQUARE_NUMBERS, squares_between
 from companion.games.kahmate.state import State
 
 # ---- passing -------------------------------------------------------------------------------------
@@ -26,8 +26,8 @@ from companion.games.kahmate.state import State
 def test_a_pass_crosses_the_inside_of_squares() -> None:
     """A corner that is touched is not inside."""
     for end, crossed in (("d5", ""), ("e5", ""), ("e4", "d5 e5"), ("f5", "e6 e5"), ("b4", "c5")):
-        between = squares_between(NUMBERS["d6"], NUMBERS[end])
-        assert " ".join(NAMES[square] for square in between) == crossed
+        between = squares_between(SQUARE_NUMBERS["d6"], SQUARE_NUMBERS[end])
+        assert " ".join(SQUARE_NAMES[square] for square in between) == crossed
 
 
 def test_the_nearest_standing_opponent_intercepts_first() -> None:

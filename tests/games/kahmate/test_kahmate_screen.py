@@ -62,10 +62,19 @@ def random_states(seed: int, count: int) -> list[State]:
         (NEW, "Both: place your six pieces"),
         (set_up_state(starter="north"), "Pink: run up to two"),
         (TACKLED, "Blue: run up to two"),
-        (at("B@e5 T@e4 S@a3", "S@e6", "e5", ran="e4 a3"), "Blue: pass, kick or end the turn"),
-        (at("B@e5 T@e4 S@a6", "S@e6", "e5", ran="e4 a6"), "Blue: pass, kick or end the turn"),
-        (at("B@e5 T@e2 S@a1", "S@e6", "e5", ran="e2 a1"), "Blue: pass, kick or end the turn"),
-        (at("B@e5 T@e4 S@a3", "S@e6", "e6", ran="e4 a3"), "Blue: end the turn"),
+        (
+            at("B@e5 T@e4 S@a3", "S@e6", "e5", moved_pieces="e4 a3"),
+            "Blue: pass, kick or end the turn",
+        ),
+        (
+            at("B@e5 T@e4 S@a6", "S@e6", "e5", moved_pieces="e4 a6"),
+            "Blue: pass, kick or end the turn",
+        ),
+        (
+            at("B@e5 T@e2 S@a1", "S@e6", "e5", moved_pieces="e2 a1"),
+            "Blue: pass, kick or end the turn",
+        ),
+        (at("B@e5 T@e4 S@a3", "S@e6", "e6", moved_pieces="e4 a3"), "Blue: end the turn"),
         (do(TACKLED, "e5xe6").state, "Both: choose a card"),
         (do(at("R@h10", "", "h10"), "h10-h11-goal").state, ""),
     ],

@@ -15,7 +15,7 @@ _WIN = 1e6
 
 def greedy_kahmate(game: Game[Any, Any], state: KahmateState, seat: Seat, rng: Random) -> str:
     """Bring the ball as far ahead as one action can. Choose cards and the set-up by chance."""
-    if state.is_placing or state.course:
+    if state.is_placing or state.pending_plan:
         return game.format(game.random_action(state, seat, rng))
     best, best_value = ".", -_WIN
     for action in game.legal_actions(state, seat):
