@@ -125,7 +125,7 @@ class MemoryLine:
         The messages that it sent before must still be the same.
         """
         game, messages = half.game, self.messages[half.seat]
-        sent = [game.payload(number + 1) for number in range(len(game.sent_messages))]
+        sent = [game.payload(number + 1) for number in range(len(game.outgoing_messages))]
         assert sent[: len(messages)] == messages
         if len(sent) == len(messages):
             return False

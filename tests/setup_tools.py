@@ -19,7 +19,7 @@ from companion.games import GAMES
 from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.storage.journal import Journal
-from companion.table.last_choices import Choices
+from companion.table.last_choices import LastChoices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -92,7 +92,7 @@ def open_service(
     )
     with (
         Journal(folder / "journal.sqlite") as journal,
-        Table(journal, clock, settings.table, Choices(folder / "choices.json")) as table,
+        Table(journal, clock, settings.table, LastChoices(folder / "choices.json")) as table,
     ):
         panel, hands = simulated_panel(settings.panel, clock, table.press)
         with panel:

@@ -17,7 +17,7 @@ from companion.games.base import Step, plain_outcome
 from companion.table.chance.fairness import FairChance, stream_number, turn_random
 from companion.table.chance.game_chance import (
     ChanceView,
-    chosen_sentence,
+    chosen_start_sentence,
     reveal_chance,
     uses_chance,
 )
@@ -171,7 +171,7 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
     """
     game = game_named(played.game)
     options = game.options(played.options)
-    chosen = chosen_sentence(game, options, played.is_seed_chosen)
+    chosen = chosen_start_sentence(game, options, played.is_seed_chosen)
     if not uses_chance(game, options) and not chosen:
         return None
     if played.chance is None:

@@ -20,7 +20,7 @@ from companion.core.i18n import pack, say, unpack
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Entry
 from companion.table.records import BY_RESTART, FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
-from companion.table.remote.fold import advance
+from companion.table.remote.fold import fold_record
 from companion.table.remote.messages import REMOTE
 from companion.table.session import MACHINE, Phase, Session
 
@@ -127,7 +127,7 @@ def summary_of(
     trouble: Any = say("Input {number} cannot be read.", number=damaged_id) if damaged_id else ""
     for entry in entries:
         try:
-            session, _ = advance(session, entry.record)
+            session, _ = fold_record(session, entry.record)
         except CompanionError as error:
             trouble = say("Its rules have changed since then ({error}).", error=error.message)
             break

@@ -40,7 +40,7 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.base import OptionRow
 from companion.storage.journal import Journal
-from companion.table.chance.game_chance import chosen_sentence
+from companion.table.chance.game_chance import chosen_start_sentence
 from companion.table.session import MACHINE
 
 # Maximum number of replays in memory.
@@ -338,7 +338,7 @@ def _chosen_text(summary: Summary) -> str:
     game = GAMES.get(summary.game)
     if game is None or summary.trouble:
         return ""
-    return chosen_sentence(game, game.options(summary.options), summary.is_chosen)
+    return chosen_start_sentence(game, game.options(summary.options), summary.is_chosen)
 
 
 def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -22,7 +22,7 @@ from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.core.resources import NICE_TIDYING, lower_priority
-from companion.table.follower import Follower
+from companion.table.follower import TableFollower
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import Progress
@@ -163,7 +163,7 @@ class Photographer(Closeable):
         self._report_trouble = report_trouble
         self._last_progress: Progress | None = None
         self._due: _DueTurn | None = None
-        self._follower = Follower(table, "photographer", self._step_safely, _STEP_INTERVAL_S)
+        self._follower = TableFollower(table, "photographer", self._step_safely, _STEP_INTERVAL_S)
 
     def start(self) -> None:
         """Start the thread. A second call does nothing."""

@@ -22,7 +22,7 @@ from companion.core.errors import CompanionError, JournalError, Stale
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Closeable
-from companion.table.follower import Follower
+from companion.table.follower import TableFollower
 from companion.table.seats.machine_seats import MachineTurn
 from companion.table.table import Table
 
@@ -104,7 +104,7 @@ class MachinePlayers(Closeable):
         settings = _SharedSettings(characters_by_name, key, delay_range_s, open_process)
         self._players = {seat: _MachinePlayer(seat, table, clock, settings) for seat in SEATS}
         self._followers = [
-            Follower(table, f"machine at {seat}", player.step, STEP_INTERVAL_S)
+            TableFollower(table, f"machine at {seat}", player.step, STEP_INTERVAL_S)
             for seat, player in self._players.items()
         ]
 
@@ -121,7 +121,7 @@ class MachinePlayers(Closeable):
     def close(self) -> None:
         """Stop all threads and processes."""
         for follower, player in zip(self._followers, self._players.values(), strict=True):
-            follower.end_soon()
+            follower.request_stop()
             player.interrupt()
         for follower in self._followers:
             follower.close()

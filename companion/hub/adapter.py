@@ -22,7 +22,7 @@ from companion.hub.membership import Membership
 from companion.hub.pair_line import TWO_MACHINES, PairLine
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
-from companion.table.public.messages import PublicState, encode_public, unpacked_sentence
+from companion.table.public.messages import PublicState, encode_public, unpack_sentence
 from companion.table.remote.messages import REMOTE
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import MACHINE
@@ -162,7 +162,7 @@ class HubAdapter(Closeable):
         if round_game is None:
             self._table.set_round("", None)
         else:
-            south, north = (unpacked_sentence(round_game.names.get(seat, "")) for seat in SEATS)
+            south, north = (unpack_sentence(round_game.names.get(seat, "")) for seat in SEATS)
             notice = say(
                 "Round {number}: {south} sits at South, {north} at North.",
                 number=round_game.round,

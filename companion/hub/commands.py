@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.table.public.messages import unpacked_sentence
+from companion.table.public.messages import unpack_sentence
 
 MAX_COMMAND_BYTES = 48 * 1024
 # Maximum number of settings in one command.
@@ -88,5 +88,5 @@ def read_command(payload: bytes) -> HubCommand:
     command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
     if command.wish and command.wish.pairing:
         for name in command.wish.pairing.names.values():
-            unpacked_sentence(name)  # raises `Malformed` if it is not a packed sentence
+            unpack_sentence(name)  # raises `Malformed` if it is not a packed sentence
     return command

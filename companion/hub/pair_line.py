@@ -347,7 +347,7 @@ class PairLine:
         """Send all messages of our game that the hub does not have."""
         if self._sent_count < 0:
             self._sent_count = await self._count_at_hub(stream, pair, game)
-        while self._sent_count < len(game.sent_messages) and self._fault != _OLD_JOURNAL:
+        while self._sent_count < len(game.outgoing_messages) and self._fault != _OLD_JOURNAL:
             number = self._sent_count + 1
             subject = message_subject(pair.id, self._own_table, number)
             try:
@@ -363,11 +363,13 @@ class PairLine:
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
-        subject_after_last = message_subject(pair.id, self._own_table, len(game.sent_messages) + 1)
+        subject_after_last = message_subject(
+            pair.id, self._own_table, len(game.outgoing_messages) + 1
+        )
         if await stored_message(stream, subject_after_last) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
-        for number in range(len(game.sent_messages), 0, -1):
+        for number in range(len(game.outgoing_messages), 0, -1):
             payload = await stored_message(
                 stream, message_subject(pair.id, self._own_table, number)
             )

@@ -17,7 +17,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.messages import decode_message
-from companion.table.public.messages import unpacked_sentence
+from companion.table.public.messages import unpack_sentence
 
 # Values that a message may have. They are limited, because a table may send anything.
 Text = Annotated[str, msgspec.Meta(max_length=64)]
@@ -148,7 +148,7 @@ def read_answer(payload: bytes) -> PairAnswer:
     if answer.pair is not None and set(answer.pair.tables) != set(Seat):
         raise Malformed(say("This message cannot be read: {error}", error="tables"))
     if answer.refused:
-        raise wrong_phase(unpacked_sentence(answer.refused))
+        raise wrong_phase(unpack_sentence(answer.refused))
     return answer
 
 

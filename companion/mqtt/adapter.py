@@ -22,7 +22,7 @@ from companion.mqtt import topics
 from companion.mqtt.connection import BrokerConnection
 from companion.mqtt.discovery import config_topic, device_description
 from companion.mqtt.topics import encode_json
-from companion.table.follower import Follower
+from companion.table.follower import TableFollower
 from companion.table.listeners import TableListener
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
@@ -60,7 +60,7 @@ class MqttAdapter(Closeable):
         self._threads = threads
         self.connection: BrokerConnection | None = None
         """The connection to the broker. None while MQTT is off."""
-        self._follower: Follower | None = None
+        self._follower: TableFollower | None = None
         # Signals of the table that wait to be published as events.
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
         # Sets `_published_…`: what the broker has been sent.
@@ -134,7 +134,7 @@ class MqttAdapter(Closeable):
         self.connection = connection
         connection.start()
         if self._threads:
-            self._follower = Follower(
+            self._follower = TableFollower(
                 self._table, "mqtt-table", self._publish_changes, CHECK_INTERVAL_S
             )
             self._follower.start()
@@ -176,9 +176,9 @@ class MqttAdapter(Closeable):
     # ---- in the follower's thread ----
 
     def _publish_changes(self) -> float:
-        """Publish what is new at the table. Return for how many seconds to pause (see `Follower`).
+        """Publish what is new at the table, and return the pause in seconds before the next step.
 
-        0 means that nothing is new: wait for the table.
+        0 means that nothing is new, so the follower waits for the table (see `TableFollower`).
         """
         connection, mqtt = self.connection, self._settings.mqtt
         if connection is None:

@@ -42,7 +42,7 @@ from companion.service.systemd import Manager, power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
-from companion.table.last_choices import Choices
+from companion.table.last_choices import LastChoices
 from companion.table.listeners import TableListener
 from companion.table.table import Table
 from hardware.check import PanelChecker
@@ -197,7 +197,7 @@ class Companion(Closeable):
         is_usual_folder = folder == Settings().state_dir
         # The command that prints the owner key of this installation.
         self.key_command = command_words("host-key", "" if is_usual_folder else folder)
-        choices = Choices(self.settings.journal_path.with_name("choices.json"))
+        choices = LastChoices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
             Table(self.journal, self.clock, self.settings.table, choices)
         )

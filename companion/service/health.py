@@ -132,7 +132,7 @@ class ServiceHealth(Closeable):
         self._loops: dict[str, Callable[[], float]] = {}
         if threads:
             self._loops = {
-                TABLE: lambda: companion.table.last_beat_s,
+                TABLE: lambda: companion.table.last_heartbeat_s,
                 JOURNAL: lambda: self._journal_checked_s,
             }
             if watcher := companion.watcher:

@@ -15,7 +15,7 @@ from companion.core.config import QuietSettings, Settings, VoiceSettings
 from companion.core.i18n import best_language, translate
 from companion.core.ports import Closeable, Utterance
 from companion.speech.announcer import Announcer
-from companion.table.follower import Follower
+from companion.table.follower import TableFollower
 from companion.table.table import Table
 
 # Maximum interval in seconds between two steps, so that quiet hours begin and end on time.
@@ -102,7 +102,7 @@ class SpeechPolicy(Closeable):
         None outside of quiet hours. Empty if they never end.
         """
         self._lock = threading.Lock()
-        self._follower = Follower(table, "speech", self.step, _MAX_STEP_INTERVAL_S)
+        self._follower = TableFollower(table, "speech", self.step, _MAX_STEP_INTERVAL_S)
         self._update_quiet_hours()
         # The first call returns nothing: what happened before the start would be old news.
         self._announcer.recent()

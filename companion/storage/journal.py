@@ -44,7 +44,7 @@ from companion.storage.database import (
 )
 from companion.storage.opening import lock_journal, open_to_read, open_to_write
 from companion.table.records import SEATS_GAME, AnyRecord, NewGame
-from companion.table.remote.fold import advance
+from companion.table.remote.fold import fold_record
 from companion.table.session import Session
 
 _GAMES = (
@@ -220,7 +220,7 @@ class Journal(Closeable):
             why = f"{Malformed.kind}, entry {unreadable_id}"
         for entry in entries:
             try:
-                session, _ = advance(session, entry.record)
+                session, _ = fold_record(session, entry.record)
             except CompanionError as error:
                 # Not the error's message, which may have a sealed order in it.
                 why = f"{error.kind}, entry {entry.id}"
@@ -245,7 +245,7 @@ class Journal(Closeable):
                 say("There is no game {number} in {file}", number=game, file=str(self.path))
             )
         for entry in entries:
-            session, _ = advance(session, entry.record)
+            session, _ = fold_record(session, entry.record)
         return session
 
     # ---- keys ------------------------------------------------------------------------------------

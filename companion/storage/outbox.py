@@ -25,7 +25,7 @@ from companion.table.records import (
     ShowCard,
     TakeSeat,
 )
-from companion.table.remote.fold import advance
+from companion.table.remote.fold import fold_record
 from companion.table.session import Session
 
 # Number of entries that are read from the journal at once. More would only take more memory.
@@ -122,14 +122,14 @@ class Outbox:
             at=round(entry.at, 3),
             view=public_view(session, entry.now_s),
             seat=seat,
-            cards={taken: sitter.card for taken, sitter in session.seats.items() if sitter.card},
+            cards={taken: player.card for taken, player in session.seats.items() if player.card},
             pair=PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
         )
 
     def _apply(self, record: AnyRecord) -> None:
         """Apply a record to the session, without names."""
         try:
-            self._session = advance(self._session, _without_names(record))[0]
+            self._session = fold_record(self._session, _without_names(record))[0]
         except CompanionError:  # the rules have changed: continue with the next game
             number = record.number if isinstance(record, NewGame) else 0
             self._session = Session(seats=self._session.seats, number=number)

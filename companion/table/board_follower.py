@@ -21,10 +21,10 @@ from companion.core.kit import Layout, Seat
 from companion.core.ports import CameraState, CameraStatus, Cue, Reading, Signal, signal_to
 from companion.table import board_check
 from companion.table.board_check import NO_READING, BoardBefore, Problems
-from companion.table.lesson_progress import wanted_action
+from companion.table.lesson_progress import lesson_action_of
 from companion.table.prompts.sign import sign_of
 from companion.table.records import HandIn, StageDone
-from companion.table.remote.fold import advance
+from companion.table.remote.fold import fold_record
 from companion.table.session import BOTH, Phase, Session, Signals, StageKey
 from companion.table.state import TableState, problems_of
 from companion.table.store import TableStore
@@ -48,8 +48,8 @@ class BoardFollower:
       it shows the broken rule.
     - In every other case it shows which pieces are wrong.
 
-    The table makes it, and calls it for each reading and at each beat of its thread. Callers of its
-    methods hold the table's lock.
+    The table makes it, and calls it for each reading and at each heartbeat of its thread. Callers
+    of its methods hold the table's lock.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -94,8 +94,8 @@ class BoardFollower:
         reading = live.reading
         self._judged_for = (session.stage_key, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between_games else None
-        # False while the camera does not see the board, because `still_reading` is then empty.
-        is_action_due = live.still_reading.quiet and session.phase is Phase.ORDERS
+        # False while the camera does not see the board, because `quiet_reading` is then empty.
+        is_action_due = live.quiet_reading.quiet and session.phase is Phase.ORDERS
         laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
         live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())
         self._store.live = live
@@ -139,7 +139,7 @@ class BoardFollower:
         if session.phase is Phase.SETUP:
             is_done = live.shows_expected_layout
         else:
-            is_done = session.has_moves and self._is_stage_shown()
+            is_done = session.needs_hands and self._is_stage_shown()
         if is_done:
             end_stage(self._store, "camera")
             # The same reading may also show the next stage as finished.
@@ -174,7 +174,7 @@ class BoardFollower:
             return False
         # Fold the end of the stage without accepting it, to see what may be played after it.
         stage_done = StageDone(session.moment, session.stage_index, "camera", self._store.now_s())
-        after_stage, _ = advance(session, stage_done)
+        after_stage, _ = fold_record(session, stage_done)
         return self._is_next_action_shown(after_stage)
 
     def _is_next_action_shown(self, session: Session) -> bool:
@@ -191,7 +191,9 @@ class BoardFollower:
             if ending is None:
                 return False
             notation = session.require_game().format(ending)
-            session, _ = advance(session, HandIn(seat, session.moment, notation, "0", now_s=now_s))
+            session, _ = fold_record(
+                session, HandIn(seat, session.moment, notation, "0", now_s=now_s)
+            )
             seat = _seat_on_turn(session)
         if seat is None or session.paused_by or not session.is_played_here(seat):
             return False
@@ -327,7 +329,7 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
     These include layouts after its stages, such as a piece that is already turned over. In a lesson
     only the action that it asks for is yielded.
     """
-    game, lesson_action = session.require_game(), wanted_action(session, seat)
+    game, lesson_action = session.require_game(), lesson_action_of(session, seat)
     for play in game.plays(session.state, seat):
         if lesson_action is not None and play.text != lesson_action:
             continue

@@ -13,7 +13,7 @@ from companion.table.table import Table
 _JOIN_TIMEOUT_S = 5.0
 
 
-class Follower:
+class TableFollower:
     """Calls `step` after every change of the table, and at least every `interval_s` seconds.
 
     A step may return a pause in seconds. Then the next one follows after that pause, even if the
@@ -39,7 +39,7 @@ class Follower:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
-    def end_soon(self) -> None:
+    def request_stop(self) -> None:
         """Ask the thread to end, and return at once."""
         self._stop.set()
         if self._thread:
@@ -47,7 +47,7 @@ class Follower:
 
     def close(self) -> None:
         """End the thread, and wait for a step that is running."""
-        self.end_soon()
+        self.request_stop()
         if self._thread:
             self._thread.join(_JOIN_TIMEOUT_S)
             self._thread = None

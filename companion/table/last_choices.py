@@ -19,7 +19,7 @@ class _StoredChoices(msgspec.Struct, forbid_unknown_fields=True):
     options: dict[str, dict[str, Any]] = {}
 
 
-class Choices:
+class LastChoices:
     """The owner's last choices in one JSON file, or only in memory without a path.
 
     The lobby offers them again. They are a convenience, so a file error never stops anything.

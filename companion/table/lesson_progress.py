@@ -30,7 +30,7 @@ def lesson_step(session: Session) -> LessonStep | None:
     return lesson.steps[index] if lesson and index is not None else None
 
 
-def wanted_action(session: Session, seat: Seat) -> str | None:
+def lesson_action_of(session: Session, seat: Seat) -> str | None:
     """Return the one action, in notation, that the lesson wants from a seat now.
 
     None if the choice is free.

@@ -1,8 +1,9 @@
 """The records of the journal: one for every input that the table has accepted.
 
 `companion.table.reducer` says what each of them does. The tags and the names of the fields are the
-journal's format, so they stay as they are. Some are only in journals of older versions. The words
-(moment, door, stage, sealed) are explained in `companion.table.session`.
+journal's format, so they stay as they are, even where a class has a better name by now. Some
+records are only in journals of older versions. The words (moment, door, stage, sealed) are
+explained in `companion.table.session`.
 
 Fields that several records share, with the same meaning:
 
@@ -124,6 +125,7 @@ class NewGame(Record, frozen=True, tag="new_game"):
     is_chosen: bool = False
     """Whether the owner has chosen the seed."""
     is_guided: bool = False
+    """Whether the game begins with its lesson."""
     coach_for: Seat | None = None
     """A handicap of an older version, without effect now."""
     remote: RemoteSeat | None = None
@@ -191,8 +193,8 @@ class Pause(Record, frozen=True, tag="pause"):
     """The turn's clock is paused."""
 
     by: str
-    """As in the other records, or `BY_RESTART`, `idle` if nobody has acted for some turns, `start`
-    if the first clock of a game waits for somebody to start it.
+    """As in the other records, or one of three more: `BY_RESTART`, `idle` if nobody has acted for
+    some turns, or `start` if the first clock of a game waits for somebody to start it.
     """
     now_s: float
 
@@ -208,8 +210,8 @@ class Undo(Record, frozen=True, tag="undo"):
     """The last turn is undone."""
 
 
-class AskBack(Record, frozen=True, tag="ask_back"):
-    """A seat asks to undo the last turn, or agrees to the other seat's request."""
+class RequestUndo(Record, frozen=True, tag="ask_back"):
+    """A seat requests to undo the last turn, or agrees to the other seat's request."""
 
     seat: Seat
     moment: str
@@ -258,7 +260,7 @@ class Disclose(Record, frozen=True, tag="disclose"):
     by: str
 
 
-class RemoteSaid(Record, frozen=True, tag="remote_said"):
+class ReceiveMessage(Record, frozen=True, tag="remote_said"):
     """A message has arrived from the other table of a game."""
 
     number: int
@@ -283,7 +285,7 @@ AnyRecord = (
     | Pause
     | Resume
     | Undo
-    | AskBack
+    | RequestUndo
     | Decline
     | SkipLesson
     | Resign
@@ -291,5 +293,5 @@ AnyRecord = (
     | AskCoach
     | Abandon
     | Disclose
-    | RemoteSaid
+    | ReceiveMessage
 )

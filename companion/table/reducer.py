@@ -26,16 +26,15 @@ from companion.games.base import Drawn, Outcome
 from companion.table.chance.fairness import (
     Contribution,
     FairChance,
-    chance_of_orders,
+    chance_from_salts,
     turn_random,
 )
 from companion.table.clocks.countdown import Countdown, next_chess_clocks
-from companion.table.lesson_progress import lesson_step_index, wanted_action
+from companion.table.lesson_progress import lesson_action_of, lesson_step_index
 from companion.table.records import (
     BY_RESTART,
     Abandon,
     AnyRecord,
-    AskBack,
     AskCoach,
     Begin,
     Commit,
@@ -48,8 +47,9 @@ from companion.table.records import (
     NewGame,
     OfferDraw,
     Pause,
+    ReceiveMessage,
     Record,
-    RemoteSaid,
+    RequestUndo,
     Resign,
     Resume,
     ShowCard,
@@ -65,32 +65,32 @@ from companion.table.seats.seat_fold import free_seat, move_seat, parse_name, sh
 from companion.table.session import (
     ABANDONED,
     BOTH,
-    Advance,
     Phase,
-    Sealed,
+    Player,
+    SealedAction,
     Session,
-    Sitter,
+    Transition,
     Turn,
     event_signals,
     receipt_of,
     stage_signals,
     turn_is_over,
 )
-from companion.table.undo import ask_back, decline, take_back, undo, with_lasting_parts
+from companion.table.undo import decline, request_undo, take_back, undo, with_lasting_parts
 
 
-def fold(session: Session, record: AnyRecord) -> Advance:
+def fold_at_one_table(session: Session, record: AnyRecord) -> Transition:
     """Return the session after a record, and the cues that announce it.
 
-    This is for games in which both seats are played at this table. Callers outside use `advance` of
-    `remote/fold.py`, which calls this.
+    This is for games in which both seats are played at this table. Only `remote/fold.py` calls it:
+    every other caller uses the `fold_record` of that module.
 
     Raises a `CompanionError` and changes nothing if the record is refused.
     """
     return _FOLDS[type(record)](session, record)
 
 
-def _new_game(session: Session, record: NewGame) -> Advance:
+def _new_game(session: Session, record: NewGame) -> Transition:
     """Begin a game with its set-up, or with its first orders if it has no board to set up.
 
     A game that is still in its first set-up is replaced. Raises `Illegal` during any other, and
@@ -126,18 +126,18 @@ def _new_game(session: Session, record: NewGame) -> Advance:
     return begun, (Signal(Cue.HANDS_WANTED, BOTH),)
 
 
-def _seats_of(session: Session, record: NewGame) -> dict[Seat, Sitter]:
+def _seats_of(session: Session, record: NewGame) -> dict[Seat, Player]:
     """Return the players as a game begins. The player of another table stays for that game only."""
     seats = session.seats_here
     if remote := record.remote:
         # This table now plays the other seat, so its player changes sides.
         if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
-        seats[remote.seat] = Sitter(parse_name(remote.name), remote.nonce, REMOTE)
+        seats[remote.seat] = Player(parse_name(remote.name), remote.nonce, REMOTE)
     return seats
 
 
-def _begin(session: Session, record: Begin) -> Advance:
+def _begin(session: Session, record: Begin) -> Transition:
     """End the set-up. After an undone turn its clock starts at once."""
     if session.phase is not Phase.SETUP:
         raise wrong_phase(say("There is nothing to set up now"))
@@ -146,7 +146,7 @@ def _begin(session: Session, record: Begin) -> Advance:
     return _await_orders(session, record.now_s)
 
 
-def _await_orders(session: Session, now_s: float) -> Advance:
+def _await_orders(session: Session, now_s: float) -> Transition:
     """Begin a new turn: nothing is handed in, and every seat that has to act is asked."""
     awaiting = replace(
         session,
@@ -159,7 +159,7 @@ def _await_orders(session: Session, now_s: float) -> Advance:
     return _with_clock(awaiting, now_s)
 
 
-def _with_clock(session: Session, now_s: float) -> Advance:
+def _with_clock(session: Session, now_s: float) -> Transition:
     """Set the clock of the decision that is due. The cue asks the seats that have to act.
 
     A lesson has no clock. The first clock of a game, or after its lesson, is paused until somebody
@@ -194,7 +194,7 @@ def _with_clock(session: Session, now_s: float) -> Advance:
     return session, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
 
 
-def _hand_in(session: Session, record: HandIn) -> Advance:
+def _hand_in(session: Session, record: HandIn) -> Transition:
     """Seal a seat's action, and reveal the turn if it was the last one that was missing.
 
     Raises `Stale` for another moment, `Malformed` for an action that is not in notation, and
@@ -227,13 +227,13 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    wanted = wanted_action(session, seat) if session.is_guided else None
+    wanted = lesson_action_of(session, seat) if session.is_guided else None
     if wanted is not None and text != wanted:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
     # A later player of this seat may take the order back, but never see it.
     nonce = session.nonce_of(seat) or ""
     receipt = receipt_of(session.moment, seat, text, record.salt)
-    sealed = Sealed(text, record.salt, record.at, receipt, nonce)
+    sealed = SealedAction(text, record.salt, record.at, receipt, nonce)
     session = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if session.awaited:
@@ -245,7 +245,7 @@ def _hand_in(session: Session, record: HandIn) -> Advance:
     return revealed, ((signal, *signals) if len(session.sealed) > 1 else signals)
 
 
-def _skip_lesson(session: Session, record: SkipLesson) -> Advance:
+def _skip_lesson(session: Session, record: SkipLesson) -> Transition:
     """Leave the lesson. The decision that is due gets the clock of a normal game."""
     if lesson_step_index(session) is None:
         raise wrong_phase(say("No lesson is on"))
@@ -277,7 +277,7 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 
 def _reveal(
     session: Session, now_s: float, next_clock_s: float, is_timed_out: bool = False
-) -> Advance:
+) -> Transition:
     """Let the rules resolve all sealed actions, and begin the stages of the revealed turn.
 
     `now_s` is the time at which the turn was complete. The next clock runs from `next_clock_s`.
@@ -323,7 +323,7 @@ def _reveal(
     return after, (*signals, *stage_signals(after))
 
 
-def _stage_done(session: Session, record: StageDone) -> Advance:
+def _stage_done(session: Session, record: StageDone) -> Transition:
     """Show the next stage, or begin the next turn after the last one.
 
     Raises `Stale` if another stage is shown.
@@ -345,7 +345,7 @@ def _stage_done(session: Session, record: StageDone) -> Advance:
     return after, (agreed, *signals)
 
 
-def _next_turn(session: Session, now_s: float) -> Advance:
+def _next_turn(session: Session, now_s: float) -> Transition:
     """End the game if the rules say so, or else begin the next turn."""
     outcome = session.require_game().outcome(session.state)
     return _finish(session, outcome) if outcome else _await_orders(session, now_s)
@@ -357,15 +357,15 @@ def _with_chance_of_actions(session: Session, remote: RemoteGame) -> Session:
     if session.chance is not None or game.drawn(session.options) is not Drawn.PLAY:
         return session
     salts = {seat: sealed.salt for seat, sealed in session.sealed.items()}
-    fair = chance_of_orders(remote.remote_seat.id, salts)
+    fair = chance_from_salts(remote.remote_seat.id, salts)
     return replace(session, chance=fair, seed=fair.seed)
 
 
-def _commit(session: Session, record: Commit) -> Advance:
+def _commit(session: Session, record: Commit) -> Transition:
     return replace(session, commitment=record.commitment), ()
 
 
-def _contribute(session: Session, record: Contribute) -> Advance:
+def _contribute(session: Session, record: Contribute) -> Transition:
     """Fold a contribution to the chance of a running game, from a journal of an older version.
 
     Contributions before a game are part of the game's own record.
@@ -381,7 +381,7 @@ def _contribute(session: Session, record: Contribute) -> Advance:
 # ---- time ----------------------------------------------------------------------------------------
 
 
-def _time_out(session: Session, record: TimeOut) -> Advance:
+def _time_out(session: Session, record: TimeOut) -> Transition:
     """End the turn with the action that the rules take for the timed-out seat.
 
     If they take none, the turn goes on with an expired clock. On a chess clock the game is lost.
@@ -402,14 +402,14 @@ def _time_out(session: Session, record: TimeOut) -> Advance:
     if action is None:
         return expired, ()
     text = game.format(action)
-    sealed = Sealed(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
+    sealed = SealedAction(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
     session = replace(session, sealed={seat: sealed})
     after, signals = _reveal(session, record.now_s, record.now_s, is_timed_out=True)
     # The alarm has already announced the change of turn.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 
 
-def _pause(session: Session, record: Pause) -> Advance:
+def _pause(session: Session, record: Pause) -> Transition:
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused_by:
         raise wrong_phase(say("No clock is running"))
     # In an earlier version, "line" meant that a remote phone could not be reached.
@@ -418,7 +418,7 @@ def _pause(session: Session, record: Pause) -> Advance:
     return replace(session, countdown=stopped, paused_by=by), (Signal(Cue.PAUSED, BOTH),)
 
 
-def _resume(session: Session, record: Resume) -> Advance:
+def _resume(session: Session, record: Resume) -> Transition:
     if session.countdown is None or not session.paused_by:
         raise wrong_phase(say("The clock is not stopped"))
     running = replace(
@@ -433,7 +433,7 @@ def _resume(session: Session, record: Resume) -> Advance:
 # ---- ends ----------------------------------------------------------------------------------------
 
 
-def _finish(session: Session, outcome: Outcome) -> Advance:
+def _finish(session: Session, outcome: Outcome) -> Transition:
     """End the game with an outcome, and count it. Raises `Illegal` if the game is over."""
     if session.outcome is not None or session.is_between_games:
         raise Illegal(Refusal.GAME_OVER, say("The game is already over"))
@@ -462,14 +462,14 @@ def _finish(session: Session, outcome: Outcome) -> Advance:
     return over, (Signal(Cue.WON if outcome.winners else Cue.TIE, outcome.winners or BOTH),)
 
 
-def _ask_coach(session: Session, record: AskCoach) -> Advance:
+def _ask_coach(session: Session, record: AskCoach) -> Transition:
     """Mark the game as coached for this seat. Taking back turns does not change that."""
     if not session.is_in_play or session.is_machine_seat(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached_seats=session.coached_seats | {record.seat}), ()
 
 
-def _offer_draw(session: Session, record: OfferDraw) -> Advance:
+def _offer_draw(session: Session, record: OfferDraw) -> Transition:
     if not session.is_in_play:
         raise wrong_phase(say("A draw can only be offered during a game"))
     if session.is_machine_seat(record.seat.other):
@@ -481,26 +481,26 @@ def _offer_draw(session: Session, record: OfferDraw) -> Advance:
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
 
 
-def _resign(session: Session, record: Resign) -> Advance:
+def _resign(session: Session, record: Resign) -> Transition:
     reason = say("{side!c} resigns.", side=session.require_game().sides[record.seat].name)
     return _finish(session, Outcome(frozenset({record.seat.other}), reason))
 
 
-def _abandon(session: Session, _: Abandon) -> Advance:
+def _abandon(session: Session, _: Abandon) -> Transition:
     # No tie is counted, and no cue is played.
     return replace(_finish(session, ABANDONED)[0], score=session.score), ()
 
 
-def _disclose(session: Session, _: Disclose) -> Advance:
+def _disclose(session: Session, _: Disclose) -> Transition:
     return session, ()  # only in journals of older versions
 
 
-def _refuse_message(_session: Session, _record: RemoteSaid) -> Advance:
+def _refuse_message(_session: Session, _record: ReceiveMessage) -> Transition:
     raise Stale(say("That game at two tables is over"))
 
 
 # The function that folds each kind of record.
-_FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
+_FOLDS: Mapping[type[Record], Callable[[Session, Any], Transition]] = {
     TakeSeat: take_seat,
     FreeSeat: free_seat,
     MoveSeat: move_seat,
@@ -516,7 +516,7 @@ _FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
     Pause: _pause,
     Resume: _resume,
     Undo: undo,
-    AskBack: ask_back,
+    RequestUndo: request_undo,
     Decline: decline,
     SkipLesson: _skip_lesson,
     Resign: _resign,
@@ -524,5 +524,5 @@ _FOLDS: Mapping[type[Record], Callable[[Session, Any], Advance]] = {
     AskCoach: _ask_coach,
     Abandon: _abandon,
     Disclose: _disclose,
-    RemoteSaid: _refuse_message,
+    ReceiveMessage: _refuse_message,
 }

@@ -4,9 +4,9 @@
 
 The words of this package, which other modules use without explaining them:
 
-- seat: South or North, opposite each other at the board. Whoever plays a seat is its sitter.
+- seat: South or North, opposite each other at the board. Its player is a person or a program.
 - side: how a seat looks in one game, with a name such as `purple`.
-- door: what a seat is played by: `phone`, `pad`, `machine` (a program) or `remote` (another table).
+- door: what a player plays by: `phone`, `pad`, `machine` (a program) or `remote` (another table).
 - open game: one in which anybody at the table may act for the seat on turn, as on a chess clock.
 - pad: eight keys and four lamps of a seat, beside the board.
 - nonce: random text that is made when somebody takes a seat. The token of the player's phone (a
@@ -16,7 +16,7 @@ The words of this package, which other modules use without explaining them:
 - sealed: an action is sealed when it is handed in. It is then in the journal, but nobody sees it
   until all seats that have to act have handed in. Its receipt is a hash that is public at once.
 - stage: a part of a revealed turn. Pages show one at a time, and hands carry it out on the board.
-- headline: a sentence on what happened in a stage. It is shown before hands get work.
+- headline: a sentence on what happened in a stage. It is shown before the instructions to hands.
 - sheet: the orders of one seat's pieces, in games that give each piece an order.
 - moment: the id of the decision that is due, such as `3.2`. It is the number of the game and the
   tick. An input names the moment that it is for, so one that comes too late is refused.
@@ -80,7 +80,7 @@ IDLE_TURNS = 4
 
 
 @dataclass(frozen=True)
-class Sitter:
+class Player:
     """The player of a seat."""
 
     name: str
@@ -94,7 +94,7 @@ class Sitter:
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SealedAction:
     """An action that was handed in. The receipt is public at once, the rest after the reveal."""
 
     action: str
@@ -117,7 +117,7 @@ class Turn:
 
     moment: str
     """The moment for which its actions were handed in."""
-    sealed: Mapping[Seat, Sealed]
+    sealed: Mapping[Seat, SealedAction]
     """The actions by seat. One in a game in which the seats take turns, else two."""
     stages: tuple[Stage, ...]
     """The parts that hands carry out one after the other."""
@@ -157,7 +157,7 @@ class Session:
     """
 
     # ---- the players and their match ----
-    seats: Mapping[Seat, Sitter] = field(default_factory=dict)
+    seats: Mapping[Seat, Player] = field(default_factory=dict)
     """The players. A free seat is not in it."""
     score: Score = (0, 0, 0)
     """The match so far: wins of South, wins of North, ties."""
@@ -199,7 +199,7 @@ class Session:
     """Second part of the moment, which says when it changes. It never falls during a game, even if
     a turn is taken back.
     """
-    sealed: Mapping[Seat, Sealed] = field(default_factory=dict)
+    sealed: Mapping[Seat, SealedAction] = field(default_factory=dict)
     """Actions of the decision that is due, as far as they are handed in."""
     turns: tuple[Turn, ...] = ()
     """Turns that were revealed and not taken back."""
@@ -306,35 +306,35 @@ class Session:
     # ---- the players -----------------------------------------------------------------------------
 
     @property
-    def seats_here(self) -> dict[Seat, Sitter]:
+    def seats_here(self) -> dict[Seat, Player]:
         """Return the players at this table."""
-        return {seat: sitter for seat, sitter in self.seats.items() if sitter.door != REMOTE}
+        return {seat: player for seat, player in self.seats.items() if player.door != REMOTE}
 
     @property
     def doors(self) -> frozenset[str]:
         """Return the doors of all players."""
-        return frozenset(sitter.door for sitter in self.seats.values())
+        return frozenset(player.door for player in self.seats.values())
 
     def door_of(self, seat: Seat) -> str:
         """Return the door of a seat's player. Empty if the seat is free."""
-        sitter = self.seats.get(seat)
-        return sitter.door if sitter else ""
+        player = self.seats.get(seat)
+        return player.door if player else ""
 
     def nonce_of(self, seat: Seat) -> str | None:
         """Return the nonce of a seat's player, which the player's token must carry.
 
         None if the seat is free.
         """
-        sitter = self.seats.get(seat)
-        return sitter.nonce if sitter else None
+        player = self.seats.get(seat)
+        return player.nonce if player else None
 
     def is_machine_seat(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
 
         Not if people deal the cards themselves, because a program cannot know its cards.
         """
-        sitter = self.seats.get(seat)
-        if sitter is None or sitter.door != MACHINE:
+        player = self.seats.get(seat)
+        if player is None or player.door != MACHINE:
             return False
         return self.game is None or not self.game.is_dealt_by_hand(self.options)
 
@@ -443,12 +443,12 @@ class Session:
 
     # ---- sealed and revealed actions -------------------------------------------------------------
 
-    def own_sealed(self, seat: Seat) -> Sealed | None:
+    def own_sealed_action(self, seat: Seat) -> SealedAction | None:
         """Return the sealed action of a seat, but not that of an earlier player of the seat."""
         sealed = self.sealed.get(seat)
         return sealed if sealed and sealed.nonce == self.nonce_of(seat) else None
 
-    def sealed_at(self, seat: Seat, moment: str) -> Sealed | None:
+    def find_sealed_action(self, seat: Seat, moment: str) -> SealedAction | None:
         """Return the action that a seat handed in for a moment, sealed or already revealed."""
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
@@ -527,7 +527,7 @@ class Session:
         return None
 
     @property
-    def has_moves(self) -> bool:
+    def needs_hands(self) -> bool:
         """Return whether hands have anything to do for the current stage."""
         if self.shown_stage.todo:
             return True
@@ -580,8 +580,8 @@ class Session:
         if self.remote is not None:
             return False
         # A nonce stands for a person, so two people who change places stay the same.
-        sitters = {sitter.nonce for sitter in self.seats.values()}
-        has_changed = sitters != {sitter.nonce for sitter in before.seats.values()}
+        nonces = {player.nonce for player in self.seats.values()}
+        has_changed = nonces != {player.nonce for player in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)
 
 
@@ -591,8 +591,8 @@ def turn_is_over() -> Stale:
 
 
 Signals = tuple[Signal, ...]
-# The session after a record, and the cues that announce it.
-Advance = tuple[Session, Signals]
+# What a record does to a session: the next session, and the cues that announce it.
+Transition = tuple[Session, Signals]
 
 
 def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
@@ -635,6 +635,6 @@ def stage_signals(session: Session) -> Signals:
     If no event has a cue and hands have work, the second cue calls for hands.
     """
     signals = event_signals(session.shown_stage.events)
-    if session.has_moves and not signals:
+    if session.needs_hands and not signals:
         signals = (Signal(Cue.HANDS_WANTED, BOTH),)
     return (Signal(Cue.STEP, BOTH, session.stage_index + 1), *signals)

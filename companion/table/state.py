@@ -213,7 +213,7 @@ class TableState:
         return self.session.board or {}
 
     @property
-    def still_reading(self) -> Reading:
+    def quiet_reading(self) -> Reading:
         """Return a reading of this game's board on which nothing moves, or an empty one."""
         return self.reading if self.sees_board and self.reading.quiet else NO_READING
 
@@ -275,7 +275,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 # ---- headlines -----------------------------------------------------------------------------------
 
 
-def headline_at(session: Session, index: int) -> TimedHeadline | None:
+def stage_headline(session: Session, index: int) -> TimedHeadline | None:
     """Return a headline of the current stage that waits for a tap. None after the last one.
 
     While hands have work, only headlines with a drawing count. A stage without headlines and
@@ -285,7 +285,7 @@ def headline_at(session: Session, index: int) -> TimedHeadline | None:
         return None
     stage = session.shown_stage
     headlines = stage.headlines
-    if session.has_moves:
+    if session.needs_hands:
         headlines = tuple(headline for headline in headlines if headline.scene)
     elif not headlines:
         headlines = (Headline(stage.events[-1].text if stage.events else stage.title),)

@@ -24,8 +24,8 @@ from companion.core.errors import CompanionError, JournalError, Stale, trace_of
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S, clock_after_restart, time_out_of
-from companion.table.last_choices import Choices
+from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S, due_time_out, restore_clock
+from companion.table.last_choices import LastChoices
 from companion.table.lesson_progress import lesson_step
 from companion.table.listeners import Listeners
 from companion.table.records import (
@@ -38,9 +38,15 @@ from companion.table.records import (
     Pause,
     TakeSeat,
 )
-from companion.table.remote.fold import advance
+from companion.table.remote.fold import fold_record
 from companion.table.session import Phase, Session, Signals, StageKey
-from companion.table.state import WRITE_ERROR, TableState, TimedHeadline, headline_at, with_session
+from companion.table.state import (
+    WRITE_ERROR,
+    TableState,
+    TimedHeadline,
+    stage_headline,
+    with_session,
+)
 
 log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
@@ -52,9 +58,9 @@ WRITE_RETRY_S = 2.0
 # Factor by which texts of a lesson stay on the screen longer than those of a game, because a
 # beginner reads them for the first time.
 LESSON_READING_FACTOR = 3
-# Maximum time in seconds between two checks of what is due. Longer: time-outs and headlines come
-# late. Shorter: an idle table takes more of the processor.
-BEAT_S = 0.05
+# Maximum time in seconds between two heartbeats, each of which does what is due. Longer: time-outs
+# and headlines come late. Shorter: an idle table takes more of the processor.
+HEARTBEAT_S = 0.05
 # Reading time in seconds with the default setting: to find a sentence, and for each of its words.
 FIND_SENTENCE_S = 1.0
 READ_WORD_S = 0.3
@@ -119,8 +125,9 @@ class TableStore:
     `hold_for_device`, `submit` and those of the thread. A `TableState` never changes, so reading
     `live` needs no lock.
 
-    `start` runs the thread that calls `act_in_time` at every beat and after every input. Without
-    the thread (tests, fast simulation) time passes after each input and in `step`. `close` ends it.
+    `start` runs the thread that calls `run_due_tasks` at every heartbeat and after every input.
+    Without the thread (tests, fast simulation) time passes after each input and in `step`. `close`
+    ends it.
     """
 
     def __init__(
@@ -128,19 +135,19 @@ class TableStore:
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings,
-        act_in_time: Callable[[], None],
-        choices: Choices | None = None,
+        run_due_tasks: Callable[[], None],
+        choices: LastChoices | None = None,
     ) -> None:
         self.clock = clock
         self.now_s = clock.monotonic_s
         """Returns the monotonic time by which clocks run and inputs are stamped."""
         self.settings = settings
-        self.last_choices = choices or Choices()
+        self.last_choices = choices or LastChoices()
         self.journal = journal
         self.listeners = Listeners(clock)
-        self.last_beat_s = clock.monotonic_s()
-        """Monotonic time of the thread's last beat, even a failed one. The health check sees by it
-        that the table is alive.
+        self.last_heartbeat_s = clock.monotonic_s()
+        """Monotonic time of the thread's last heartbeat, even if something failed in it. The health
+        check sees by it that the table is alive.
         """
         self.has_disk_space = True
         self.round_game: tuple[str, GameOptions] | None = None
@@ -155,7 +162,7 @@ class TableStore:
         """The stage that was shown when a key was pressed last to confirm it. While that stage is
         still shown, the press was refused.
         """
-        self._act_in_time = act_in_time
+        self._run_due_tasks = run_due_tasks
         self._lock = threading.RLock()
         self._depth = 0
         """Number of nested holds of the thread that holds the table."""
@@ -173,9 +180,9 @@ class TableStore:
         """Whether appended records should go into the journal's file, because a turn is over."""
         session = journal.restore()
         noted_s = journal.noted_clock_s(session.moment)
-        session, pause = clock_after_restart(session, noted_s, clock.monotonic_s())
+        session, pause = restore_clock(session, noted_s, clock.monotonic_s())
         if pause:
-            session = advance(session, pause)[0]
+            session = fold_record(session, pause)[0]
             # On a full disk the next restart comes to the same result.
             with suppress(JournalError):
                 journal.append(session.number, (pause,), clock.wall_s(), clock.monotonic_s())
@@ -236,7 +243,7 @@ class TableStore:
 
         return method
 
-    def as_input(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    def as_device_method(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
         """Return a function as a public method for a device.
 
         The method holds the table and never raises.
@@ -268,7 +275,7 @@ class TableStore:
             self._lock.release()
 
     @property
-    def waiting_callers(self) -> int:
+    def waiting_caller_count(self) -> int:
         """Return the number of callers that wait for the lock, or are just taking it."""
         return len(self._waiting)
 
@@ -284,7 +291,7 @@ class TableStore:
                 return
             self._depth += 1
             try:
-                self._act_in_time()
+                self._run_due_tasks()
                 # Once a turn is over and shown, appended records go into the file.
                 if self._has_ended_turn:
                     self._has_ended_turn = False
@@ -308,10 +315,10 @@ class TableStore:
 
     def _run(self) -> None:
         while not self._is_closed:
-            self._wake.wait(BEAT_S)
+            self._wake.wait(HEARTBEAT_S)
             self._wake.clear()
             self.step()
-            self.last_beat_s = self.clock.monotonic_s()
+            self.last_heartbeat_s = self.clock.monotonic_s()
 
     # ---- accepting -------------------------------------------------------------------------------
 
@@ -326,14 +333,14 @@ class TableStore:
         before = session = self.session
         signals: Signals = ()
         for record in records:
-            session, record_signals = advance(session, record)
+            session, record_signals = fold_record(session, record)
             signals += record_signals
         since_s = session.countdown.started_s if session.countdown else None
         has_new_clocks = session.chess_clocks and not before.chess_clocks
         if since_s is not None and has_new_clocks and not session.remote:
             # A chess clock never starts by itself. Somebody presses its key.
             records = (*records, Pause("start", since_s))
-            session, record_signals = advance(session, records[-1])
+            session, record_signals = fold_record(session, records[-1])
             signals += record_signals
         self._write(records, session)
         if session.phase is Phase.OVER and session.is_replaced_by_lobby(before):
@@ -354,9 +361,9 @@ class TableStore:
         with self.hold():
             self.accept(record)
 
-    def accept_in_time(self, at_s: float, record: AnyRecord) -> None:
+    def accept_stamped(self, at_s: float, record: AnyRecord) -> None:
         """Accept a record that was stamped at `at_s`, after the time-out that was due by then."""
-        if self.session.countdown and (time_out := time_out_of(self.session, at_s)):
+        if self.session.countdown and (time_out := due_time_out(self.session, at_s)):
             self.accept(time_out)
         self.accept(record)
 
@@ -390,7 +397,7 @@ class TableStore:
         `LESSON_READING_FACTOR` times as long as a plain headline. With the longest setting a
         headline waits for a tap.
         """
-        headline = headline_at(session, index)
+        headline = stage_headline(session, index)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S

@@ -23,8 +23,8 @@ from companion.core.ports import Closeable
 from companion.table import lobby, turns
 from companion.table.board_follower import BoardFollower
 from companion.table.chance.game_chance import commit_to_next_game
-from companion.table.clocks.deadlines import time_out_of
-from companion.table.last_choices import Choices
+from companion.table.clocks.deadlines import due_time_out
+from companion.table.last_choices import LastChoices
 from companion.table.listeners import TableListener
 from companion.table.records import (
     Abandon,
@@ -90,10 +90,10 @@ class Table(Closeable):
         journal: RecordJournal,
         clock: Clock,
         settings: TableSettings | None = None,
-        choices: Choices | None = None,
+        choices: LastChoices | None = None,
     ) -> None:
         self._store = store = TableStore(
-            journal, clock, settings or TableSettings(), self._act_in_time, choices
+            journal, clock, settings or TableSettings(), self._run_due_tasks, choices
         )
         self._board = BoardFollower(store)
         self.machines = MachineSeats(store)
@@ -121,21 +121,21 @@ class Table(Closeable):
         self.confirm = store.as_method(turns.confirm)
         self.read_headline = store.as_method(turns.read_headline)
         self.undo = store.as_method(turns.undo)
-        self.ask_back = store.as_method(turns.ask_back)
+        self.request_undo = store.as_method(turns.request_undo)
         self.show_help = store.as_method(turns.show_help)
         self.set_tiles_ready = store.as_method(turns.set_tiles_ready)
         # Public methods for devices, which never raise.
-        self.handle_reading = store.as_input(self._board.handle_reading)
-        self.set_camera_status = store.as_input(self._board.set_camera_status)
-        self.handle_rows = store.as_input(partial(turns.handle_rows, store))
-        self.press = store.as_input(partial(handle_press, store))
+        self.handle_reading = store.as_device_method(self._board.handle_reading)
+        self.set_camera_status = store.as_device_method(self._board.set_camera_status)
+        self.handle_rows = store.as_device_method(partial(turns.handle_rows, store))
+        self.press = store.as_device_method(partial(handle_press, store))
 
     # ---- reading ---------------------------------------------------------------------------------
 
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
-        names = {seat: sitter.name for seat, sitter in session.seats.items()}
+        names = {seat: player.name for seat, player in session.seats.items()}
         return players_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
@@ -164,9 +164,9 @@ class Table(Closeable):
             self._store.listeners.connect(listener, self._store.live)
 
     @property
-    def last_beat_s(self) -> float:
-        """Return the monotonic time of the last beat of the table's thread."""
-        return self._store.last_beat_s
+    def last_heartbeat_s(self) -> float:
+        """Return the monotonic time of the last heartbeat of the table's thread."""
+        return self._store.last_heartbeat_s
 
     @property
     def settings(self) -> TableSettings:
@@ -198,11 +198,11 @@ class Table(Closeable):
         """Stop the thread. Accepted records are already on disk."""
         self._store.close()
 
-    def _act_in_time(self) -> None:
-        """Do what is due by now: answer for a player, time out, read on, return to the lobby.
+    def _run_due_tasks(self) -> None:
+        """Do what is due by now, such as a time-out, the next headline or the return to the lobby.
 
-        The store calls it at every beat. First the board may end a stage or hand in an action. Of
-        the rest, only the first that is due is done, because it changes what is due.
+        The store calls it at every heartbeat. First the board may end a stage or hand in an action.
+        Of the rest, only the first that is due is done, because it changes what is due.
         """
         store = self._store
         now_s = store.now_s()
@@ -243,8 +243,8 @@ class Table(Closeable):
             session.countdown
             and store.live.early_press is None
             # A waiting caller may have been in time.
-            and not store.waiting_callers
-            and (time_out := time_out_of(session, now_s))
+            and not store.waiting_caller_count
+            and (time_out := due_time_out(session, now_s))
         ):
             store.accept(time_out)
             # Nobody has acted for some turns, so stop the clock at the beginning of this one.
@@ -334,7 +334,7 @@ class Table(Closeable):
         """Pause the turn's clock."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
-            self._store.accept_in_time(stamp_s, Pause(by, stamp_s))
+            self._store.accept_stamped(stamp_s, Pause(by, stamp_s))
 
     def resume(self, by: str) -> None:
         """Resume the turn's clock."""

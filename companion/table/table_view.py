@@ -23,7 +23,7 @@ from companion.table.chance.game_chance import ChanceView
 from companion.table.prompts.guide import GuideView
 from companion.table.prompts.sign import Sign
 from companion.table.records import Score
-from companion.table.session import Phase, Sealed, Viewer
+from companion.table.session import Phase, SealedAction, Viewer
 from companion.table.state import Instruction, TimedHeadline
 
 
@@ -120,7 +120,7 @@ class TurnView:
     events: tuple[Event, ...]
     """What happened in the shown stage."""
     revealed_orders: tuple[Opened, ...]
-    """Sealed orders of the last turn that is completely revealed, for checking the receipts."""
+    """The actions of the last turn that is completely revealed, for checking the receipts."""
     tallies: tuple[Tally, ...]
     """Sums to show with the stage: its own, or the last ones before it in this turn."""
     is_open: bool
@@ -169,7 +169,7 @@ class OwnView:
 
     pad: PadGrammar | None = None
     """The keys that give the viewer's orders. None if the game takes none now."""
-    sealed: Sealed | None = None
+    sealed: SealedAction | None = None
     """The viewer's own action that is handed in and not revealed yet. None if there is none."""
     take_back_moment: str | None = None
     """The moment to name for taking back the viewer's last action. None if nothing can be taken

@@ -15,7 +15,7 @@ from companion.core.errors import CompanionError, Illegal, Malformed, Refusal, S
 from companion.core.i18n import say
 from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
-from companion.table.records import AskBack, Begin, HandIn, StageDone, Undo
+from companion.table.records import Begin, HandIn, RequestUndo, StageDone, Undo
 from companion.table.session import Phase
 from companion.table.state import NO_TILES, TableState, TileState, instructions
 from companion.table.store import TableStore
@@ -45,7 +45,7 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     seat, moment, salt = order.seat, order.moment, order.salt
     if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
         raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
-    known = session.sealed_at(seat, moment)
+    known = session.find_sealed_action(seat, moment)
     if known and salt and (known.action, known.salt) == (order.action, salt):
         return known.receipt
     # `read_s` is set if this press has already waited for the camera.
@@ -62,8 +62,8 @@ def hand_in(store: TableStore, order: HandIn) -> str:
     salted = msgspec.structs.replace(
         order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
     )
-    store.accept_in_time(order.now_s, salted)
-    sealed = store.session.sealed_at(seat, moment)
+    store.accept_stamped(order.now_s, salted)
+    sealed = store.session.find_sealed_action(seat, moment)
     return sealed.receipt if sealed else ""
 
 
@@ -122,19 +122,19 @@ def undo(store: TableStore, moment: str | None = None) -> None:
             (mover,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
             if mover.other in session.seats and not session.is_machine_seat(mover.other):
-                store.accept(AskBack(mover.other, session.moment, store.now_s()))
+                store.accept(RequestUndo(mover.other, session.moment, store.now_s()))
                 return
     store.accept(Undo())
 
 
-def ask_back(store: TableStore, seat: Seat, moment: str) -> None:
+def request_undo(store: TableStore, seat: Seat, moment: str) -> None:
     """Undo the last turn for a seat, or ask the other seat if the turn was not its own.
 
-    See `companion.table.undo.ask_back`. Raises `Illegal` if no turn can be undone by seats, and
+    See `companion.table.undo.request_undo`. Raises `Illegal` if no turn can be undone by seats, and
     `Stale` for another moment.
     """
     _require_open(store, moment)
-    store.accept(AskBack(seat, moment, store.now_s()))
+    store.accept(RequestUndo(seat, moment, store.now_s()))
 
 
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
@@ -185,7 +185,7 @@ def show_next_headline(store: TableStore, by: str) -> None:
     """
     session, headline = store.session, store.live.headline
     following = store.start_headline(session, headline.index + 1) if headline else None
-    if following or session.has_moves:
+    if following or session.needs_hands:
         store.publish(replace(store.live, headline=following))
     else:
         end_stage(store, by)

@@ -14,8 +14,8 @@ from companion.core.errors import Illegal, Refusal, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, Signal, signal_to
-from companion.table.records import AskBack, Decline, TakeBack, Undo
-from companion.table.session import BOTH, Advance, Phase, Session
+from companion.table.records import Decline, RequestUndo, TakeBack, Undo
+from companion.table.session import BOTH, Phase, Session, Transition
 
 
 def seat_to_take_back(session: Session) -> Seat | None:
@@ -39,7 +39,7 @@ def moment_to_take_back(session: Session, seat: Seat) -> str | None:
     return earlier.moment if earlier and seat is seat_to_take_back(session) else None
 
 
-def take_back(session: Session, record: TakeBack) -> Advance:
+def take_back(session: Session, record: TakeBack) -> Transition:
     """Give a seat its sealed action back, or its last turn if nobody has learned anything from it.
 
     Raises `Illegal` if it is too late for that, or if there is nothing to take back.
@@ -55,7 +55,7 @@ def take_back(session: Session, record: TakeBack) -> Advance:
     return replace(session, sealed=others), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
-def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Advance:
+def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Transition:
     """Give a seat its turn back, once a turn, with the time that was left when it acted.
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
@@ -68,7 +68,7 @@ def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Adv
     return undone, (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
-def undo(session: Session, _: Undo | AskBack) -> Advance:
+def undo(session: Session, _: Undo | RequestUndo) -> Transition:
     """Go back to the beginning of the last turn.
 
     The board has to be put back as in a set-up, unless it already lies so. The clock is stopped.
@@ -96,7 +96,7 @@ def _session_to_put_back(session: Session, earlier: Session) -> Session:
     )
 
 
-def ask_back(session: Session, record: AskBack) -> Advance:
+def request_undo(session: Session, record: RequestUndo) -> Transition:
     """Undo the last turn for a seat, if it was its own. Otherwise ask the other seat.
 
     The other seat agrees by the same record. A seat that is free or played by a program or a pad
@@ -117,7 +117,7 @@ def ask_back(session: Session, record: AskBack) -> Advance:
     return requested, (Signal(Cue.OFFER, BOTH),)
 
 
-def decline(session: Session, record: Decline) -> Advance:
+def decline(session: Session, record: Decline) -> Transition:
     """Drop an offer or request, and restart the clock that the request has stopped."""
     if session.undo_requester is None and session.draw_offer is None:
         raise wrong_phase(say("Nobody has asked for anything"))

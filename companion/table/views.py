@@ -59,12 +59,12 @@ def progress_of(live: TableState) -> Progress:
     )
 
 
-def turn_title(moment: str, turns: Mapping[str, int]) -> str:
+def photograph_title(moment: str, turns: Mapping[str, int]) -> str:
     """Return the caption of a photograph of a moment.
 
     `turns` maps moments to the game's numbers of its turns, as `Progress.turns`.
 
-    >>> [turn_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
+    >>> [photograph_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
     """
     number = turns.get(moment)
@@ -180,7 +180,7 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
         return OwnView(laid_action=live.laid_action_for(None))
     return OwnView(
         pad=game.pad(session.state, viewer) if game and session.is_in_play else None,
-        sealed=session.own_sealed(viewer),
+        sealed=session.own_sealed_action(viewer),
         take_back_moment=moment_to_take_back(session, viewer),
         laid_action=live.laid_action_for(viewer),
         possible_actions=live.possible_actions if viewer in session.awaited else (),
@@ -269,7 +269,7 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     """
     badges = session.shown_stage.badges
     # Pieces that hands have not moved yet keep their badges on their old squares.
-    if session.has_moves and badges:
+    if session.needs_hands and badges:
         earlier = session.stages[session.stage_index - 1].badges if session.stage_index else before
         badges = {**earlier, **badges}
     return badges
@@ -291,7 +291,7 @@ def _shown_turn(session: Session) -> int:
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
-    sitter = session.seats.get(seat)
+    player = session.seats.get(seat)
     # somebody who plays at another table has sealed an action there
     remote = session.remote if session.is_remote(seat) else None
     sealed = session.sealed.get(seat) or (remote.sealed_action if remote else None)
@@ -299,15 +299,15 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
     return SeatView(
         seat=seat,
         side=game.sides[seat] if game else None,
-        name=Verbatim(sitter.name) if sitter else None,
-        door=sitter.door if sitter else "",
+        name=Verbatim(player.name) if player else None,
+        door=player.door if player else "",
         is_awaited=seat in session.awaited,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
         entered_count=live.drafts.get(seat, NO_DRAFT).count,
         sitting=sitting_of(session.nonce_of(seat)),
         is_coached=seat in session.coached_seats,
-        has_card=bool(sitter and sitter.card),
+        has_card=bool(player and player.card),
     )
 
 

@@ -120,7 +120,7 @@ def _find_revealed(journal: Journal) -> list[str]:
         texts = {seat: json.dumps(_plain(table.view(seat))) for seat in (None, *SEATS)}
     shown = []
     for owner in SEATS:
-        sealed = session.sealed_at(owner, session.moment)
+        sealed = session.find_sealed_action(owner, session.moment)
         texts_of_others = [text for viewer, text in texts.items() if viewer is not owner]
         if (
             sealed

@@ -15,7 +15,7 @@ from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
-from companion.table.views import turn_title
+from companion.table.views import photograph_title
 
 JPEG = b"\xff\xd8" + bytes(998)
 
@@ -86,9 +86,9 @@ def test_photographs_wait_briefly_for_a_still_board(played: Played, tmp_path: Pa
 
 
 def test_titles_follow_the_turns_not_the_moments() -> None:
-    assert turn_title("2.0", {}) == "Set-up"
-    assert turn_title("2.5", {"2.1": 1, "2.5": 2}) == "Turn 2"
-    assert turn_title("2.3", {"2.1": 1, "2.5": 2}) == "Taken back"
+    assert photograph_title("2.0", {}) == "Set-up"
+    assert photograph_title("2.5", {"2.1": 1, "2.5": 2}) == "Turn 2"
+    assert photograph_title("2.3", {"2.1": 1, "2.5": 2}) == "Taken back"
 
 
 # ---- the disk ------------------------------------------------------------------------------------

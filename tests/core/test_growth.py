@@ -23,7 +23,7 @@ from companion.table.public.messages import (
     encode_public,
     read_record,
     read_state,
-    unpacked_sentence,
+    unpack_sentence,
 )
 from companion.table.remote.messages import ActionOpened, RemoteGame, RemoteSeat, read_message
 
@@ -81,7 +81,7 @@ def as_record(payload: bytes) -> str:
     view = read_record(payload).view
     said = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     return "".join(
-        translate(unpacked_sentence(each), language)
+        translate(unpack_sentence(each), language)
         for each in said
         if each
         for language in LANGUAGES
@@ -92,7 +92,7 @@ def as_state(payload: bytes) -> str:
     state = read_state(payload)
     said = (state.health, *state.notices, *state.wrong, state.answer)
     return "".join(
-        translate(unpacked_sentence(each), language)
+        translate(unpack_sentence(each), language)
         for each in said
         if each
         for language in LANGUAGES

@@ -34,7 +34,7 @@ from companion.hub.joining import card_of
 from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
-from companion.table.public.messages import unpacked_sentence
+from companion.table.public.messages import unpack_sentence
 
 pytestmark = pytest.mark.slow
 
@@ -132,7 +132,7 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
         assert saved.startswith("Saved")
         until(
             "the hub knows",
-            lambda: saved in unpacked_sentence(hub.room.table(member.number).state.answer),  # type: ignore[union-attr]
+            lambda: saved in unpack_sentence(hub.room.table(member.number).state.answer),  # type: ignore[union-attr]
         )
         assert answer("table.reading_time_s", "7") == "Nothing was changed."
         for key, value in (("table.reading_time_s", "-1"), ("nonsense", "1")):

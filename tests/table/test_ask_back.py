@@ -40,11 +40,11 @@ def clock(played: Played) -> ClockView:
 def test_other_is_asked_for_his_turn(played: Played, answer: str) -> None:
     doer, moment = to_second_turn(played)
     wanting = doer.other
-    played.table.ask_back(wanting, moment)
+    played.table.request_undo(wanting, moment)
     assert played.view.match.undo_requester is wanting
     assert played.view.moment == moment
     if answer == "yes":
-        played.table.ask_back(wanting.other, moment)
+        played.table.request_undo(wanting.other, moment)
     elif answer == "none":
         played.wait(20.5)
     else:
@@ -78,7 +78,7 @@ def test_clock_stops_when_nobody_acts_any_more(played: Played) -> None:
 
 def test_clocks_wait_for_the_answer_and_go_on(played: Played) -> None:
     to_second_move(played)
-    played.table.ask_back(Seat.NORTH, played.view.moment)
+    played.table.request_undo(Seat.NORTH, played.view.moment)
     assert clock(played).due_s is None
     view = played.table.view(Seat.SOUTH)
     assert [(str(move.origin), str(move.target)) for move in view.board.undo_moves] == [

@@ -20,7 +20,7 @@ from companion.table.public.messages import (
     encode_public,
     read_record,
     read_state,
-    unpacked_sentence,
+    unpack_sentence,
 )
 from companion.table.session import Phase
 
@@ -41,7 +41,7 @@ def record(sign: Any, mark: str = "0123456789ab") -> bytes:
     ],
 )
 def test_sentences_arrive_in_every_language(said: str) -> None:
-    back = unpacked_sentence(msgspec.json.decode(record(pack(said)))["view"]["sign"])
+    back = unpack_sentence(msgspec.json.decode(record(pack(said)))["view"]["sign"])
     for language in LANGUAGES:
         assert translate(back, language) == translate(said, language)
 
@@ -81,8 +81,8 @@ def test_memory_filling_sentences_are_refused_unfilled() -> None:
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
             read_record(record(grown))
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-            unpacked_sentence(grown)
-    assert len(unpacked_sentence(growing(2, 8))) == 2**8
+            unpack_sentence(grown)
+    assert len(unpack_sentence(growing(2, 8))) == 2**8
 
 
 def test_no_messages_and_large_ones_are_refused() -> None:

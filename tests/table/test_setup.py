@@ -15,7 +15,7 @@ from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey
 from companion.storage.journal import Journal
-from companion.table.last_choices import Choices
+from companion.table.last_choices import LastChoices
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
@@ -38,11 +38,11 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
     nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
     for rubbish in (b"{", b"\xff", b'{"last": 3}', nested):
         path.write_bytes(rubbish)
-        assert Choices(path).last == ""
-    choices = Choices(tmp_path / "missing" / "choices.json")
+        assert LastChoices(path).last == ""
+    choices = LastChoices(tmp_path / "missing" / "choices.json")
     choices.remember("scouts", {})
     assert choices.last == "scouts", "remembered until the end, at least"
-    Choices(path).remember("scouts", {"a": [1]})
+    LastChoices(path).remember("scouts", {"a": [1]})
     assert json.loads(path.read_text())["options"] == {"scouts": {"a": [1]}}
 
 

@@ -70,7 +70,7 @@ def test_stages_that_hands_did_before_are_over(played: Played, game: str) -> Non
     rng = Random(3)
     for _ in range(60):
         session = session_of(played.table)
-        if session.phase is Phase.STAGES and session.has_moves:
+        if session.phase is Phase.STAGES and session.needs_hands:
             break
         if session.phase is Phase.STAGES:
             played.table.confirm("host", session.moment, session.stage_index)

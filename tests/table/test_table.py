@@ -34,7 +34,7 @@ from companion.core.ports import PadKey, Press
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table import board_check
-from companion.table.follower import Follower
+from companion.table.follower import TableFollower
 from companion.table.listeners import TableListener
 from companion.table.records import HandIn, TakeSeat
 from companion.table.session import Phase
@@ -337,7 +337,7 @@ def test_an_unexpected_error_is_logged_without_words(
     words = "-".join(("draft", "up"))  # not in one piece: a trace shows the source
     with monkeypatch.context() as patch:
         failing = Mock(side_effect=RuntimeError(words))
-        patch.setattr("companion.table.seats.pads.press_order", failing)
+        patch.setattr("companion.table.seats.pads.effect_of_press", failing)
         played.press(SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert words not in caplog.text
@@ -499,7 +499,7 @@ def test_ready_hands_in_a_placing_on_board(played: Played) -> None:
 def test_followers_rest_no_longer_than_agreed(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         steps: list[float] = []
-        follower = Follower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
+        follower = TableFollower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
         follower.start()
         until("a third step", lambda: len(steps) > 2)
         follower.close()

@@ -44,7 +44,7 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
             thread = threading.Thread(target=table.press, args=(press,))
             thread.start()
-            until("the press waits", lambda: store_of(table).waiting_callers)
+            until("the press waits", lambda: store_of(table).waiting_caller_count)
             clock.advance(6.0)
         thread.join()
         assert session_of(table).turns[0].is_timed_out is False

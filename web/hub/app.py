@@ -7,7 +7,7 @@ from flask import Flask, Response, jsonify
 from companion.core.clock import Clock
 from companion.league.league import League
 from companion.league.people import shown_name
-from companion.table.public.messages import unpacked_sentence
+from companion.table.public.messages import unpack_sentence
 from web.app import create_base_app
 from web.features import Site
 from web.hub import drawing
@@ -53,7 +53,7 @@ def create_hub_app(
         is_hub=True,
         room=room,
         hub_board=drawing.board_of,
-        sentence=unpacked_sentence,
+        sentence=unpack_sentence,
         shown_name=shown_name,
     )
     hub = HubContext(room, league, clock, auth, streams, site.join_urls)

@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Response, redirect, render_template
 
-from companion.table.public.messages import unpacked_sentence
+from companion.table.public.messages import unpack_sentence
 from companion.table.session import Phase
 from web.context import Fragments
 from web.hub.drawing import seats_of
@@ -108,6 +108,6 @@ class SpectatorPages(HubGroup):
             table=table,
             public=view,
             seats=seats_of(shown, names) if shown else (),
-            title=unpacked_sentence(view.title) if view else "",
+            title=unpack_sentence(view.title) if view else "",
             delay_words=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

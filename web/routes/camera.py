@@ -15,7 +15,7 @@ from werkzeug.exceptions import NotFound, ServiceUnavailable
 
 from companion.core.i18n import joined, say
 from companion.core.ports import Advice, BoardSeen, CameraState
-from companion.table.views import turn_title
+from companion.table.views import photograph_title
 from web.context import PageContext
 from web.features import CameraFeature
 from web.rendering.answers import PhotographJson, PhotographsJson
@@ -167,7 +167,7 @@ class CameraPictures(PageGroup):
         game = progress.number
         turns = progress.turns
         photographs: list[PhotographJson] = [
-            {"game": game, "moment": moment, "title": turn_title(moment, turns)}
+            {"game": game, "moment": moment, "title": photograph_title(moment, turns)}
             for moment in self.camera.album.moments(game)
         ]
         return {"photographs": photographs}

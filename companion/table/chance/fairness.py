@@ -22,7 +22,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 
 # Placeholder in the seed's text for a seat without a contribution.
-NOTHING = "-"
+NO_CONTRIBUTION = "-"
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 
@@ -59,7 +59,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         parts = [self.commitment, self.secret]
         for seat in SEATS:
             contribution = self.contributions.get(seat)
-            parts.append(contribution.value if contribution else NOTHING)
+            parts.append(contribution.value if contribution else NO_CONTRIBUTION)
         return " ".join(parts)
 
     @property
@@ -87,7 +87,7 @@ def commitment_of(secret: str) -> str:
     return hashlib.sha256(bytes.fromhex(secret)).hexdigest()
 
 
-def chance_of_orders(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
+def chance_from_salts(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
     Both actions were sealed before either was opened, so nobody could choose the seed. Nobody could

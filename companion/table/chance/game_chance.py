@@ -89,7 +89,7 @@ def uses_chance(game: Game[Any, Any], options: Any) -> bool:
     return (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
 
 
-def chosen_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
+def chosen_start_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
     """Return a sentence on the start that the owner has chosen, in the options or by a seed.
 
     A seed does not count if the game draws nothing. Empty if nothing was chosen.
@@ -136,7 +136,9 @@ def chance_of(session: Session) -> ChanceView | None:
         return None
     has_chance = uses_chance(game, session.options)
     chosen = (
-        "" if session.is_guided else chosen_sentence(game, session.options, session.is_seed_chosen)
+        ""
+        if session.is_guided
+        else chosen_start_sentence(game, session.options, session.is_seed_chosen)
     )
     if has_chance and fair:
         view = ChanceView(session.number, fair.commitment, chosen)

@@ -46,7 +46,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     )
 
 
-def clock_after_restart(
+def restore_clock(
     session: Session, noted_s: float | None, now_s: float
 ) -> tuple[Session, Pause | None]:
     """Return the session after a restart, and the pause of a turn that was running before it.
@@ -63,7 +63,7 @@ def clock_after_restart(
     return session, Pause(BY_RESTART, max(noted_s or 0.0, countdown.started_s))
 
 
-def time_out_of(session: Session, now_s: float) -> TimeOut | None:
+def due_time_out(session: Session, now_s: float) -> TimeOut | None:
     """Return the time-out of the turn, if it is due.
 
     None if the seat on turn is at the other table, or if this table waits for the answer to a

@@ -72,7 +72,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     game = live.session.game
     if viewer in sign.seats and game:
         sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
-    strangers = live.still_reading.strangers
+    strangers = live.quiet_reading.strangers
     if not strangers or live.session.is_between_games:
         return sign
     stranger = stranger_words(live.session.kit, strangers[0])
@@ -82,7 +82,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
 def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
     """Return whether this seat (None: every taken seat) is played without a pad."""
     seats = live.session.seats
-    doors = {sitter.door for seat, sitter in seats.items() if viewer in (None, seat)}
+    doors = {player.door for seat, player in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
 
 
@@ -184,7 +184,7 @@ def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
 
 def _unseen_words(live: TableState) -> str:
     """Return a sentence on squares that the camera cannot see. Empty if it sees all of them."""
-    unknown = live.still_reading.unknown
+    unknown = live.quiet_reading.unknown
     if not unknown:
         return ""
     return say(
@@ -241,7 +241,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_sure = live.has_cards or live.shows_expected_layout or live.problems
     # Such as a piece that lies on one that looks the same.
-    if wanted and live.still_reading.quiet and not is_sure:
+    if wanted and live.quiet_reading.quiet and not is_sure:
         advice = say("Check that the pieces are where they should be.")
         small = joined(" ", (advice, _confirm_words(viewer)))
         return Sign(say("Camera cannot tell: confirm by hand"), small, BOTH)
@@ -264,7 +264,7 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
     else:
         # A piece that has left its square may lie out of sight.
         origins = {item.move.origin for item in todo} - {None}
-        small = "" if origins <= live.still_reading.seen.keys() else _unseen_words(live)
+        small = "" if origins <= live.quiet_reading.seen.keys() else _unseen_words(live)
         has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
@@ -280,7 +280,7 @@ def _confirm_words(viewer: Viewer) -> str:
 def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
     """Return the squares of these instructions that are hidden from the camera, as words."""
     squares = {square for item in todo for square in (item.move.origin, item.move.target)}
-    return listed(sorted(map(str, squares & live.still_reading.unknown)))
+    return listed(sorted(map(str, squares & live.quiet_reading.unknown)))
 
 
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:

@@ -242,7 +242,7 @@ def read_state(payload: bytes) -> PublicState:
     return state
 
 
-def unpacked_sentence(packed: Any) -> str:
+def unpack_sentence(packed: Any) -> str:
     """Return a packed sentence as one that can be said in any language.
 
     Raises `Malformed` if it is not valid. A pattern may only name its parts, without attribute,

@@ -25,7 +25,7 @@ from companion.table.public.messages import (
     PublicView,
 )
 from companion.table.session import Phase, Session
-from companion.table.state import TableState, headline_at
+from companion.table.state import TableState, stage_headline
 from companion.table.table_view import ClockView, TableView
 from companion.table.views import view_of
 
@@ -37,7 +37,7 @@ def public_view(session: Session, now_s: float) -> PublicView:
     is not in it: what the camera sees, what is entered, and which headline (a sentence on what
     happened, shown before hands get work) people are reading. Its sign has the stage's first one.
     """
-    live = TableState(session, headline=headline_at(session, 0))
+    live = TableState(session, headline=stage_headline(session, 0))
     view = view_of(live, viewer=None)  # what everybody may know
     cards = view.board.card_ui
     outcome = view.match.outcome if view.phase is Phase.OVER else None

@@ -1,6 +1,6 @@
 """Fold a game at two tables: input for this table's seat, and messages from the other table.
 
-It stands before the reducer: `advance` is what the table and its journal call for every record.
+It stands before the reducer: `fold_record` is what the table and its journal call for every record.
 The words (sealed, receipt, stage, tick) are explained in `companion.table.session`.
 
 A table sends only the receipt of its action until it has the receipt of the other one. So no
@@ -39,7 +39,6 @@ from companion.table.records import (
     BY_RESTART,
     Abandon,
     AnyRecord,
-    AskBack,
     AskCoach,
     Begin,
     Decline,
@@ -49,7 +48,8 @@ from companion.table.records import (
     NewGame,
     OfferDraw,
     Pause,
-    RemoteSaid,
+    ReceiveMessage,
+    RequestUndo,
     Resign,
     Resume,
     SkipLesson,
@@ -59,39 +59,39 @@ from companion.table.records import (
     TimeOut,
     Undo,
 )
-from companion.table.reducer import fold
+from companion.table.reducer import fold_at_one_table
 from companion.table.remote.messages import (
     SETUP_STAGE,
     ActionOpened,
     ActionSealed,
-    Answered,
-    Asked,
-    ClockHeld,
+    ClockChanged,
     DrawOffered,
     GameLeft,
     Question,
+    QuestionAnswered,
+    QuestionAsked,
     RemoteGame,
     RemoteMessage,
     StageShown,
-    TimeIsOver,
+    TimeRanOut,
 )
-from companion.table.session import BOTH, Advance, Phase, Session, receipt_of
+from companion.table.session import BOTH, Phase, Session, Transition, receipt_of
 
 
-def advance(session: Session, record: AnyRecord) -> Advance:
+def fold_record(session: Session, record: AnyRecord) -> Transition:
     """Return the session after a record, and the cues that announce it.
 
     Raises a `CompanionError` and changes nothing if the record is refused.
     """
     if session.remote is not None:
-        return _advance_at_two_tables(session, session.remote, record)
-    return fold(session, record)
+        return _fold_at_two_tables(session, session.remote, record)
+    return fold_at_one_table(session, record)
 
 
-def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord) -> Advance:
+def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord) -> Transition:
     """Fold a record in a game at two tables. What the other table has to know becomes a message."""
     match record:
-        case RemoteSaid():
+        case ReceiveMessage():
             return _receive(session, remote, record)
         case TakeSeat() | FreeSeat() | MoveSeat() if (
             record.seat is remote.their_seat and session.phase is not Phase.OVER
@@ -107,13 +107,15 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             return _hand_in(session, remote, record)
         case TimeOut():
             _require_own_turn(session, remote)
-            return _fold_and_send(session, record, TimeIsOver(session.tick))
+            return _fold_and_send(session, record, TimeRanOut(session.tick))
         case Pause() | Resume():
             if record.by != BY_RESTART:  # a restart pauses at any time
                 _require_own_turn(session, remote)
-            after, signals = fold(session, record)
+            after, signals = fold_at_one_table(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
-            return _send(after, ClockHeld(session.tick, isinstance(record, Pause), left_s)), signals
+            return _send(
+                after, ClockChanged(session.tick, isinstance(record, Pause), left_s)
+            ), signals
         case OfferDraw() if (
             record.seat is remote.own_seat and session.draw_offer is not remote.their_seat
         ):
@@ -128,20 +130,20 @@ def _advance_at_two_tables(session: Session, remote: RemoteGame, record: AnyReco
             raise Illegal(
                 Refusal.TOO_LATE, say("What the other table was told cannot be taken back")
             )
-        case Undo() | AskBack() | Decline():
+        case Undo() | RequestUndo() | Decline():
             raise wrong_phase(say("In a game at two tables no turn is taken back"))
         case AskCoach() | SkipLesson():
             raise wrong_phase(say("There is no coach and no lesson in a game at two tables"))
         case _:
-            return fold(session, record)
+            return fold_at_one_table(session, record)
 
 
 # ---- input at this table -------------------------------------------------------------------------
 
 
-def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Advance:
+def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Transition:
     """Report to the other table that this board shows the current stage or the set-up."""
-    fold(session, record)  # raises unless this is the current stage
+    fold_at_one_table(session, record)  # raises unless this is the current stage
     if remote.has_reported_stage:
         raise Stale(say("That step is already done"))
     stage = SETUP_STAGE if isinstance(record, Begin) else session.stage_index
@@ -152,15 +154,15 @@ def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDon
     return _end_stage(after, record)
 
 
-def _end_stage(session: Session, record: Begin | StageDone) -> Advance:
+def _end_stage(session: Session, record: Begin | StageDone) -> Transition:
     """End this stage or the set-up, once both boards show it."""
     remote = remote_of(session)
     if remote.reported_seats == BOTH:
-        return fold(with_remote(session, reported_seats=frozenset()), record)
+        return fold_at_one_table(with_remote(session, reported_seats=frozenset()), record)
     return session, (Signal(Cue.BOARD_AGREES, BOTH),) if remote.has_reported_stage else ()
 
 
-def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
+def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Transition:
     """Hand in the action of this table's seat.
 
     If both seats act, only its receipt is sent at first. Otherwise the action itself is sent at
@@ -168,7 +170,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Advance:
     """
     if record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
-    after, signals = fold(session, record)
+    after, signals = fold_at_one_table(session, record)
     # Still sealed: both seats act in this turn, so only the receipt is sent.
     if remote.own_seat in after.sealed:
         bound = _send(
@@ -201,13 +203,13 @@ def _send_own_action(session: Session) -> Session:
     return with_remote(_send(session, opened), has_sent_action=True)
 
 
-def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Advance:
+def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Transition:
     """Send a question whose effect follows when the other table has answered."""
     _require_answer(remote)
     if not isinstance(record, Abandon) and record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
-    fold(session, record)  # raises if it is not allowed
-    question = Asked(_QUESTIONS[type(record)])
+    fold_at_one_table(session, record)  # raises if it is not allowed
+    question = QuestionAsked(_QUESTIONS[type(record)])
     return with_remote(_send(session, question), open_question=question.what), ()
 
 
@@ -244,7 +246,7 @@ def _played_elsewhere(seat: Seat) -> Illegal:
 # ---- messages from the other table ---------------------------------------------------------------
 
 
-def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advance:
+def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Transition:
     """Process the next message from the other table.
 
     Raises `Stale` for a message out of sequence, and `Malformed` if it does not fit the game.
@@ -266,15 +268,15 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
             return _receive_action(session, remote, opened, now_s)
         case StageShown() as shown:
             return _receive_stage(session, remote, shown, now_s)
-        case TimeIsOver() as over:
+        case TimeRanOut() as over:
             _require_expected(session, over.tick, Phase.ORDERS, is_shared=False)
             if session.countdown is None:
                 raise unexpected_message()
             stopped = replace(
                 session, countdown=Countdown(session.countdown.limit_s, 0.0), paused_by=""
             )
-            return fold(stopped, TimeOut(session.moment, now_s))
-        case ClockHeld() as clock:
+            return fold_at_one_table(stopped, TimeOut(session.moment, now_s))
+        case ClockChanged() as clock:
             return _receive_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
             # Ignore an offer for a stage that is over, or one that crosses South's own.
@@ -283,19 +285,19 @@ def _receive(session: Session, remote: RemoteGame, record: RemoteSaid) -> Advanc
             if not is_now or (session.draw_offer is Seat.SOUTH and remote.own_seat is Seat.SOUTH):
                 return session, ()
             return replace(session, draw_offer=remote.their_seat), (Signal(Cue.OFFER, BOTH),)
-        case Asked() as question:
+        case QuestionAsked() as question:
             return _receive_question(session, remote, question)
-        case Answered() as answer:
+        case QuestionAnswered() as answer:
             return _receive_answer(session, remote, answer, now_s)
         case GameLeft():
-            abandoned, signals = fold(session, Abandon())
+            abandoned, signals = fold_at_one_table(session, Abandon())
             outcome = Outcome(frozenset(), say("The other table has left the game."))
             return replace(abandoned, outcome=outcome), signals
 
 
 def _receive_action(
     session: Session, remote: RemoteGame, opened: ActionOpened, now_s: float
-) -> Advance:
+) -> Transition:
     """Process the action of the other table's seat. It must match its receipt, if it has one."""
     game = session.require_game()
     is_shared = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
@@ -317,7 +319,7 @@ def _receive_action(
         # Use the time measured there, so that the message's delay costs the player nothing.
         left_s = countdown.left_s - min(countdown.left_s, opened.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
-    return fold(
+    return fold_at_one_table(
         session,
         HandIn(remote.their_seat, session.moment, opened.action, opened.salt, opened.at, now_s),
     )
@@ -325,7 +327,7 @@ def _receive_action(
 
 def _receive_stage(
     session: Session, remote: RemoteGame, shown: StageShown, now_s: float
-) -> Advance:
+) -> Transition:
     """Note that the other table's board shows the current stage, or the set-up."""
     is_setup = shown.stage == SETUP_STAGE
     _require_expected(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
@@ -340,7 +342,9 @@ def _receive_stage(
     return _end_stage(session, StageDone(session.moment, session.stage_index, by, now_s))
 
 
-def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s: float) -> Advance:
+def _receive_clock(
+    session: Session, remote: RemoteGame, clock: ClockChanged, now_s: float
+) -> Transition:
     """Stop or start the clock of the other table's seat, as that table has done."""
     _require_expected(session, clock.tick, Phase.ORDERS, is_shared=False)
     countdown = session.countdown
@@ -355,21 +359,21 @@ def _receive_clock(session: Session, remote: RemoteGame, clock: ClockHeld, now_s
     )
 
 
-def _receive_question(session: Session, remote: RemoteGame, question: Asked) -> Advance:
+def _receive_question(session: Session, remote: RemoteGame, question: QuestionAsked) -> Transition:
     """Answer a question, and do what it asks for unless it comes too late."""
     if remote.open_question and remote.own_seat is Seat.SOUTH:
         return session, ()  # South's question counts, and its answer is on the way
     session = with_remote(session, open_question="")
     if question.what == "draw" and session.draw_offer is not remote.own_seat:
-        return _send_own_action(_send(session, Answered(is_agreed=False))), ()
+        return _send_own_action(_send(session, QuestionAnswered(is_agreed=False))), ()
     return _fold_and_send(
-        session, _record_of(question.what, remote.their_seat), Answered(is_agreed=True)
+        session, _record_of(question.what, remote.their_seat), QuestionAnswered(is_agreed=True)
     )
 
 
 def _receive_answer(
-    session: Session, remote: RemoteGame, answer: Answered, now_s: float
-) -> Advance:
+    session: Session, remote: RemoteGame, answer: QuestionAnswered, now_s: float
+) -> Transition:
     """Do what this table has asked for, or continue if the answer is no."""
     if not remote.open_question:
         raise unexpected_message()
@@ -377,7 +381,7 @@ def _receive_answer(
     if answer.is_agreed:
         if remote.open_question == "draw":
             session = replace(session, draw_offer=remote.their_seat)
-        return fold(session, _record_of(remote.open_question, remote.own_seat))
+        return fold_at_one_table(session, _record_of(remote.open_question, remote.own_seat))
     # The answer is no, so send and process the actions that the question held back.
     session = with_remote(_send_own_action(session), waiting_action=None)
     if remote.waiting_action is None:
@@ -421,11 +425,11 @@ def unexpected_message() -> Malformed:
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 
-def _fold_and_send(session: Session, record: AnyRecord, message: RemoteMessage) -> Advance:
+def _fold_and_send(session: Session, record: AnyRecord, message: RemoteMessage) -> Transition:
     """Fold a record, and send the message that tells the other table of it."""
-    after, signals = fold(session, record)
+    after, signals = fold_at_one_table(session, record)
     return _send(after, message), signals
 
 
 def _send(session: Session, message: RemoteMessage) -> Session:
-    return with_remote(session, sent_messages=(*remote_of(session).sent_messages, message))
+    return with_remote(session, outgoing_messages=(*remote_of(session).outgoing_messages, message))

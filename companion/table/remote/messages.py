@@ -72,19 +72,20 @@ class StageShown(_Message, frozen=True, tag="shown"):
     """Index of the stage in its turn, or `SETUP_STAGE`."""
 
 
-class TimeIsOver(_Message, frozen=True, tag="time_over"):
-    """The seat's time is over, by its own table."""
+class TimeRanOut(_Message, frozen=True, tag="time_over"):
+    """The seat's time has run out, by the clock of its own table."""
 
     tick: _Count
 
 
-class ClockHeld(_Message, frozen=True, tag="clock"):
+class ClockChanged(_Message, frozen=True, tag="clock"):
     """The seat's clock is paused, or resumes."""
 
     tick: _Count
     is_held: bool
     """Whether it is paused. False if it resumes."""
     left_s: _Seconds
+    """Time left on it."""
 
 
 class DrawOffered(_Message, frozen=True, tag="offer"):
@@ -99,16 +100,16 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
 Question = Literal["resign", "draw", "end"]
 
 
-class Asked(_Message, frozen=True, tag="asked"):
-    """The seat resigns or accepts a draw, or its owner ends the game.
+class QuestionAsked(_Message, frozen=True, tag="asked"):
+    """The seat wants to resign or to accept a draw, or its table's owner wants to end the game.
 
-    Nothing more is sent until the answer.
+    Its table sends nothing more until the answer arrives.
     """
 
     what: Question
 
 
-class Answered(_Message, frozen=True, tag="answered"):
+class QuestionAnswered(_Message, frozen=True, tag="answered"):
     """The answer to a question."""
 
     is_agreed: bool
@@ -123,11 +124,11 @@ RemoteMessage = (
     ActionSealed
     | ActionOpened
     | StageShown
-    | TimeIsOver
-    | ClockHeld
+    | TimeRanOut
+    | ClockChanged
     | DrawOffered
-    | Asked
-    | Answered
+    | QuestionAsked
+    | QuestionAnswered
     | GameLeft
 )
 
@@ -148,9 +149,9 @@ class RemoteGame:
 
     remote_seat: RemoteSeat
     """The seat that is played at the other table, with the id of the game."""
-    sent_messages: tuple[RemoteMessage, ...] = ()
-    """All messages of this table, in order. `companion.hub.pair_line` sends what the other table
-    lacks.
+    outgoing_messages: tuple[RemoteMessage, ...] = ()
+    """All messages of this table in this game, in order. `companion.hub.pair_line` sends those that
+    the other table lacks.
     """
     received_count: int = 0
     """Number of messages of the other table that were processed."""
@@ -184,7 +185,7 @@ class RemoteGame:
 
         Equal messages give equal bytes.
         """
-        return _encode(_Envelope(self.remote_seat.id, number, self.sent_messages[number - 1]))
+        return _encode(_Envelope(self.remote_seat.id, number, self.outgoing_messages[number - 1]))
 
     @property
     def has_reported_stage(self) -> bool:

@@ -1,7 +1,7 @@
 """One table's part in a game at two tables: begin it, and process the messages that arrive.
 
-The connection to the other table (`companion.hub.pair_line`) calls it. The messages to send are in
-`RemoteGame.sent_messages`, a part of the session. Nothing at the table waits for the connection.
+The connection to the other table (`companion.hub.pair_line`) calls it, and sends the messages in
+`RemoteGame.outgoing_messages`, a part of the session. Nothing at the table waits for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
-from companion.table.records import FreeSeat, GameOptions, NewGame, RemoteSaid, TakeSeat
+from companion.table.records import FreeSeat, GameOptions, NewGame, ReceiveMessage, TakeSeat
 from companion.table.remote.messages import RemoteGame, RemoteSeat, read_message
 from companion.table.session import Session
 from companion.table.store import TableStore
@@ -108,7 +108,7 @@ class RemoteTable:
                 and remote.remote_seat.id == game_id
                 and message_number > remote.received_count
             ):
-                self._store.accept(RemoteSaid(message_number, message, self._store.now_s()))
+                self._store.accept(ReceiveMessage(message_number, message, self._store.now_s()))
 
 
 def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:

@@ -17,7 +17,7 @@ from companion.core.errors import wrong_phase
 from companion.core.i18n import plain_words, say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
-from companion.table.lesson_progress import wanted_action
+from companion.table.lesson_progress import lesson_action_of
 from companion.table.records import FreeSeat, HandIn, TakeSeat
 from companion.table.session import MACHINE, Session, turn_is_over
 from companion.table.state import MAX_REASONS
@@ -107,7 +107,7 @@ class MachineSeats:
             session.require_moment(moment)
             if seat not in session.awaited or not session.is_machine_seat(seat):
                 raise turn_is_over()
-            game, action = session.require_game(), wanted_action(session, seat)
+            game, action = session.require_game(), lesson_action_of(session, seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
@@ -152,5 +152,5 @@ def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) ->
         events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:turn_index]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and turn_index is None else None,
-        lesson_action=wanted_action(session, seat),
+        lesson_action=lesson_action_of(session, seat),
     )

@@ -20,7 +20,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.core.ports import Cue, PadKey, Press
 from companion.games.pads import Draft, PadGrammar
-from companion.table.lesson_progress import wanted_action
+from companion.table.lesson_progress import lesson_action_of
 from companion.table.records import HandIn, TakeBack
 from companion.table.session import Session
 from companion.table.undo import moment_to_take_back, seat_to_take_back
@@ -38,7 +38,7 @@ class PadEffect:
     """Input for the table, in order."""
 
 
-def press_order(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
+def effect_of_press(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
     Only a key that completes or removes an order makes a sound, because the number of keys of an
@@ -94,7 +94,7 @@ def _press_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -
     if not grammar.accepts(draft, press.key):
         raise Malformed(say("This key has no use now"))
     longer = (*draft, str(press.key))
-    lesson_action = wanted_action(session, seat)
+    lesson_action = lesson_action_of(session, seat)
     if lesson_action is not None and longer != grammar.spell(lesson_action)[: len(longer)]:
         raise Illegal(Refusal.LESSON, say("The lesson asks for another key"))
     text = grammar.text(longer)

@@ -20,7 +20,7 @@ from companion.games.pads import Draft
 from companion.table import lobby, turns
 from companion.table.lesson_progress import lesson_step_index
 from companion.table.records import HandIn, Pause, Resume, SkipLesson, TakeBack, TakeSeat, Undo
-from companion.table.seats.pad_draft import press_order
+from companion.table.seats.pad_draft import effect_of_press
 from companion.table.seats.seating import open_to_phone
 from companion.table.session import BOTH, Phase
 from companion.table.state import NO_DRAFT, CountedDraft
@@ -141,7 +141,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     draft = live.drafts.get(seat, NO_DRAFT).keys
     if session.may_use_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
         return
-    effect = press_order(session, seat, draft, press)
+    effect = effect_of_press(session, seat, draft, press)
     for record in effect.records:
         if isinstance(record, TakeBack):
             _take_back(store, record)
@@ -158,7 +158,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
 def _take_back(store: TableStore, record: TakeBack) -> None:
     """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
     session, seat = store.session, record.seat
-    sealed = session.own_sealed(seat)
+    sealed = session.own_sealed_action(seat)
     grammar = session.require_game().pad(session.state, seat)
     store.accept(record)
     if sealed and grammar:

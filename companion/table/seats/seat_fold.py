@@ -12,7 +12,7 @@ from companion.core.i18n import say
 from companion.core.names import is_printable, plain_name
 from companion.core.ports import Cue, signal_to
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
-from companion.table.session import MACHINE, Advance, Session, Sitter
+from companion.table.session import MACHINE, Player, Session, Transition
 
 # Maximum number of characters of a name. Messages between tables have the same bound.
 MAX_NAME = 24
@@ -40,7 +40,7 @@ def _door_of(record: TakeSeat | MoveSeat) -> str:
     return "phone" if record.door == "far" else record.door
 
 
-def take_seat(session: Session, record: TakeSeat) -> Advance:
+def take_seat(session: Session, record: TakeSeat) -> Transition:
     """Seat a player. Raises `Illegal` if the seat is taken, and `Malformed` for a bad name."""
     if record.seat in session.seats and not session.had_remote_player(record.seat):
         raise Illegal(
@@ -50,41 +50,41 @@ def take_seat(session: Session, record: TakeSeat) -> Advance:
                 seat=record.seat,
             ),
         )
-    sitter = Sitter(parse_name(record.name), record.nonce, _door_of(record), record.card)
+    player = Player(parse_name(record.name), record.nonce, _door_of(record), record.card)
     signal = signal_to(record.seat, Cue.SEAT_TAKEN)
-    return replace(session, seats={**session.seats, record.seat: sitter}), (signal,)
+    return replace(session, seats={**session.seats, record.seat: player}), (signal,)
 
 
-def free_seat(session: Session, record: FreeSeat) -> Advance:
+def free_seat(session: Session, record: FreeSeat) -> Transition:
     """Free a seat."""
-    seats = {seat: sitter for seat, sitter in session.seats.items() if seat != record.seat}
+    seats = {seat: player for seat, player in session.seats.items() if seat != record.seat}
     return replace(session, seats=seats), ()
 
 
-def move_seat(session: Session, record: MoveSeat) -> Advance:
+def move_seat(session: Session, record: MoveSeat) -> Transition:
     """Move a seat to another phone or pad, perhaps for another person.
 
     Raises `Illegal` if the seat is free.
     """
-    sitter = session.seats.get(record.seat)
-    if sitter is None:
+    player = session.seats.get(record.seat)
+    if player is None:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    name = plain_name(record.name) or sitter.name
-    moved = Sitter(name, record.nonce or sitter.nonce, _door_of(record), sitter.card)
+    name = plain_name(record.name) or player.name
+    moved = Player(name, record.nonce or player.nonce, _door_of(record), player.card)
     signal = signal_to(record.seat, Cue.SEAT_TAKEN)
     return replace(session, seats={**session.seats, record.seat: moved}), (signal,)
 
 
-def show_card(session: Session, record: ShowCard) -> Advance:
+def show_card(session: Session, record: ShowCard) -> Transition:
     """Show a player's card at a seat, or remove it.
 
     Raises `Illegal` if no person sits there, or if the other seat has the card.
     """
-    sitter = session.seats.get(record.seat)
-    if sitter is None or sitter.door == MACHINE:
+    player = session.seats.get(record.seat)
+    if player is None or player.door == MACHINE:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
     opponent = session.seats.get(record.seat.other)
     if record.card and opponent is not None and opponent.card == record.card:
         raise wrong_phase(say("This card has been shown at the other seat already"))
-    seats = {**session.seats, record.seat: replace(sitter, card=record.card)}
+    seats = {**session.seats, record.seat: replace(player, card=record.card)}
     return replace(session, seats=seats), ()

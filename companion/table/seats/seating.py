@@ -1,7 +1,7 @@
 """Changes to the seats: free, move and swap them, and open a pad's seat to a phone.
 
 Callers of the functions hold the table's lock (see `TableStore`). A *sitting* is the id of one
-player's stay in a seat (`SeatView.sitting`). The words sitter, door, nonce and token are explained
+player's stay in a seat (`SeatView.sitting`). The words player, door, nonce and token are explained
 in `companion.table.session`.
 """
 
@@ -49,8 +49,8 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
     if not session.is_between_games:
         raise wrong_phase(say("A game is on: seats can be changed between games"))
     changed_seats = [
-        TakeSeat(seat.other, sitter.name, sitter.nonce, sitter.door, sitter.card)
-        for seat, sitter in session.seats.items()
+        TakeSeat(seat.other, player.name, player.nonce, player.door, player.card)
+        for seat, player in session.seats.items()
     ]
     # Accept all together. A phone in between would find its seat free and show the join page.
     if changed_seats:

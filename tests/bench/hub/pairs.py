@@ -37,7 +37,7 @@ from companion.hub.membership import write_membership
 from companion.hub_server.folder import HubFolder
 from companion.league.league_file import LeagueFile
 from companion.storage.journal import Journal
-from companion.table.records import HandIn, RemoteSaid
+from companion.table.records import HandIn, ReceiveMessage
 from companion.table.remote.messages import ActionOpened
 from companion.table.session import Session
 from companion.tools.selfplay.people import Phone, Stuck
@@ -280,7 +280,7 @@ def _find_early_order(journal: Journal, session: Session) -> str:
         record = entry.record
         if isinstance(record, HandIn):
             sealed.add(record.moment)
-        elif isinstance(record, RemoteSaid) and isinstance(record.message, ActionOpened):
+        elif isinstance(record, ReceiveMessage) and isinstance(record.message, ActionOpened):
             moment = f"{session.number}.{record.message.tick}"
             turn = next((turn for turn in session.turns if turn.moment == moment), None)
             if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:

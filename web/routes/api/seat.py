@@ -160,7 +160,7 @@ class SeatRoutes(PageGroup):
 
         Takes it back at once if the other seat has asked for it, or is not played by a phone.
         """
-        self._table.ask_back(seat, moment)
+        self._table.request_undo(seat, moment)
 
     @seat_post("decline")
     def decline(self, seat: Seat) -> None:
