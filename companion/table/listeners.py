@@ -178,8 +178,7 @@ def _turn_lamp(live: TableState, seat: Seat, has_question: bool, has_handed_in: 
     if has_question or is_board_wrong or seat in live.tiles.faults:
         return TurnLamp.WRONG
     if session.phase is not Phase.ORDERS:
-        todo = (item for item in instructions(live) if not item.move.is_done)
-        if any(item.seat is seat for item in todo):
+        if any(item.seat is seat and not item.move.is_done for item in instructions(live)):
             return TurnLamp.HANDS
     elif session.paused_by:
         return TurnLamp.PULSE

@@ -60,8 +60,9 @@ def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Tra
 
     If the board has changed, it is put back first as in a set-up, with the clock stopped.
     """
-    undone = _session_to_put_back(session, earlier)
-    undone = replace(undone, paused_by=session.paused_by, has_taken_back=True)
+    undone = replace(
+        _session_to_put_back(session, earlier), paused_by=session.paused_by, has_taken_back=True
+    )
     # The clock starts at once if no piece has to be put back.
     if undone.countdown and not undone.paused_by and undone.phase is Phase.ORDERS:
         undone = replace(undone, countdown=undone.countdown.start(record.now_s))

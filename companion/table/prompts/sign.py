@@ -178,8 +178,11 @@ def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
         return Sign(say("Which move is it?"), say("The board matches each of them."), awaited)
     (seat,) = awaited
     side = live.session.require_game().sides[seat].name
-    text = say("{side!c}: tap the move you made", side=side)
-    return Sign(text, say("The board matches several."), awaited)
+    return Sign(
+        say("{side!c}: tap the move you made", side=side),
+        say("The board matches several."),
+        awaited,
+    )
 
 
 def _unseen_words(live: TableState) -> str:
