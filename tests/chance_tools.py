@@ -8,7 +8,7 @@ from typing import Any
 
 from inside import session_of
 from table_tools import follow_instructions
-from web_fixtures import Place
+from web_fixtures import WebRig
 
 from companion.games.binmat.cards import DECK
 
@@ -36,17 +36,17 @@ def deal(seed: str) -> list[str]:
     return cards
 
 
-def next_commitment(place: Place) -> str:
+def next_commitment(rig: WebRig) -> str:
     """Return the commitment to the chance of the next game. Empty while a game is on."""
-    return str(place.browser().get("/api/view").get_json()["next_commitment"])
+    return str(rig.browser().get("/api/view").get_json()["next_commitment"])
 
 
-def place_pieces(place: Place, most: int = 1) -> None:
-    """Place the pieces of both sides of Kahmate, and put what is drawn on the board."""
+def place_pieces(rig: WebRig, most: int = 1) -> None:
+    """WebRig the pieces of both sides of Kahmate, and put what is drawn on the board."""
     for _ in range(most):
-        moment = place.table.view().moment
-        session = session_of(place.table)
+        moment = rig.table.view().moment
+        session = session_of(rig.table)
         for seat in sorted(session.awaited):
             play = next(iter(session.require_game().legal_actions(session.state, seat)))
-            place.table.hand_in(seat, moment, session.require_game().format(play))
-        follow_instructions(place.table)
+            rig.table.hand_in(seat, moment, session.require_game().format(play))
+        follow_instructions(rig.table)

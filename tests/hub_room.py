@@ -16,7 +16,7 @@ from typing import Any, cast
 from flask import Flask
 from inside import league_file_of, session_of
 from run_folder import compiled_templates
-from table_tools import Played
+from table_tools import TableRig
 
 from companion.core.clock import Clock, FakeClock
 from companion.core.config import WebSettings
@@ -76,24 +76,24 @@ def played_records(
         tempfile.TemporaryDirectory() as folder,
         Journal(Path(folder) / "journal.sqlite") as journal,
     ):
-        table = Played(journal, FakeClock())
-        with table.table:
+        rig = TableRig(journal, FakeClock())
+        with rig.table:
             if game:
                 rng = Random(seed)
-                table.table.new_game(game, {}, seed=seed)
-                while decisions and (view := table.table.view()).phase is not Phase.OVER:
+                rig.table.new_game(game, {}, seed=seed)
+                while decisions and (view := rig.table.view()).phase is not Phase.OVER:
                     if view.time.clock and view.time.clock.paused:
-                        table.table.resume("host")
+                        rig.table.resume("host")
                     elif view.phase is Phase.ORDERS:
-                        session = session_of(table.table)
+                        session = session_of(rig.table)
                         for seat in sorted(session.awaited):
                             action = GAMES[game].random_action(session.state, seat, rng)
-                            table.table.hand_in(seat, session.moment, str(action))
+                            rig.table.hand_in(seat, session.moment, str(action))
                         decisions -= 1
                     elif decisions:
-                        table.table.confirm("host", view.moment, view.turn.stage, force=True)
+                        rig.table.confirm("host", view.moment, view.turn.stage, force=True)
             if is_resigned:
-                table.table.resign(Seat.NORTH)
+                rig.table.resign(Seat.NORTH)
         outbox, records = Outbox(journal), []
         outbox.seek(0)
         while record := outbox.next():

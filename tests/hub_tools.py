@@ -20,7 +20,7 @@ from nats.js.errors import NotFoundError
 from ports import free_port
 from run_folder import share_templates
 from simulated_room import local_settings
-from table_tools import Played
+from table_tools import TableRig
 
 from companion.core.clock import Clock, RealClock
 from companion.core.config import TableSettings, WebSettings
@@ -96,12 +96,12 @@ class TableAtHub:
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
         self.journal = Journal(folder / "journal.sqlite")
-        self.played = Played(self.journal, self.clock)  # type: ignore[arg-type] # nothing here lets its time pass
-        self.bell = StaffBell(self.played.table.redraw)
+        self.rig = TableRig(self.journal, self.clock)  # type: ignore[arg-type] # nothing here lets its time pass
+        self.bell = StaffBell(self.rig.table.redraw)
         self.health = ""
         self.line = HubAdapter(
             member,
-            self.played.table,
+            self.rig.table,
             self.journal,
             self.clock,
             bell=self.bell,
@@ -112,15 +112,15 @@ class TableAtHub:
 
     @property
     def table(self) -> Any:
-        return self.played.table
+        return self.rig.table
 
     def play(self, turns: int = 1) -> None:
         """Play so many turns, in a new game unless one is on."""
         if self.table.view().phase in (Phase.LOBBY, Phase.OVER):
-            self.played.begin()
+            self.rig.begin()
         for _ in range(turns):
-            self.played.turn("III", "III")
-            self.played.finish_stages()
+            self.rig.turn("III", "III")
+            self.rig.finish_stages()
 
     def sit(self, *names: str) -> None:
         """Seat people with these names, South's first."""

@@ -1,4 +1,4 @@
-"""A panel on mock pins, fingers for its keys, and measurements of what its lamps and buzzer do."""
+"""The rig of a panel on mock pins, and measurements of what its lamps and buzzer do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOUTH, NORTH = SEATS
 WIRED = PanelSettings()
 
 
-class Rig:
+class PanelRig:
     """A panel without threads, on a fake clock, and the hands at it."""
 
     def __init__(self, settings: PanelSettings = WIRED) -> None:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from inside import journal_of, session_of
-from table_tools import Played
+from table_tools import TableRig
 
 from companion.archive.game_file import game_file, replay_turns
 from companion.core.clock import FakeClock
@@ -47,8 +47,8 @@ class HalfTable:
 
     def _open(self) -> None:
         self.journal = Journal(self.folder / "journal.sqlite")
-        self.played = Played(self.journal, self.clock)
-        self.table = self.played.table
+        self.rig = TableRig(self.journal, self.clock)
+        self.table = self.rig.table
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
         at = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 from run_folder import compiled_templates
-from web_fixtures import HOST_KEY, Place, page_text
+from web_fixtures import HOST_KEY, WebRig, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
@@ -25,7 +25,7 @@ STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @contextmanager
-def open_guarded_table(folder: Path, **web: Any) -> Iterator[Place]:
+def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
     """Open a table in a café: pages with these settings of the network, and stored keys."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
@@ -38,27 +38,27 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[Place]:
         site = Site(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
         welcome = Welcome(lambda: Wifi("Table", "wifi-secret"), None, True)
         app = create_app(table, GAMES, clock, site, Features(welcome=welcome))
-        yield Place(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
+        yield WebRig(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
         app.extensions["streams"].close()
 
 
-def stranger(place: Place) -> FlaskClient:
+def stranger(rig: WebRig) -> FlaskClient:
     """Return a browser elsewhere on the network."""
-    browser = place.browser()
+    browser = rig.browser()
     browser.environ_base = {**browser.environ_base, **STRANGER_ENVIRON}
     return browser
 
 
-def host_of(place: Place) -> FlaskClient:
+def host_of(rig: WebRig) -> FlaskClient:
     """Return the host's browser, elsewhere on the network."""
-    browser = stranger(place)
+    browser = stranger(rig)
     assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
     return browser
 
 
-def code_of(place: Place) -> str:
+def code_of(rig: WebRig) -> str:
     """Return the code that the machine's own screen shows."""
-    code = dashed_code(place.app.extensions["join_code"].current())
+    code = dashed_code(rig.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
-    assert code in page_text(place.browser(), "/")
+    assert code in page_text(rig.browser(), "/")
     return code

@@ -1,4 +1,7 @@
-"""A table with its pages, settings file and panel on mock pins. All run in the test's thread."""
+"""The rig of a service: a table with its pages, its settings file and its panel on mock pins.
+
+Everything runs in the test's own thread.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ HOST_KEY = "abcde-fghij"
 
 
 @dataclass
-class SetUpService:
-    """The parts of such a table that tests look at, and what people do with it."""
+class ServiceRig:
+    """The parts of a service that tests look at, and what people do with it."""
 
     table: Table
     host: FlaskClient
@@ -78,9 +81,9 @@ class SetUpService:
 
 
 @contextmanager
-def open_service(
+def open_service_rig(
     folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
-) -> Iterator[SetUpService]:
+) -> Iterator[ServiceRig]:
     """Open a service in a folder. To restart it, open another one in the same folder."""
     path, clock = folder / "settings.toml", FakeClock(1000.0)
     if text:
@@ -133,8 +136,6 @@ def open_service(
             app = create_app(table, GAMES, clock, site, features)
             host = app.test_client()
             host.post("/host", data={"key": HOST_KEY})
-            yield SetUpService(
-                table, host, clock, path, upkeep, panel, hands, check, used, restarts
-            )
+            yield ServiceRig(table, host, clock, path, upkeep, panel, hands, check, used, restarts)
             app.extensions["worker"].close()
             app.extensions["streams"].close()

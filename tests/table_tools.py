@@ -1,4 +1,4 @@
-"""A table on a fake clock for tests, and short ways to play on it."""
+"""The rig of a table: a table on a fake clock, and short ways to play on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from companion.table.table_view import TableView
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 
 
-class Played:
+class TableRig:
     """A table on a fake clock and without threads, with short ways to play Outbuffered on it."""
 
     def __init__(self, journal: Journal, clock: FakeClock) -> None:
@@ -99,12 +99,12 @@ class Played:
 
 
 @contextmanager
-def playing(folder: Path, clock: FakeClock | None = None) -> Iterator[Played]:
+def open_table_rig(folder: Path, clock: FakeClock | None = None) -> Iterator[TableRig]:
     """Open a table with its journal in a folder. To restart it, open another one there."""
     with Journal(folder / "journal.sqlite") as journal:
-        played = Played(journal, clock or FakeClock())
-        with played.table:
-            yield played
+        rig = TableRig(journal, clock or FakeClock())
+        with rig.table:
+            yield rig
 
 
 def follow_instructions(table: Table) -> None:
@@ -113,7 +113,7 @@ def follow_instructions(table: Table) -> None:
         table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
-def seat_both(played: Played) -> None:
+def seat_both(rig: TableRig) -> None:
     """Seat people with phones on both seats."""
     for seat in SEATS:
-        played.table.take_seat(seat, seat.title())
+        rig.table.take_seat(seat, seat.title())

@@ -1,5 +1,6 @@
-"""A table with its pages, for tests in one thread: `Place`, fakes of what surrounds it, and short
-ways to ask for pages.
+"""The rig of a table with its pages, fakes of what surrounds it, and short ways to ask for pages.
+
+Everything runs in the test's own thread.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class FakeHealth:
 
 
 @dataclass
-class Place:
+class WebRig:
     """A table with its pages, and browsers that visit it."""
 
     table: Table
@@ -119,7 +120,7 @@ class _NoSuchAttribute(Undefined):
 
 
 @contextmanager
-def open_place(
+def open_web_rig(
     folder: Path,
     viewers: int = 16,
     workbench: Workbench | None = None,
@@ -128,7 +129,7 @@ def open_place(
     welcome: Welcome | None = None,
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
-) -> Iterator[Place]:
+) -> Iterator[WebRig]:
     """Open a table with its pages. All its work is done in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
     with (
@@ -162,19 +163,19 @@ def open_place(
         )
         app = create_app(table, GAMES, clock, site, features)
         app.jinja_env.undefined = _NoSuchAttribute
-        yield Place(table, app, clock, health)
+        yield WebRig(table, app, clock, health)
         app.extensions["streams"].close()
         app.extensions["worker"].close()
 
 
 @contextmanager
-def open_bench(folder: Path, **more: Any) -> Iterator[Place]:
-    """Open a place with a workbench: a printed table, and a panel on mock pins."""
+def open_workbench_rig(folder: Path, **more: Any) -> Iterator[WebRig]:
+    """Open a rig with a workbench: a printed table, and a panel on mock pins."""
     game = GAMES["outbuffered"]
     panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None)
     bench = Workbench(printed_table(game.kit(game.options({}))), hands)
-    with panel, open_place(folder, workbench=bench, **more) as place:
-        yield place
+    with panel, open_web_rig(folder, workbench=bench, **more) as rig:
+        yield rig
 
 
 def page_text(browser: FlaskClient, path: str) -> str:
@@ -187,9 +188,9 @@ def single_spaced(page: str) -> str:
     return " ".join(page.split())
 
 
-def view_of(place: Place) -> dict[str, Any]:
+def view_of(rig: WebRig) -> dict[str, Any]:
     """Return the public view as the API gives it."""
-    return dict(place.browser().get("/api/view").json)
+    return dict(rig.browser().get("/api/view").json)
 
 
 def error_of(answer: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from simulated_room import simulated
-from table_tools import Played, playing, seat_both
+from table_tools import TableRig, open_table_rig, seat_both
 
 from companion.archive.photographs import Photographer, PhotographFolder
 from companion.core.clock import FakeClock
@@ -33,35 +33,35 @@ class Lens:
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as opened:
+def rig(tmp_path: Path) -> Iterator[TableRig]:
+    with open_table_rig(tmp_path) as opened:
         yield opened
 
 
 def photographer_of(
-    played: Played, folder: PhotographFolder, lens: Lens, told: list[str]
+    rig: TableRig, folder: PhotographFolder, lens: Lens, told: list[str]
 ) -> Photographer:
-    return Photographer(played.table, folder, lens.take, played.clock, told.append)
+    return Photographer(rig.table, folder, lens.take, rig.clock, told.append)
 
 
-def test_set_up_and_turns_are_photographed(played: Played, tmp_path: Path) -> None:
+def test_set_up_and_turns_are_photographed(rig: TableRig, tmp_path: Path) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
-    photographer = photographer_of(played, folder, lens, [])
+    photographer = photographer_of(rig, folder, lens, [])
     photographer.step()
-    seat_both(played)
-    played.table.new_game("outbuffered", {}, 1)
+    seat_both(rig)
+    rig.table.new_game("outbuffered", {}, 1)
     photographer.step()
     assert lens.asked == 0, "the set-up is not done"
-    played.table.confirm("host", "1.0", 0)
+    rig.table.confirm("host", "1.0", 0)
     photographer.step()
     assert folder.moments(1) == ("1.0",)
-    played.table.hand_in(Seat.SOUTH, "1.1", "UII")
+    rig.table.hand_in(Seat.SOUTH, "1.1", "UII")
     photographer.step()
     assert lens.asked == 1, "what one seat hands in leaves no trace"
-    played.table.hand_in(Seat.NORTH, "1.1", "DII")
+    rig.table.hand_in(Seat.NORTH, "1.1", "DII")
     photographer.step()
     assert folder.moments(1) == ("1.0",), "hands are still at work"
-    played.finish_stages()
+    rig.finish_stages()
     photographer.step()
     assert folder.moments(1) == ("1.0", "1.1")
     assert folder.photograph(1, "1.1") == JPEG
@@ -69,17 +69,17 @@ def test_set_up_and_turns_are_photographed(played: Played, tmp_path: Path) -> No
     assert lens.asked == 2, "one photograph a turn"
 
 
-def test_photographs_wait_briefly_for_a_still_board(played: Played, tmp_path: Path) -> None:
+def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Path) -> None:
     folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
-    photographer = photographer_of(played, folder, lens, [])
-    played.begin()
+    photographer = photographer_of(rig, folder, lens, [])
+    rig.begin()
     for wait_s, moments in ((5, ("1.1",)), (60, ("1.1",))):
-        played.turn("UII", "DII")
+        rig.turn("UII", "DII")
         photographer.step()
         lens.picture = None
-        played.finish_stages()
+        rig.finish_stages()
         photographer.step()
-        played.clock.advance(wait_s)
+        rig.clock.advance(wait_s)
         lens.picture = JPEG
         photographer.step()
         assert folder.moments(1) == moments, "later, hands may be at the next turn"
@@ -94,21 +94,21 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_once(played: Played, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_once(rig: TableRig, tmp_path: Path) -> None:
     in_the_way = tmp_path / "photographs"
     in_the_way.write_text("a file where the folder should be")
     folder, told = PhotographFolder(in_the_way), list[str]()
-    photographer = photographer_of(played, folder, Lens(), told)
-    played.begin()
+    photographer = photographer_of(rig, folder, Lens(), told)
+    rig.begin()
     for turn in range(3):
         if turn == 2:
             assert len(told) == 1
             assert told[0].startswith("Photographs of the turns cannot be kept (")
             assert folder.trouble == told[0]
             in_the_way.unlink()
-        played.turn("UII", "DII")
+        rig.turn("UII", "DII")
         photographer.step()
-        played.finish_stages()
+        rig.finish_stages()
         photographer.step()
     assert (told[1:], folder.trouble) == ([""], ""), "it is taken back once they are kept again"
     assert len(folder.moments(1)) == 1

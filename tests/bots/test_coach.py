@@ -12,7 +12,7 @@ import pytest
 from bot_tools import ScriptedPrograms, bot_of, is_legal, random_states
 from history_tools import SHORT
 from inside import session_of
-from table_tools import Played, playing
+from table_tools import TableRig, open_table_rig
 
 from companion.archive.game_file import game_file
 from companion.bots import binmat
@@ -27,16 +27,16 @@ KEY = b"k" * 32
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.machines.seat_machine(Seat.NORTH, "Bo")
-        played.begin()
-        yield played
+def rig(tmp_path: Path) -> Iterator[TableRig]:
+    with open_table_rig(tmp_path) as rig:
+        rig.table.take_seat(Seat.SOUTH, "Ada")
+        rig.table.machines.seat_machine(Seat.NORTH, "Bo")
+        rig.begin()
+        yield rig
 
 
-def moment_of(played: Played) -> str:
-    return played.table.view().moment
+def moment_of(rig: TableRig) -> str:
+    return rig.table.view().moment
 
 
 def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedPrograms:
@@ -45,55 +45,55 @@ def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedPrograms:
     )
 
 
-def test_it_advises_from_the_seats_own_view(played: Played) -> None:
+def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
     programs = advisers()
-    played.table.hand_in(Seat.NORTH, moment_of(played), "LRS")
-    advice = Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
+    rig.table.hand_in(Seat.NORTH, moment_of(rig), "LRS")
+    advice = Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
     assert [order.label for order in advice.orders] == ["U", "U", "S"]
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.received)
     assert "seed" not in repr(programs.received)
-    assert Seat.SOUTH in session_of(played.table).awaited, "it handed something in"
+    assert Seat.SOUTH in session_of(rig.table).awaited, "it handed something in"
 
 
-def test_it_compares_from_the_view_at_that_time(played: Played) -> None:
-    programs, moment = advisers(), moment_of(played)
-    coach = Coach(played.table, KEY, programs)
+def test_it_compares_from_the_view_at_that_time(rig: TableRig) -> None:
+    programs, moment = advisers(), moment_of(rig)
+    coach = Coach(rig.table, KEY, programs)
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment, "last")
-    played.table.hand_in(Seat.SOUTH, moment, "UII")
-    before = msgspec.to_builtins(played.table.machines.turns()[0].view)
-    played.table.hand_in(Seat.NORTH, moment, "UII")
-    played.finish_stages()
-    advice = coach.ask(Seat.SOUTH, moment_of(played), "last")
+    rig.table.hand_in(Seat.SOUTH, moment, "UII")
+    before = msgspec.to_builtins(rig.table.machines.turns()[0].view)
+    rig.table.hand_in(Seat.NORTH, moment, "UII")
+    rig.finish_stages()
+    advice = coach.ask(Seat.SOUTH, moment_of(rig), "last")
     (_, view), (_, action) = programs.received[-2:]
     assert (action, view["turn"], view["robots"]) == ("UII", before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
     programs.loss = 0.01
-    assert coach.ask(Seat.SOUTH, moment_of(played), "last").is_best
+    assert coach.ask(Seat.SOUTH, moment_of(rig), "last").is_best
     programs.loss = None
-    unsure = coach.ask(Seat.SOUTH, moment_of(played), "last").judgement
+    unsure = coach.ask(Seat.SOUTH, moment_of(rig), "last").judgement
     assert unsure == "The coach would have done something else."
 
 
-def test_only_a_mark_stays_of_the_coach(played: Played, tmp_path: Path) -> None:
-    coach = Coach(played.table, KEY, advisers())
-    assert not played.table.view().seats[Seat.SOUTH].is_coached
-    coach.ask(Seat.SOUTH, moment_of(played), "now")
-    assert played.table.view().seats[Seat.SOUTH].is_coached
+def test_only_a_mark_stays_of_the_coach(rig: TableRig, tmp_path: Path) -> None:
+    coach = Coach(rig.table, KEY, advisers())
+    assert not rig.table.view().seats[Seat.SOUTH].is_coached
+    coach.ask(Seat.SOUTH, moment_of(rig), "now")
+    assert rig.table.view().seats[Seat.SOUTH].is_coached
     for seat in Seat:
-        played.table.hand_in(seat, moment_of(played), "UII")
-    played.table.undo()
-    assert played.table.view().seats[Seat.SOUTH].is_coached
-    played.table.confirm("host", moment_of(played), 0)
-    played.table.resign(Seat.SOUTH)
-    assert game_file(session_of(played.table)).coached == (Seat.SOUTH,)
+        rig.table.hand_in(seat, moment_of(rig), "UII")
+    rig.table.undo()
+    assert rig.table.view().seats[Seat.SOUTH].is_coached
+    rig.table.confirm("host", moment_of(rig), 0)
+    rig.table.resign(Seat.SOUTH)
+    assert game_file(session_of(rig.table)).coached == (Seat.SOUTH,)
     files = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
     assert b"gathers" not in files
 
 
-def test_who_may_ask(played: Played) -> None:
-    table = played.table
+def test_who_may_ask(rig: TableRig) -> None:
+    table = rig.table
     coach = Coach(table, KEY, advisers())
     assert table.coaching.subjects(Seat.SOUTH) == ("now",)
     assert table.coaching.subjects(Seat.NORTH) == ()
@@ -102,43 +102,43 @@ def test_who_may_ask(played: Played) -> None:
     table.use_settings(TableSettings(coach="never"))
     assert table.coaching.subjects(Seat.SOUTH) == ()
     with pytest.raises(Illegal, match="nothing to ask"):
-        coach.ask(Seat.SOUTH, moment_of(played), "now")
+        coach.ask(Seat.SOUTH, moment_of(rig), "now")
     table.use_settings(TableSettings())
-    table.hand_in(Seat.SOUTH, moment_of(played), "UII")
+    table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
     assert table.coaching.subjects(Seat.SOUTH) == (), "its order is sealed"
 
 
 def test_two_people_are_coached_where_hosts_allow(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.take_seat(Seat.SOUTH, "Ada")
-        played.table.take_seat(Seat.NORTH, "Ben")
-        played.begin()
-        assert played.table.coaching.subjects(Seat.SOUTH) == ()
-        played.table.use_settings(TableSettings(coach="always"))
-        assert played.table.coaching.subjects(Seat.SOUTH) == ("now",)
+    with open_table_rig(tmp_path) as rig:
+        rig.table.take_seat(Seat.SOUTH, "Ada")
+        rig.table.take_seat(Seat.NORTH, "Ben")
+        rig.begin()
+        assert rig.table.coaching.subjects(Seat.SOUTH) == ()
+        rig.table.use_settings(TableSettings(coach="always"))
+        assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",)
         for seat in Seat:
-            played.table.hand_in(seat, moment_of(played), "UII")
-        played.finish_stages()
-        played.table.free_seat(Seat.SOUTH)
-        played.table.take_seat(Seat.SOUTH, "Cleo")
-        assert played.table.coaching.subjects(Seat.SOUTH) == ("now",), (
+            rig.table.hand_in(seat, moment_of(rig), "UII")
+        rig.finish_stages()
+        rig.table.free_seat(Seat.SOUTH)
+        rig.table.take_seat(Seat.SOUTH, "Cleo")
+        assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",), (
             "what somebody else did is not hers to ask about"
         )
 
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
-def test_a_failing_coach_does_not_stop_the_game(played: Played, what: str) -> None:
+def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, what: str) -> None:
     programs = advisers(failures=2) if what == "killed" else ScriptedPrograms(lambda _: "XYZ")
     with pytest.raises(CoachFailure, match="The coach does not respond"):
-        Coach(played.table, KEY, programs).ask(Seat.SOUTH, moment_of(played), "now")
+        Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
     assert programs.open == 0
-    played.table.hand_in(Seat.SOUTH, moment_of(played), "UII")
+    rig.table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
 
 
-def test_one_question_at_a_time(played: Played) -> None:
-    coach = Coach(played.table, KEY, advisers())
+def test_one_question_at_a_time(rig: TableRig) -> None:
+    coach = Coach(rig.table, KEY, advisers())
     with coach._lock, pytest.raises(Illegal, match="The coach is busy"):
-        coach.ask(Seat.SOUTH, moment_of(played), "now")
+        coach.ask(Seat.SOUTH, moment_of(rig), "now")
 
 
 @pytest.mark.parametrize("name", SHORT)

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
 from table_tools import follow_instructions
-from web_fixtures import Place, open_place
+from web_fixtures import WebRig, open_web_rig
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance, commitment_of
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.browser
 
 
 @contextmanager
-def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
+def at_a_phone(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
     """South's phone, which has sat down."""
     with (
-        open_place(folder) as place,
-        open_server(place.app, "127.0.0.1", 0) as server,
+        open_web_rig(folder) as rig,
+        open_server(rig.app, "127.0.0.1", 0) as server,
         browser(PHONE) as window,
     ):
         server.start()
@@ -38,7 +38,7 @@ def at_a_phone(folder: Path) -> Iterator[tuple[Place, WebDriver, str]]:
         window.get(f"{url}/join")
         window.find_element(By.CSS_SELECTOR, 'button[formaction="/join/south"]').click()
         until("the seat", lambda: window.current_url.endswith("/seat/south"))
-        yield place, window, url
+        yield rig, window, url
 
 
 def verdicts(window: WebDriver) -> dict[str, str]:
@@ -51,11 +51,11 @@ def verdicts(window: WebDriver) -> dict[str, str]:
 
 
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
-    with at_a_phone(tmp_path) as (place, window, url):
-        place.table.new_game("kahmate")
-        follow_instructions(place.table)
-        place_pieces(place)
-        place.table.resign(Seat.NORTH)
+    with at_a_phone(tmp_path) as (rig, window, url):
+        rig.table.new_game("kahmate")
+        follow_instructions(rig.table)
+        place_pieces(rig)
+        rig.table.resign(Seat.NORTH)
         fits = {"all": "everything matches", "commitment": "matches", "seed": "matches"}
         assert verdicts(window) == fits, "on the seat's own page"
         window.get(f"{url}/history/1")
@@ -64,11 +64,11 @@ def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
 
 
 def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
-    with at_a_phone(tmp_path) as (place, window, url):
+    with at_a_phone(tmp_path) as (rig, window, url):
         forged = FairChance(commitment_of("11" * 32), "00" * 32)
-        journal_of(place.table).append(1, [NewGame("kahmate", 1, chance=forged)], 5.0)
-        journal_of(place.table).append(1, [Resign(Seat.SOUTH)], 6.0)
-        place.table.new_game("outbuffered")
+        journal_of(rig.table).append(1, [NewGame("kahmate", 1, chance=forged)], 5.0)
+        journal_of(rig.table).append(1, [Resign(Seat.SOUTH)], 6.0)
+        rig.table.new_game("outbuffered")
         window.get(f"{url}/history/1")
         said = verdicts(window)
         assert said["all"] == "does not match"

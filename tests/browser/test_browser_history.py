@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser, tap, until
-from web_fixtures import open_place
+from web_fixtures import open_web_rig
 
 from companion.core.kit import Seat
 from web.server.server import open_server
@@ -37,12 +37,12 @@ def press(window: WebDriver, key: str, words: str) -> None:
 
 
 def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        place.table.take_seat(Seat.SOUTH, "Ann")
-        play(place.table, place.clock, "outbuffered", 6)
-        play(place.table, place.clock, "outbuffered", 1, seed=2)
+    with open_web_rig(tmp_path) as rig:
+        rig.table.take_seat(Seat.SOUTH, "Ann")
+        play(rig.table, rig.clock, "outbuffered", 6)
+        play(rig.table, rig.clock, "outbuffered", 1, seed=2)
         with (
-            open_server(place.app, "127.0.0.1", 0) as server,
+            open_server(rig.app, "127.0.0.1", 0) as server,
             browser((1024, 768)) as window,
         ):
             server.start()

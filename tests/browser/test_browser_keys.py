@@ -275,7 +275,7 @@ def window() -> Iterator[WebDriver]:
 
 
 @contextmanager
-def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
+def open_table_rig(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
     """Open South's page of a game that has been set up."""
     with service_on_still_clock(folder) as (companion, url):
         reader = Reader(window, companion.table, url)
@@ -290,7 +290,7 @@ def playing(window: WebDriver, folder: Path, game: str, **options: Any) -> Itera
 
 def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) -> None:
     """Three orders, two of them change places, one is entered anew; in, back, and in again."""
-    with playing(window, tmp_path, "outbuffered") as reader:
+    with open_table_rig(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go", "Nobody sees yours")
         assert "purple robot a1" in reader.twin()
         for name in ("up", "right", "S Shoot"):
@@ -323,7 +323,7 @@ def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) ->
 
 def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> None:
     """A scout is placed; when all stand, one of them dashes, and the clock is pressed."""
-    with playing(window, tmp_path, "scouts") as reader:
+    with open_table_rig(window, tmp_path, "scouts") as reader:
         reader.hears("Place a scout")
         assert reader.twin() == "The board is empty"
         reader.square("c1")
@@ -354,7 +354,7 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
 
 def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> None:
     """A card is drawn, and in the next turn played; lanes say what lies in them."""
-    with playing(window, tmp_path, "binmat", way="full") as reader:
+    with open_table_rig(window, tmp_path, "binmat", way="full") as reader:
         reader.hears("Start the clock")
         reader.does("Start the clock")
         reader.hears("Draw a card")
@@ -392,7 +392,7 @@ def test_orders_under_the_shutter_are_nameless(tmp_path: Path, window: WebDriver
     """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the
     focus goes along.
     """
-    with playing(window, tmp_path, "outbuffered") as reader:
+    with open_table_rig(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go")
         cover(reader)
         before = reader.names()
@@ -417,7 +417,7 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
     tmp_path: Path, window: WebDriver
 ) -> None:
     """A placing and a sheet of orders."""
-    with playing(window, tmp_path, "kahmate") as reader:
+    with open_table_rig(window, tmp_path, "kahmate") as reader:
         reader.hears("Place your six pieces")
         reader.square("d2")
         reader.waits_for("", "application")
@@ -449,7 +449,7 @@ def test_the_focus_closes_menus_and_keeps_help(tmp_path: Path, window: WebDriver
     is_open = "return document.getElementById('menu').open"
     has_help = "return Boolean(document.querySelector('.help-wall'))"
     key = "return document.activeElement.id"
-    with playing(window, tmp_path, "outbuffered") as reader:
+    with open_table_rig(window, tmp_path, "outbuffered") as reader:
         reader.hears("Three orders to go")
         reader.go("Menu", "DisclosureTriangle")
         reader.press(Keys.ENTER)

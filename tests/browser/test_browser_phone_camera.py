@@ -31,7 +31,7 @@ OPTIONS = GAME.options({})
 
 
 @dataclass
-class Place:
+class PhoneCameraRig:
     """A table without a camera, and the film that an old phone above it sees."""
 
     companion: Companion
@@ -57,7 +57,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def rig(tmp_path: Path) -> Iterator[PhoneCameraRig]:
     world = printed_table(GAME.kit(OPTIONS))
     film = Film(tmp_path / "film.y4m", world)
     settings = local_settings(
@@ -67,7 +67,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         voice=VoiceSettings(by="off"),
     )
     with Companion(settings, simulate=False) as companion:
-        opened = Place(companion, film)
+        opened = PhoneCameraRig(companion, film)
         opened.show(dict(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {}))
         yield opened
 
@@ -76,12 +76,12 @@ def words_of(phone: WebDriver) -> str:
     return text_of(phone, "#words")
 
 
-def test_a_wrong_piece_is_named(place: Place) -> None:
+def test_a_wrong_piece_is_named(rig: PhoneCameraRig) -> None:
     """A hand puts it on a wrong square, and back."""
-    table = place.companion.table
-    with browser_with(*place.film.flags()) as phone:
-        place.open(phone)
-        place.until_seen()
+    table = rig.companion.table
+    with browser_with(*rig.film.flags()) as phone:
+        rig.open(phone)
+        rig.until_seen()
         assert phone.current_url.endswith("/eye"), "the code is used up"
         for seat in SEATS:
             table.take_seat(seat, "")
@@ -90,26 +90,26 @@ def test_a_wrong_piece_is_named(place: Place) -> None:
         right = dict(table.view().board.layout)
         square = min(right)
         free = next(place for place in GAME.kit(OPTIONS).board.squares if place not in right)
-        place.film.world.hold_hand(free)
-        place.film.show()
+        rig.film.world.hold_hand(free)
+        rig.film.show()
         until(
             "pictures come often",
-            lambda: place.companion.phone_server.phone_camera.connection.is_moving,
+            lambda: rig.companion.phone_server.phone_camera.connection.is_moving,
         )
-        place.film.world.hold_hand(None)
+        rig.film.world.hold_hand(None)
         wrong = {place: faces for place, faces in right.items() if place != square}
-        place.show(wrong | {free: right[square]})
+        rig.show(wrong | {free: right[square]})
         until("the wrong piece", lambda: table.view().board.problems)
-        place.show(right)
+        rig.show(right)
         until("all is right", lambda: not table.view().board.problems)
 
 
-def test_a_camera_phone_comes_back(place: Place) -> None:
-    table = place.companion.table
-    with browser_with(*place.film.flags()) as phone:
+def test_a_camera_phone_comes_back(rig: PhoneCameraRig) -> None:
+    table = rig.companion.table
+    with browser_with(*rig.film.flags()) as phone:
         cdp(phone, "Network.enable")
-        place.open(phone)
-        place.until_seen()
+        rig.open(phone)
+        rig.until_seen()
         line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         cdp(phone, "Network.emulateNetworkConditions", offline=True, **line)
         until(
@@ -119,18 +119,18 @@ def test_a_camera_phone_comes_back(place: Place) -> None:
         # the last picture may have come late on a busy machine, which is told first
         missed = "The phone sends no pictures: unlock it"
         until("trouble", lambda: missed in table.view().devices.camera.sentence)
-        assert place.state is CameraState.TROUBLE
+        assert rig.state is CameraState.TROUBLE
         cdp(phone, "Network.emulateNetworkConditions", offline=False, **line)
-        place.until_seen()
+        rig.until_seen()
         here = phone.current_window_handle
         phone.switch_to.new_window("tab")
-        until("the phone is missed", lambda: place.state is CameraState.TROUBLE)
+        until("the phone is missed", lambda: rig.state is CameraState.TROUBLE)
         phone.switch_to.window(here)
-        place.until_seen()
+        rig.until_seen()
         tap(phone, "#stop")
-        until("the phone has stopped", lambda: place.state is CameraState.TROUBLE)
+        until("the phone has stopped", lambda: rig.state is CameraState.TROUBLE)
         tap(phone, "#start")
-        place.until_seen()
+        rig.until_seen()
         tap(phone, "#dim")
         until("a dark screen", lambda: phone.find_element(By.ID, "dark").is_displayed())
-        place.until_seen()
+        rig.until_seen()

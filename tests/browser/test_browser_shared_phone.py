@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, sign, tap, until, wait_for_sign
-from web_fixtures import Place, open_place
+from web_fixtures import WebRig, open_web_rig
 from window_tools import enter, hand_in
 
 from companion.core.config import Settings, VoiceSettings
@@ -44,7 +44,7 @@ document.dispatchEvent(new Event('visibilitychange'));
 class Served:
     """A table whose pages are on a port, and how it speaks."""
 
-    place: Place
+    rig: WebRig
     url: str
     policy: SpeechPolicy
 
@@ -59,15 +59,15 @@ def window() -> Iterator[WebDriver]:
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
     welcome = Welcome()
     with (
-        open_place(tmp_path, welcome=welcome) as place,
-        open_server(place.app, "127.0.0.1", 0) as server,
+        open_web_rig(tmp_path, welcome=welcome) as rig,
+        open_server(rig.app, "127.0.0.1", 0) as server,
     ):
         policy = SpeechPolicy(
-            place.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), place.clock
+            rig.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), rig.clock
         )
         object.__setattr__(welcome, "voice", policy)
         server.start()
-        yield Served(place, f"http://127.0.0.1:{server.port}", policy)
+        yield Served(rig, f"http://127.0.0.1:{server.port}", policy)
         window.get("about:blank")
 
 
@@ -76,12 +76,12 @@ def wait_for_path(window: WebDriver, path: str) -> None:
 
 
 def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: Served) -> None:
-    table = served.place.table
+    table = served.rig.table
     window.get(f"{served.url}/pass")
     window.find_element(By.NAME, "south").send_keys("Mara")
     window.find_element(By.CSS_SELECTOR, "form.join .go").click()
     wait_for_sign(window, "Choose a game")
-    served.place.to_orders()
+    served.rig.to_orders()
     wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=south]")
     wait_for_path(window, "/seat/south")
@@ -126,13 +126,13 @@ def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: Served) 
     try:
         window.get(f"{served.url}/?screen")
         wait_for_sign(window, "Scan the code on your side")
-        served.place.to_orders()
+        served.rig.to_orders()
         wait_for_sign(window, "Both: hand in")
         assert window.execute_script(said) == []
         window.find_element(By.ID, "sound").click()
         until("the stream of a screen that speaks", lambda: served.policy.speaking_screens == 1)
         assert not window.find_element(By.ID, "sound").is_displayed()
-        served.place.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+        served.rig.table.hand_in(Seat.SOUTH, "1.1", "UUS")
         until("the sentence", lambda: "Lime: hand in your orders" in window.execute_script(said))
         assert window.execute_script("return window.spoken.at(-1).slice(1)") == ["en", 0.5, 1.5]
         assert window.execute_script(said) == ["The table speaks.", "Lime: hand in your orders"]
@@ -140,7 +140,7 @@ def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: Served) 
         wait_for_sign(window, "Lime: hand in")
         until("a kiosk that speaks unasked", lambda: served.policy.speaking_screens == 1)
         assert window.execute_script(said) == [], "what was said is not said again"
-        served.place.table.resign(Seat.NORTH)
+        served.rig.table.resign(Seat.NORTH)
         until("the result", lambda: window.execute_script(said) == ["Purple wins", "Lime resigns."])
     finally:
         window.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", mark)

@@ -13,7 +13,7 @@ from flask import Response, request
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, tap, until, wait_for_sign
 from tour import cdp
-from web_fixtures import Place, open_place
+from web_fixtures import WebRig, open_web_rig
 
 from companion.core.kit import Seat
 from web.server.server import open_server
@@ -49,20 +49,20 @@ def window() -> Iterator[WebDriver]:
 
 
 @contextmanager
-def south(folder: Path, window: WebDriver) -> Iterator[tuple[Place, str]]:
+def south(folder: Path, window: WebDriver) -> Iterator[tuple[WebRig, str]]:
     """A table with its pages, and the address of South's, where the window's browser sits."""
-    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as server:
+    with open_web_rig(folder) as rig, open_server(rig.app, "127.0.0.1", 0) as server:
         server.start()
         url = f"http://127.0.0.1:{server.port}"
         cdp(window, "Network.clearBrowserCookies")
-        for cookie in place.sit("south", "Mara")._cookies.values():
+        for cookie in rig.sit("south", "Mara")._cookies.values():
             cdp(window, "Network.setCookie", name=cookie.key, value=cookie.value, url=url)
-        yield place, f"{url}/seat/south"
+        yield rig, f"{url}/seat/south"
         window.get("about:blank")
 
 
-def is_sealed(place: Place) -> bool:
-    return place.table.view().seats[Seat.SOUTH].sealed_at is not None
+def is_sealed(rig: WebRig) -> bool:
+    return rig.table.view().seats[Seat.SOUTH].sealed_at is not None
 
 
 def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool) -> None:
@@ -96,16 +96,16 @@ def test_news_waits_for_a_finger_to_lift(
     tmp_path: Path, window: WebDriver, kind: str, key: str, has_worked: str
 ) -> None:
     """Something is told meanwhile: it stands above the keys, and all of them are made anew."""
-    with south(tmp_path, window) as (place, url):
-        place.sit("north", "Jonas")
-        place.to_orders()
+    with south(tmp_path, window) as (rig, url):
+        rig.sit("north", "Jonas")
+        rig.to_orders()
         window.get(url)
         wait_for_sign(window, "orders to go")
         until("the stream", lambda: window.execute_script("return window.messageCount"))
         before = window.execute_script("return window.messageCount")
         at = window.execute_script(_CENTRE, key)
         pointer(window, kind, at, True)
-        place.table.set_notice("power", "Low power.")
+        rig.table.set_notice("power", "Low power.")
         until(
             "the notice has come",
             lambda: window.execute_script("return window.messageCount") > before,
@@ -119,10 +119,10 @@ def test_news_waits_for_a_finger_to_lift(
 
 
 def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
-    with south(tmp_path, window) as (place, url):
-        place.table.new_game("kahmate", {}, 1)
+    with south(tmp_path, window) as (rig, url):
+        rig.table.new_game("kahmate", {}, 1)
         window.get(f"{url}#commit")
-        until("the placing is sealed", lambda: is_sealed(place))
+        until("the placing is sealed", lambda: is_sealed(rig))
 
 
 # ---- a page that is not whole, a browser that keeps nothing --------------------------------------
@@ -142,10 +142,10 @@ def lose_file(name: str, pages: int) -> Callable[[], Response | None]:
 
 @pytest.mark.parametrize("name", ["squares.js", "phone.css"])
 def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, name: str) -> None:
-    with south(tmp_path, window) as (place, url):
-        place.sit("north", "Jonas")
-        place.to_orders()
-        place.app.before_request_funcs.setdefault(None, []).append(lose_file(name, 1))
+    with south(tmp_path, window) as (rig, url):
+        rig.sit("north", "Jonas")
+        rig.to_orders()
+        rig.app.before_request_funcs.setdefault(None, []).append(lose_file(name, 1))
         window.get(url)
         # how long it says so depends on the machine: the next test sees the words
         is_anew = "return performance.getEntriesByType('navigation')[0]?.type === 'reload'"
@@ -164,8 +164,8 @@ def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, 
 
 
 def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None:
-    with south(tmp_path, window) as (place, url):
-        place.app.before_request_funcs.setdefault(None, []).append(lose_file("seat.js", 99))
+    with south(tmp_path, window) as (rig, url):
+        rig.app.before_request_funcs.setdefault(None, []).append(lose_file("seat.js", 99))
         window.get(url)
         until("it has loaded again", lambda: window.execute_script("return history.state?.again"))
         script = (
@@ -192,14 +192,14 @@ def test_orders_are_entered_where_a_browser_keeps_nothing(
 ) -> None:
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
     try:
-        with south(tmp_path, window) as (place, url):
-            place.sit("north", "Jonas")
-            place.to_orders()
+        with south(tmp_path, window) as (rig, url):
+            rig.sit("north", "Jonas")
+            rig.to_orders()
             window.get(url)
             wait_for_sign(window, "orders to go")
             for _ in range(3):
                 window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
             tap(window, "#hand-in")
-            until("the order is sealed", lambda: is_sealed(place))
+            until("the order is sealed", lambda: is_sealed(rig))
     finally:
         cdp(window, "Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])

@@ -64,11 +64,11 @@ msgstr "Xnix"
 ASKED = """
 import sys
 from pathlib import Path
-from web_fixtures import open_place
+from web_fixtures import open_web_rig
 from companion.core.config import read_settings
 
 print(read_settings('[table]\\nlanguage = "xx"').table.language)
-with open_place(Path(sys.argv[1])) as place:
+with open_web_rig(Path(sys.argv[1])) as place:
     for language in ("en", "xx"):
         print(place.browser().get("/watch", headers={"Accept-Language": language}).text)
 """

@@ -14,7 +14,7 @@ from string import Formatter
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
-from web_fixtures import Place, error_of, open_place, page_text
+from web_fixtures import WebRig, error_of, open_web_rig, page_text
 from words_tools import ROOT, brackets, extracted_catalogue
 
 from companion.core import i18n
@@ -103,8 +103,8 @@ def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, spanish: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
+def rig(tmp_path: Path, spanish: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path) as opened:
         yield opened
 
 
@@ -284,8 +284,8 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 # ---- for each viewer -----------------------------------------------------------------------------
 
 
-def test_a_browser_gets_its_language(place: Place) -> None:
-    browser = place.browser()
+def test_a_browser_gets_its_language(rig: WebRig) -> None:
+    browser = rig.browser()
     spaniard = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
     assert "No game is on yet" in page_text(browser, "/watch")
     page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
@@ -299,8 +299,8 @@ def test_a_browser_gets_its_language(place: Place) -> None:
 
 
 def test_the_settings_choose_the_table_screens_language(tmp_path: Path, spanish: Path) -> None:
-    with open_place(tmp_path, table_settings=TableSettings(language="es")) as place:
-        browser = place.browser()
+    with open_web_rig(tmp_path, table_settings=TableSettings(language="es")) as rig:
+        browser = rig.browser()
         assert '<html lang="es"' in page_text(browser, "/")
         assert '<html lang="en"' in page_text(browser, "/watch")
         browser.set_cookie("language", "fr")
@@ -315,16 +315,16 @@ def test_the_settings_choose_the_table_screens_language(tmp_path: Path, spanish:
         ("/\t/elsewhere.example/", "/"),
     ],
 )
-def test_choosing_a_language_leads_back_only(back: str, there: str, place: Place) -> None:
-    answer = place.browser().post("/language", data={"code": "es", "back": back})
+def test_choosing_a_language_leads_back_only(back: str, there: str, rig: WebRig) -> None:
+    answer = rig.browser().post("/language", data={"code": "es", "back": back})
     assert (answer.status_code, answer.headers["Location"]) == (303, there)
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith("language=es;")
     assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
 
 
-def test_a_stream_keeps_its_language(place: Place) -> None:
-    browser, english = place.browser(), place.browser()
+def test_a_stream_keeps_its_language(rig: WebRig) -> None:
+    browser, english = rig.browser(), rig.browser()
     with browser.get("/live/table", headers={"Accept-Language": "es"}, buffered=False) as stream:
         chunks = iter(stream.response)
         next(chunks)
@@ -335,8 +335,8 @@ def test_a_stream_keeps_its_language(place: Place) -> None:
         assert current_language() == "en"
 
 
-def test_a_refusal_speaks_the_askers_language(place: Place) -> None:
-    browser = place.browser()
+def test_a_refusal_speaks_the_askers_language(rig: WebRig) -> None:
+    browser = rig.browser()
     english = browser.post("/api/seat/south/resign", json={})
     assert error_of(english)["message"].startswith("This browser does not sit at South")
     browser.set_cookie("language", "es")
@@ -347,13 +347,11 @@ def test_a_refusal_speaks_the_askers_language(place: Place) -> None:
     assert "No existe esa página" in page
     view = browser.get("/api/view").get_json()
     assert view["sign"]["text"] == "Escanea el código de tu lado"
-    assert (
-        place.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
-    )
+    assert rig.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
 
 
-def test_scripts_get_their_own_words_and_no_others(place: Place, spanish: Path) -> None:
-    browser = place.browser()
+def test_scripts_get_their_own_words_and_no_others(rig: WebRig, spanish: Path) -> None:
+    browser = rig.browser()
     path = f"/static/{static_version()}/words.es.js"
     words = json.loads(page_text(browser, path).removeprefix("export default ").rstrip(";\n"))
     assert words == {

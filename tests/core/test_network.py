@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from web_fixtures import SALT, Place, error_of, open_place, page_text
+from web_fixtures import SALT, WebRig, error_of, open_web_rig, page_text
 
 from companion.cli.greeting import greeting
 from companion.core.kit import Seat
@@ -21,8 +21,8 @@ from web.features import Welcome
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(
         tmp_path, welcome=Welcome(lambda: Wifi("Table; one", "ab:12345"), None, True)
     ) as opened:
         yield opened
@@ -31,8 +31,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
 # ---- a side and a name ---------------------------------------------------------------------------
 
 
-def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
-    phone = place.browser()
+def test_a_name_used_before_is_one_tap_away(rig: WebRig) -> None:
+    phone = rig.browser()
     assert "<option" not in page_text(phone, "/join")
     phone.post("/join/south", data={"name": "Mara"})
     phone.post("/api/seat/south/leave", json={})
@@ -42,7 +42,7 @@ def test_a_name_used_before_is_one_tap_away(place: Place) -> None:
         page = page_text(phone, path)
         assert '<option value="Jonas"><option value="Mara">' in page
         assert page.count('value="Jonas"') == 2, "the last one stands there already"
-    assert 'value="Mara"' not in page_text(place.browser(), "/join"), "names stay in their browser"
+    assert 'value="Mara"' not in page_text(rig.browser(), "/join"), "names stay in their browser"
 
 
 # ---- the Wi-Fi -----------------------------------------------------------------------------------
@@ -60,8 +60,8 @@ def test_a_wifi_is_written_as_phones_read_it(wifi: Wifi, text: str) -> None:
     assert not wifi.password or wifi.password not in repr(wifi)
 
 
-def test_the_lobby_shows_the_wifi_to_scan(place: Place) -> None:
-    page = page_text(place.browser(), "/")
+def test_the_lobby_shows_the_wifi_to_scan(rig: WebRig) -> None:
+    page = page_text(rig.browser(), "/")
     assert "Scan first to join it:" in page
     assert "Table; one" in page
     assert "ab:12345" not in page, "the password is in the code alone"
@@ -88,78 +88,78 @@ def test_the_console_shows_codes_only_to_people() -> None:
 # ---- from the phone to the pad and back ----------------------------------------------------------
 
 
-def sealed_at_south(place: Place) -> tuple[str, str]:
+def sealed_at_south(rig: WebRig) -> tuple[str, str]:
     """Seal South's order by phone. Return the moment and the receipt."""
-    moment = place.to_orders()
-    receipt = place.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
+    moment = rig.to_orders()
+    receipt = rig.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
     return moment, receipt
 
 
-def test_changing_phone_and_pad_keeps_sealed_orders(place: Place) -> None:
-    phone = place.sit("south", "Mara")
-    place.sit("north")
-    moment, receipt = sealed_at_south(place)
+def test_changing_phone_and_pad_keeps_sealed_orders(rig: WebRig) -> None:
+    phone = rig.sit("south", "Mara")
+    rig.sit("north")
+    moment, receipt = sealed_at_south(rig)
     assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200
-    shown = place.table.view().seats[Seat.SOUTH]
+    shown = rig.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
     page = page_text(phone, "/seat/south")
     assert "You are playing at the pad" in page
     assert "UUS" not in page
     assert phone.post("/api/seat/south/by-phone", json={}).status_code == 200
     assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] == "UUS"
-    assert place.table.view().moment == moment
+    assert rig.table.view().moment == moment
 
 
 def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        answer = place.sit("south").post("/api/seat/south/by-pad", json={})
+    with open_web_rig(tmp_path) as rig:
+        answer = rig.sit("south").post("/api/seat/south/by-pad", json={})
         assert (answer.status_code, error_of(answer)["message"]) == (
             409,
             "There are no pads here: continue by phone",
         )
 
 
-def press(place: Place, key: PadKey) -> None:
-    place.table.press(Press(Seat.SOUTH, key, place.clock.monotonic_s()))
-    place.table.step()
+def press(rig: WebRig, key: PadKey) -> None:
+    rig.table.press(Press(Seat.SOUTH, key, rig.clock.monotonic_s()))
+    rig.table.step()
 
 
-def hold_back(place: Place) -> None:
+def hold_back(rig: WebRig) -> None:
     """Hold the South pad's Back key for two seconds."""
-    pressed_s = place.clock.monotonic_s()
+    pressed_s = rig.clock.monotonic_s()
     for held, is_long in ((False, False), (True, False), (True, True)):
-        place.table.press(Press(Seat.SOUTH, PadKey.BACK, pressed_s, held, is_long))
-    place.table.step()
+        rig.table.press(Press(Seat.SOUTH, PadKey.BACK, pressed_s, held, is_long))
+    rig.table.step()
 
 
-def test_holding_back_opens_a_seat_to_phones(place: Place) -> None:
-    press(place, PadKey.READY)
-    north = place.sit("north")
-    place.to_orders()
-    press(place, PadKey.UP)
-    phone = place.browser()
+def test_holding_back_opens_a_seat_to_phones(rig: WebRig) -> None:
+    press(rig, PadKey.READY)
+    north = rig.sit("north")
+    rig.to_orders()
+    press(rig, PadKey.UP)
+    phone = rig.browser()
     page = page_text(phone, "/join/south")
     assert "Hold its Back key for two seconds" in page
     refused = phone.post("/join/south/move")
     assert refused.status_code == 409
     assert "This seat is not open" in unescape(refused.get_data(as_text=True))
-    hold_back(place)
+    hold_back(rig)
     sentence = "South’s seat is open for half a minute"
-    for browser, path in ((place.browser(), "/"), (north, "/seat/north"), (phone, "/watch")):
+    for browser, path in ((rig.browser(), "/"), (north, "/seat/north"), (phone, "/watch")):
         assert sentence in page_text(browser, path)
     assert phone.post("/join/south/move").location == "/seat/south"
-    shown = place.table.view().seats[Seat.SOUTH]
+    shown = rig.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.entered_count) == ("phone", 0)
-    assert place.table.view().devices.notices == ()
+    assert rig.table.view().devices.notices == ()
     assert phone.get("/seat/south").status_code == 200
-    assert place.browser().post("/join/south/move").status_code == 409, "one phone, not two"
+    assert rig.browser().post("/join/south/move").status_code == 409, "one phone, not two"
 
 
-def test_an_open_seat_closes_after_half_a_minute(place: Place) -> None:
-    press(place, PadKey.READY)
-    hold_back(place)
+def test_an_open_seat_closes_after_half_a_minute(rig: WebRig) -> None:
+    press(rig, PadKey.READY)
+    hold_back(rig)
     for seconds, is_open in ((29.9, True), (0.2, False)):
-        place.clock.advance(seconds)
-        place.table.step()
-        assert bool(place.table.view().devices.notices) is is_open
-    assert place.browser().post("/join/south/move").status_code == 409
+        rig.clock.advance(seconds)
+        rig.table.step()
+        assert bool(rig.table.view().devices.notices) is is_open
+    assert rig.browser().post("/join/south/move").status_code == 409

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from inside import journal_of
-from table_tools import playing
+from table_tools import open_table_rig
 
 from companion.archive.history import History
 from companion.core.config import CameraSettings, HistorySettings
@@ -21,25 +21,25 @@ def test_memory_is_given_back_twice_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
-    with playing(tmp_path) as played:
-        table = played.table
+    with open_table_rig(tmp_path) as rig:
+        table = rig.table
         monkeypatch.setattr(
             housekeeping, "return_memory", lambda: given.append(table.progress().phase)
         )
-        history = History(journal_of(table), None, played.clock, on_table=lambda: 0)
+        history = History(journal_of(table), None, rig.clock, on_table=lambda: 0)
         with housekeeping.Housekeeping(
             table,
             journal_of(table),
             history,
             DiskSpace(tmp_path),
-            clock=played.clock,
+            clock=rig.clock,
             settings=HistorySettings(),
         ) as house:
             house.return_memory_if_due()
             assert given == [], "not at once"
-            played.begin()
+            rig.begin()
             for _ in range(7):
-                played.clock.advance(10)
+                rig.clock.advance(10)
                 house.return_memory_if_due()
             assert given == ["orders", "orders"], "also during a game"
 

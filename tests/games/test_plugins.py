@@ -91,9 +91,9 @@ from companion.mqtt.topics import event_types
 from companion.table.listeners import TableListener
 from hardware.cues import lamps_of, row_of
 from web.routes.owner.check import cues
-from web_fixtures import open_place
+from web_fixtures import open_web_rig
 
-with open_place(Path(mkdtemp())) as place:
+with open_web_rig(Path(mkdtemp())) as place:
     browser = place.browser()
     for seat in SEATS:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
@@ -227,9 +227,9 @@ load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.table.listeners import TableListener
-from web_fixtures import open_place
+from web_fixtures import open_web_rig
 
-with open_place(Path(sys.argv[1])) as place:
+with open_web_rig(Path(sys.argv[1])) as place:
     browser = place.browser()
     if "clash" in GAMES:
         place.table.new_game("clash", {}, 1)

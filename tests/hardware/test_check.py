@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from panel_tools import Rig
-from setup_tools import SetUpService, open_service
+from panel_tools import PanelRig
+from setup_tools import ServiceRig, open_service_rig
 
 from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
@@ -23,13 +23,13 @@ ON = SeatLamps(frozenset({1}), TurnLamp.ON)
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
-    opened = Rig()
+def rig() -> Iterator[PanelRig]:
+    opened = PanelRig()
     yield opened
     opened.panel.close()
 
 
-def checker_of(rig: Rig) -> PanelChecker:
+def checker_of(rig: PanelRig) -> PanelChecker:
     rig.show(ON)
     assert rig.lit() == {"south_1", "south_turn"}
     checker = PanelChecker(rig.panel, rig.clock)
@@ -38,7 +38,7 @@ def checker_of(rig: Rig) -> PanelChecker:
     return checker
 
 
-def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
+def test_keys_are_seen_and_have_no_effect(rig: PanelRig) -> None:
     checker = checker_of(rig)
     rig.hands.press("south_up")
     rig.after(2)
@@ -54,7 +54,7 @@ def test_keys_are_seen_and_have_no_effect(rig: Rig) -> None:
     assert [press.key for press in rig.presses] == ["up"]
 
 
-def test_it_ends_when_nobody_looks_any_more(rig: Rig) -> None:
+def test_it_ends_when_nobody_looks_any_more(rig: PanelRig) -> None:
     checker = checker_of(rig)
     rig.after(1000 * (LEASE_S - 1))
     checker.renew()
@@ -71,59 +71,59 @@ def test_it_ends_when_nobody_looks_any_more(rig: Rig) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[SetUpService]:
-    with open_service(tmp_path) as opened:
+def service_rig(tmp_path: Path) -> Iterator[ServiceRig]:
+    with open_service_rig(tmp_path) as opened:
         yield opened
 
 
-def test_the_host_tries_keys_lamps_and_tones(place: SetUpService) -> None:
-    assert place.browser().get("/host/health").status_code == 403
+def test_the_host_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
+    assert service_rig.browser().get("/host/health").status_code == 403
     for door in ("begin", "end", "light", "play"):
-        assert place.browser().post(f"/api/check/{door}", json={}).status_code == 403
-    assert place.browser().get("/live/check").status_code == 403
-    page = place.host.get("/host/health").get_data(as_text=True)
+        assert service_rig.browser().post(f"/api/check/{door}", json={}).status_code == 403
+    assert service_rig.browser().get("/live/check").status_code == 403
+    page = service_rig.host.get("/host/health").get_data(as_text=True)
     assert 'data-key="south_up"' in page
     assert 'data-lamp="north_turn"' in page
-    assert place.post("/api/check/begin")[1]["on"] is True
-    place.finger("south_up")
-    status, trial = place.post("/api/check/light", lamp="south_2", on=True)
+    assert service_rig.post("/api/check/begin")[1]["on"] is True
+    service_rig.finger("south_up")
+    status, trial = service_rig.post("/api/check/light", lamp="south_2", on=True)
     assert (status, trial["lit"], trial["tried"]) == (200, ["south_2"], ["south_up"])
-    assert place.lit() == {"south_2"}
-    assert place.table.view().seats[Seat.SOUTH].name is None, "no seat was taken by the key"
-    place.post("/api/check/play", cue="won")
-    place.panel.step()
-    assert place.hands.view().tone_hz
-    assert place.post("/api/check/light", lamp="nothing", on=True)[0] == 400
-    assert place.post("/api/check/end")[0] == 200
-    place.finger("south_up")
-    assert place.table.view().seats[Seat.SOUTH].name is not None
+    assert service_rig.lit() == {"south_2"}
+    assert service_rig.table.view().seats[Seat.SOUTH].name is None, "no seat was taken by the key"
+    service_rig.post("/api/check/play", cue="won")
+    service_rig.panel.step()
+    assert service_rig.hands.view().tone_hz
+    assert service_rig.post("/api/check/light", lamp="nothing", on=True)[0] == 400
+    assert service_rig.post("/api/check/end")[0] == 200
+    service_rig.finger("south_up")
+    assert service_rig.table.view().seats[Seat.SOUTH].name is not None
 
 
 def test_no_check_runs_during_a_game(
-    place: SetUpService,
+    service_rig: ServiceRig,
 ) -> None:
     """What is pressed while a game is on is its owner's secret, also for the host."""
     for seat in SEATS:
-        place.sit(seat, seat)
-    place.post("/api/check/begin")
-    place.table.new_game("outbuffered", {}, 1)
-    assert not place.check.state().on
-    status, told = place.post("/api/check/begin")
+        service_rig.sit(seat, seat)
+    service_rig.post("/api/check/begin")
+    service_rig.table.new_game("outbuffered", {}, 1)
+    assert not service_rig.check.state().on
+    status, told = service_rig.post("/api/check/begin")
     assert status == 409
     assert "A game is on" in json.dumps(told)
-    place.table.confirm("host", place.table.view().moment, 0)
-    place.finger("south_up")
-    assert place.table.view().seats[Seat.SOUTH].entered_count == 1
-    assert place.check.state().down == place.check.state().tried == frozenset()
-    assert "A game is on" in place.host.get("/host/health").get_data(as_text=True)
+    service_rig.table.confirm("host", service_rig.table.view().moment, 0)
+    service_rig.finger("south_up")
+    assert service_rig.table.view().seats[Seat.SOUTH].entered_count == 1
+    assert service_rig.check.state().down == service_rig.check.state().tried == frozenset()
+    assert "A game is on" in service_rig.host.get("/host/health").get_data(as_text=True)
 
 
 def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
-    with open_service(tmp_path, with_panel=False) as place:
-        page = place.host.get("/host/health").get_data(as_text=True)
+    with open_service_rig(tmp_path, with_panel=False) as service_rig:
+        page = service_rig.host.get("/host/health").get_data(as_text=True)
         assert "No pins here." in page
         assert '<table class="wires">' in page
-        assert place.post("/api/check/begin")[0] == 409
+        assert service_rig.post("/api/check/begin")[0] == 409
 
 
 # ---- the wiring ----------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def test_a_wire_names_its_pin_and_part() -> None:
     assert wired["south_1"].between == "330 ohms, then the lamp"
 
 
-def test_every_wire_of_the_panel_is_told_once(place: SetUpService) -> None:
+def test_every_wire_of_the_panel_is_told_once(service_rig: ServiceRig) -> None:
     names = {wire.name for wire in wires(PanelSettings())}
-    assert {*place.panel.buttons, *place.panel.lamps, "buzzer", "system_lamp"} == names
-    page = place.host.get("/host/health").get_data(as_text=True)
+    assert {*service_rig.panel.buttons, *service_rig.panel.lamps, "buzzer", "system_lamp"} == names
+    page = service_rig.host.get("/host/health").get_data(as_text=True)
     assert sorted(re.findall(r'data-wire="(\w+)"', page)) == sorted(names)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from gpiozero.pins.mock import MockFactory, MockPWMPin
-from panel_tools import WIRED, Rig
+from panel_tools import WIRED, PanelRig
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS
@@ -22,8 +22,8 @@ SOUTH, NORTH = SEATS
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
-    made = Rig()
+def rig() -> Iterator[PanelRig]:
+    made = PanelRig()
     with made.panel:
         yield made
 
@@ -31,7 +31,7 @@ def rig() -> Iterator[Rig]:
 # ---- keys ----------------------------------------------------------------------------------------
 
 
-def test_every_button_has_its_own_key(rig: Rig) -> None:
+def test_every_button_has_its_own_key(rig: PanelRig) -> None:
     assert rig.panel.problems == ()
     names = {f"{seat}_{key}" for seat in SEATS for key in PadKey if key is not PadKey.TABLE} | {
         "table"
@@ -46,7 +46,7 @@ def test_every_button_has_its_own_key(rig: Rig) -> None:
 
 
 def test_a_bouncing_press_has_its_first_edge(
-    rig: Rig,
+    rig: PanelRig,
 ) -> None:
     rig.bounce("south_up", 1, 1, 2, 1, 3)
     rig.after(700)
@@ -55,14 +55,14 @@ def test_a_bouncing_press_has_its_first_edge(
 
 def test_the_debounce_time_is_a_setting() -> None:
     for debounce_ms, count in ((20, 2), (60, 1)):
-        rig = Rig(msgspec.structs.replace(WIRED, debounce_ms=debounce_ms))
+        rig = PanelRig(msgspec.structs.replace(WIRED, debounce_ms=debounce_ms))
         rig.bounce("south_b", 10, 40, 10)
         rig.after(0)
         assert len(rig.presses) == count
         rig.panel.close()
 
 
-def test_a_held_back_key_is_reported_twice(rig: Rig) -> None:
+def test_a_held_back_key_is_reported_twice(rig: PanelRig) -> None:
     rig.hands.press("south_back")
     rig.after(999)
     assert [press.is_held for press in rig.presses] == [False]
@@ -77,7 +77,7 @@ def test_a_held_back_key_is_reported_twice(rig: Rig) -> None:
 # ---- lamps ---------------------------------------------------------------------------------------
 
 
-def test_lamps_show_what_is_asked(rig: Rig) -> None:
+def test_lamps_show_what_is_asked(rig: PanelRig) -> None:
     assert rig.lit() == set()
     both = SeatLamps(frozenset({1, 3}), TurnLamp.ON)
     rig.show(both, both)
@@ -115,7 +115,7 @@ def test_a_pin_that_cannot_open_is_named() -> None:
         assert [press.key for press in presses] == [PadKey.UP]
 
 
-def test_a_failing_lamp_is_named_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_lamp_is_named_once(rig: PanelRig, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(value: float) -> None:
         raise OSError("line lost")
 
@@ -134,7 +134,7 @@ def test_a_failing_lamp_is_named_once(rig: Rig, monkeypatch: pytest.MonkeyPatch)
     [("south_up", "A key of the south pad"), ("table", "The table button")],
 )
 def test_a_failing_secret_button_is_not_named(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, button: str, subject: str
+    rig: PanelRig, monkeypatch: pytest.MonkeyPatch, button: str, subject: str
 ) -> None:
     def fail(button: Button) -> bool:
         raise OSError("line lost")
@@ -150,7 +150,7 @@ def test_a_failing_secret_button_is_not_named(
 # ---- simulation ----------------------------------------------------------------------------------
 
 
-def test_a_closed_panel_is_dark_silent_and_deaf(rig: Rig) -> None:
+def test_a_closed_panel_is_dark_silent_and_deaf(rig: PanelRig) -> None:
     rig.show(
         SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON), SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)
     )

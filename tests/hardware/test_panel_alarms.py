@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from panel_tools import WIRED, Rig
+from panel_tools import WIRED, PanelRig
 
 from companion.core.clock import RealClock
 from companion.core.kit import SEATS
@@ -32,8 +32,8 @@ WAIT_S = 60.0
 
 
 @pytest.fixture
-def rig() -> Iterator[Rig]:
-    made = Rig()
+def rig() -> Iterator[PanelRig]:
+    made = PanelRig()
     made.show(TURN)
     with made.panel:
         yield made
@@ -42,7 +42,7 @@ def rig() -> Iterator[Rig]:
 # ---- in time -------------------------------------------------------------------------------------
 
 
-def test_every_alarm_sounds_at_its_millisecond(rig: Rig) -> None:
+def test_every_alarm_sounds_at_its_millisecond(rig: PanelRig) -> None:
     rig.alarms(*A_TURN)
     changes, before = [], None
     for ms in range(5400):
@@ -60,7 +60,7 @@ def test_every_alarm_sounds_at_its_millisecond(rig: Rig) -> None:
     ]
 
 
-def test_repeated_alarms_go_on_as_before(rig: Rig) -> None:
+def test_repeated_alarms_go_on_as_before(rig: PanelRig) -> None:
     rig.alarms(*A_TURN)
     rig.after(3000)
     rig.after(300)
@@ -70,7 +70,7 @@ def test_repeated_alarms_go_on_as_before(rig: Rig) -> None:
     assert rig.lit() == {"south_turn"}, "it keeps its beat"
 
 
-def test_a_turn_that_passes_ends_the_blinking(rig: Rig) -> None:
+def test_a_turn_that_passes_ends_the_blinking(rig: PanelRig) -> None:
     rig.alarms(*A_TURN)
     rig.after(3000)
     rig.after(500)

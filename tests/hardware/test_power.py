@@ -7,9 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from panel_tools import Rig
+from panel_tools import PanelRig
 from simulated_room import local_settings
-from table_tools import playing
+from table_tools import open_table_rig
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings
@@ -23,7 +23,7 @@ class PowerKeyRig:
     """The button on mock pins, a fake clock, and what is told and asked."""
 
     def __init__(self, can: bool = True) -> None:
-        self.rig = Rig()
+        self.rig = PanelRig()
         self.told: list[str] = []
         self.asked = 0
         self.can = can
@@ -168,16 +168,16 @@ def test_a_simulation_only_tells_of_switching_off(tmp_path: Path) -> None:
 
 
 def test_a_late_press_confirms_nothing(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
-        played.turn("UUU", "III")
-        stamp_s = played.clock.monotonic_s()
-        played.clock.advance(0.2)
-        played.table.confirm("host", played.table.view().moment, 0, force=True)
-        played.table.press(Press(None, PadKey.TABLE, stamp_s))
-        played.table.step()
-        assert played.table.view().turn.stage == 1
-        assert played.signals[-1].cue is Cue.KEY_REFUSED
+    with open_table_rig(tmp_path) as rig:
+        rig.begin()
+        rig.turn("UUU", "III")
+        stamp_s = rig.clock.monotonic_s()
+        rig.clock.advance(0.2)
+        rig.table.confirm("host", rig.table.view().moment, 0, force=True)
+        rig.table.press(Press(None, PadKey.TABLE, stamp_s))
+        rig.table.step()
+        assert rig.table.view().turn.stage == 1
+        assert rig.signals[-1].cue is Cue.KEY_REFUSED
 
 
 @pytest.mark.parametrize(
@@ -187,13 +187,13 @@ def test_an_installed_service_asks_the_unit_that_may(
     has_lamp: bool, wait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
-    rig = Rig()
-    with playing(tmp_path) as played:
-        power_key(played.table, rig.panel, is_simulated=False, has_system_lamp=has_lamp)
+    rig = PanelRig()
+    with open_table_rig(tmp_path) as table_rig:
+        power_key(table_rig.table, rig.panel, is_simulated=False, has_system_lamp=has_lamp)
         rig.hands.press("table")
         for _ in range(50):
             assert not (tmp_path / "poweroff").exists()
             rig.after(100)
         assert (tmp_path / "poweroff").exists()
-        played.table.step()
-        assert wait in played.table.view().devices.notices[-1]
+        table_rig.table.step()
+        assert wait in table_rig.table.view().devices.notices[-1]

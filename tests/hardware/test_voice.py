@@ -13,9 +13,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from panel_tools import Rig
+from panel_tools import PanelRig
 from table_tools import follow_instructions
-from web_fixtures import open_place, page_text
+from web_fixtures import open_web_rig, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.config import (
@@ -62,7 +62,7 @@ def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bo
 
 
 def test_silence_cuts_a_tone() -> None:
-    rig = Rig()
+    rig = PanelRig()
     rig.show(SeatLamps(turn=TurnLamp.ON))
     rig.signal(Cue.PAUSED)
     assert rig.tone_hz() is not None
@@ -279,21 +279,21 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
 
 def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
     welcome = Welcome()
-    with open_place(tmp_path, welcome=welcome) as place:
-        manners = SpeechPolicy(place.table, Settings(), place.clock)
+    with open_web_rig(tmp_path, welcome=welcome) as rig:
+        manners = SpeechPolicy(rig.table, Settings(), rig.clock)
         object.__setattr__(welcome, "voice", manners)
-        place.to_orders()
-        page = page_text(place.browser(), "/")
+        rig.to_orders()
+        page = page_text(rig.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)
         assert ">Both: hand in your orders</p>" in page
-        assert 'id="voice"' not in page_text(place.browser(), "/watch")
-        stream = place.browser().get("/live/table?voice", buffered=False)
+        assert 'id="voice"' not in page_text(rig.browser(), "/watch")
+        stream = rig.browser().get("/live/table?voice", buffered=False)
         assert manners.speaking_screens == 1
         stream.close()
         assert manners.speaking_screens == 0
         manners.use_settings(Settings(voice=VoiceSettings(by="off")))
-        place.sit("south")
-        assert 'id="voice"' not in page_text(place.browser(), "/")
+        rig.sit("south")
+        assert 'id="voice"' not in page_text(rig.browser(), "/")
 
 
 # ---- espeak-ng -----------------------------------------------------------------------------------

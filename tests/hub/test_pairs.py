@@ -54,7 +54,7 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
             assert b"Jonas" not in table.line.encode_state()
         play(tables, Random(3))
         assert_tables_agree(south.table, north.table)
-        south.played.begin()
+        south.rig.begin()
         agree_again = pytest.raises(Illegal, match="A game is on")
         code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with agree_again:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from hub_room import league_of
 from inside import fill_disk
-from table_tools import Played, follow_instructions
+from table_tools import TableRig, follow_instructions
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed, SystemTrouble
@@ -37,7 +37,7 @@ class Told:
         self.name, self.clock = name, clock
         folder.mkdir(exist_ok=True)
         self.journal = Journal(folder / "journal.sqlite")
-        self.table = Played(self.journal, clock).table
+        self.table = TableRig(self.journal, clock).table
         self.sequence = 0
 
     def sit(self, league: League, *people: Person) -> None:

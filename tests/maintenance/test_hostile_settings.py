@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from setup_tools import open_service
+from setup_tools import open_service_rig
 from test_backup import fill
 
 from companion.core.clock import FakeClock
@@ -51,14 +51,14 @@ def test_files_and_addresses_are_not_the_pages() -> None:
 
 def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
     ours = '[web]\nnames = ["table.lan"]\n'
-    with open_service(tmp_path, ours) as place:
+    with open_service_rig(tmp_path, ours) as rig:
         for key, text in (
             ("state_dir", "/etc"),
             ("web.host", "1.2.3.4"),
             ("web.names", "evil.com"),
             ("mqtt.ca_file", "/x"),
         ):
-            answer = place.host.post(
+            answer = rig.host.post(
                 "/api/settings/change", json={"values": {key: text, "web.viewers": "30"}}
             )
             assert answer.status_code == 400
@@ -66,9 +66,9 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
                 "Written into the file by hand, or given on the command line."
                 in answer.get_data(as_text=True)
             )
-        assert place.path.read_text() == ours
+        assert rig.path.read_text() == ours
         with pytest.raises(ConfigError, match="by hand"):
-            place.upkeep.change({"web.key": "/etc/shadow"}, place.upkeep.read_file().digest)
+            rig.upkeep.change({"web.key": "/etc/shadow"}, rig.upkeep.read_file().digest)
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
 
 
 def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
-    with open_service(
+    with open_service_rig(
         tmp_path,
         '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
-    ) as place:
-        place.upkeep.reset(False)
-        got = place.upkeep.read_file().settings
+    ) as rig:
+        rig.upkeep.reset(False)
+        got = rig.upkeep.read_file().settings
         assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (
             ("table.lan",),
             "/etc/ssl/house.pem",

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from flask.testing import FlaskClient
 from inside import app_of
-from table_tools import playing
+from table_tools import open_table_rig
 
 from companion.core.config import load_settings
 from companion.core.kit import Seat
@@ -66,12 +66,12 @@ def test_every_finished_game_has_a_page(browser: FlaskClient) -> None:
 
 def test_a_sealed_order_is_opened_with_the_other(tmp_path: Path) -> None:
     shutil.copytree(WRITTEN, tmp_path, dirs_exist_ok=True)
-    with playing(tmp_path) as played:
-        played.table.hand_in(Seat.SOUTH, "6.3", "UUS", "salt")
-        orders = played.table.view().turn.orders
+    with open_table_rig(tmp_path) as rig:
+        rig.table.hand_in(Seat.SOUTH, "6.3", "UUS", "salt")
+        orders = rig.table.view().turn.orders
         assert [orders[step][Seat.NORTH].letter for step in range(1)] == ["U"]
-        played.finish_stages()
-        assert played.table.view().moment == "6.4"
+        rig.finish_stages()
+        assert rig.table.view().moment == "6.4"
 
 
 @pytest.mark.usefixtures("companion")

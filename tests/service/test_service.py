@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from service import Client, ServiceProcess, service_process
 from simulated_room import local_settings
-from table_tools import playing
+from table_tools import open_table_rig
 
 from companion.cli.main import main
 from companion.core.errors import SystemTrouble
@@ -120,14 +120,14 @@ def test_errors_are_one_line_and_have_their_status(
 
 
 def test_replay_prints_a_game_by_number_or_file(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.begin()
+    with open_table_rig(tmp_path) as rig:
+        rig.begin()
         running = command("replay", "1", "--state-dir", str(tmp_path))
         assert (running.returncode, running.stderr) == (
             1,
             "companion: The game is still on: it can be exported when it is over\n",
         )
-        played.table.resign(Seat.SOUTH)
+        rig.table.resign(Seat.SOUTH)
     replay = command("replay", "1", "--state-dir", str(tmp_path))
     assert replay.stdout == "Purple resigns.\n", replay.stderr
     file = tmp_path / "game.json"

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from history_tools import random_game
 from inside import database_of, fill_disk, journal_of
-from table_tools import Played, playing, seat_both
+from table_tools import TableRig, open_table_rig, seat_both
 
 from companion.archive.history import History
 from companion.archive.photographs import PhotographFolder
@@ -24,31 +24,31 @@ from companion.storage.journal import Journal
 # ---- a full disk ---------------------------------------------------------------------------------
 
 
-def type_much(played: Played, turns: int = 60) -> None:
+def type_much(rig: TableRig, turns: int = 60) -> None:
     """Enter orders and take them back until the file would have to grow."""
     for _ in range(turns):
-        played.hand_in(Seat.SOUTH, "UUS", "x" * 64)
-        played.table.take_back(Seat.SOUTH, played.view.moment)
+        rig.hand_in(Seat.SOUTH, "UUS", "x" * 64)
+        rig.table.take_back(Seat.SOUTH, rig.view.moment)
 
 
 def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        seat_both(played)
-        played.begin()
-        journal = journal_of(played.table)
+    with open_table_rig(tmp_path) as rig:
+        seat_both(rig)
+        rig.begin()
+        journal = journal_of(rig.table)
         fill_disk(journal)
         refusal = r"could not be saved \(database or disk is full\): nothing has changed\. Free"
         with pytest.raises(JournalError, match=refusal):
-            type_much(played)
-        told = played.table.view(Seat.SOUTH)
+            type_much(rig)
+        told = rig.table.view(Seat.SOUTH)
         assert "disk is full" in told.devices.notices[0]
         kept = journal.restore()
         assert bool(kept.sealed) == (told.own.sealed is not None), "what is shown is what is kept"
         database_of(journal).execute("PRAGMA max_page_count=1000000")
         if told.own.sealed:
-            played.table.take_back(Seat.SOUTH, told.moment)
-        type_much(played)
-        assert played.view.devices.notices == ()
+            rig.table.take_back(Seat.SOUTH, told.moment)
+        type_much(rig)
+        assert rig.view.devices.notices == ()
 
 
 def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
@@ -72,25 +72,25 @@ def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
 
 def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
     free = 10**9
-    with a_house(tmp_path, free=lambda _: free) as (played, house, album, _):
-        played.begin()
+    with a_house(tmp_path, free=lambda _: free) as (rig, house, album, _):
+        rig.begin()
         free = 5_000_000
         house.run_round()
-        played.table.step()
-        assert played.view.devices.notices == (house.space.sentence,)
-        played.turn("UUS", "UUS")
-        played.finish_stages()
+        rig.table.step()
+        assert rig.view.devices.notices == (house.space.sentence,)
+        rig.turn("UUS", "UUS")
+        rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
             album.store(1, "1.1", b"picture")
-        played.table.resign(Seat.SOUTH)
-        for begin in (played.table.rematch, lambda: played.table.begin_for_owner("arena", {})):
+        rig.table.resign(Seat.SOUTH)
+        for begin in (rig.table.rematch, lambda: rig.table.begin_for_owner("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
         free = 10**9
         house.run_round()
-        played.table.step()
-        assert played.view.devices.notices == ()
-        played.table.rematch()
+        rig.table.step()
+        assert rig.view.devices.notices == ()
+        rig.table.rematch()
 
 
 def test_the_table_waits_while_disks_are_full(
@@ -103,22 +103,22 @@ def test_the_table_waits_while_disks_are_full(
         tries += 1
         raise JournalError("full")
 
-    with playing(tmp_path) as played:
-        played.table.new_game("binmat", {"way": "referee", "seconds": 5}, 1)
-        played.table.resume("host")
-        played.wait(1)
+    with open_table_rig(tmp_path) as rig:
+        rig.table.new_game("binmat", {"way": "referee", "seconds": 5}, 1)
+        rig.table.resume("host")
+        rig.wait(1)
         with monkeypatch.context() as patch:
             patch.setattr(Journal, "append", full)
-            versions = {played.table.version}
+            versions = {rig.table.version}
             for _ in range(100):
-                played.wait(0.1)
-                versions.add(played.table.version)
+                rig.wait(0.1)
+                versions.add(rig.table.version)
             assert tries <= 4
             assert len(versions) <= 2, "no page is drawn anew for what it says already"
         for _ in range(3):
-            played.wait(1)
-        assert played.view.turn.number == 3
-        assert played.view.devices.notices == ()
+            rig.wait(1)
+        assert rig.view.turn.number == 3
+        assert rig.view.devices.notices == ()
 
 
 # ---- old games -----------------------------------------------------------------------------------
@@ -130,22 +130,22 @@ def a_house(
     free: Callable[[Path], int] = lambda _: 10**9,
     is_dated: Callable[[], bool] = lambda: True,
     **settings: object,
-) -> Iterator[tuple[Played, Housekeeping, PhotographFolder, History]]:
+) -> Iterator[tuple[TableRig, Housekeeping, PhotographFolder, History]]:
     """A table with everything that is kept beside it, and who keeps it."""
-    with playing(folder) as played:
-        journal, clock = journal_of(played.table), played.clock
+    with open_table_rig(folder) as rig:
+        journal, clock = journal_of(rig.table), rig.clock
         space = DiskSpace(folder, free)
         album = PhotographFolder(folder / "photographs", has_room=lambda: space.allows_photographs)
         history = History(
             journal,
             folder / "history",
             clock,
-            on_table=lambda: played.table.progress().number,
+            on_table=lambda: rig.table.progress().number,
             album=album,
             paint=lambda *_: b"picture",
         )
         with Housekeeping(
-            played.table,
+            rig.table,
             journal,
             history,
             space,
@@ -153,35 +153,33 @@ def a_house(
             settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
             is_dated=is_dated,
         ) as house:
-            yield played, house, album, history
+            yield rig, house, album, history
 
 
-def play_games(played: Played, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
+def play_games(rig: TableRig, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
     for _ in range(games):
-        played.begin()
-        album.store(
-            played.table.progress().number, f"{played.table.progress().number}.1", b"picture"
-        )
-        played.table.abandon()
-        played.clock.advance(apart_s)
+        rig.begin()
+        album.store(rig.table.progress().number, f"{rig.table.progress().number}.1", b"picture")
+        rig.table.abandon()
+        rig.clock.advance(apart_s)
 
 
 def test_old_games_go_while_nobody_plays(tmp_path: Path) -> None:
-    with a_house(tmp_path, keep="games", games=2) as (played, house, album, history):
-        play_games(played, album, 25)
-        journal = journal_of(played.table)
+    with a_house(tmp_path, keep="games", games=2) as (rig, house, album, history):
+        play_games(rig, album, 25)
+        journal = journal_of(rig.table)
         number = history.import_game(msgspec.json.encode(random_game("arena", 1, 2)))
         before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         house.run_round()
         assert len(journal.games()) == 25, "somebody was here just now"
-        played.begin()
+        rig.begin()
         for _ in range(2):
             house.run_round()
-            played.wait(QUIET_S + 1)
+            rig.wait(QUIET_S + 1)
         assert len(journal.games()) == 26, "a game is on"
-        played.table.abandon()
+        rig.table.abandon()
         house.run_round()
-        played.wait(QUIET_S + 1)
+        rig.wait(QUIET_S + 1)
         for _ in range(25):
             house.run_round()
         assert journal.games() == [25, 27]
@@ -196,24 +194,24 @@ def test_games_go_by_age_with_known_dates(tmp_path: Path) -> None:
     day_s = 86_400.0
     is_dated = True
     with a_house(tmp_path, is_dated=lambda: is_dated, keep="days", days=3) as (
-        played,
+        rig,
         house,
         album,
         _,
     ):
-        play_games(played, album, 5, apart_s=day_s)
+        play_games(rig, album, 5, apart_s=day_s)
         house.run_round()
-        played.wait(QUIET_S + 1)
-        played.clock.set_wall(1000.0)
+        rig.wait(QUIET_S + 1)
+        rig.clock.set_wall(1000.0)
         for _ in range(5):
             house.run_round()
         is_dated = False
-        played.clock.set_wall(2_000_000_000.0)
+        rig.clock.set_wall(2_000_000_000.0)
         for _ in range(5):
             house.run_round()
         is_dated = True
-        assert journal_of(played.table).games() == [1, 2, 3, 4, 5]
-        played.clock.set_wall(1_700_000_000.0 + played.clock.monotonic_s())
+        assert journal_of(rig.table).games() == [1, 2, 3, 4, 5]
+        rig.clock.set_wall(1_700_000_000.0 + rig.clock.monotonic_s())
         for _ in range(5):
             house.run_round()
-        assert journal_of(played.table).games() == [4, 5], "three days and a minute ago is too long"
+        assert journal_of(rig.table).games() == [4, 5], "three days and a minute ago is too long"

@@ -14,7 +14,7 @@ from damage_tools import KINDS, SILENT_KINDS, change_journal, damage, make_journ
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside import database_of
-from table_tools import playing
+from table_tools import open_table_rig
 
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
@@ -116,15 +116,15 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
     with Journal(path) as journal:
         journal.append(0, [FreeSeat(Seat.NORTH)], 1.0)
     change_journal(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")
-    with playing(path.parent) as played:
-        assert played.view.devices.notices == (
+    with open_table_rig(path.parent) as rig:
+        assert rig.view.devices.notices == (
             "Game 3 cannot be continued (it was damaged on the disk): start a new one.",
         )
-        assert played.view.phase is Phase.LOBBY
-        assert played.view.seats[Seat.SOUTH].name == "South"
-        assert played.view.seats[Seat.NORTH].name is None, "also what came after the damage"
-        played.table.new_game("outbuffered")
-        assert played.table.progress().number == 4
+        assert rig.view.phase is Phase.LOBBY
+        assert rig.view.seats[Seat.SOUTH].name == "South"
+        assert rig.view.seats[Seat.NORTH].name is None, "also what came after the damage"
+        rig.table.new_game("outbuffered")
+        assert rig.table.progress().number == 4
     with Journal(path) as journal:
         assert journal.games() == [1, 2, 3, 4]
         assert journal.is_game_intact(4)
@@ -165,11 +165,11 @@ def test_a_deeply_nested_record_is_damage(path: Path, game: int) -> None:
 def test_a_lost_games_number_stays_used(path: Path) -> None:
     make_journal(path, games=3)
     change_journal(path, "DELETE FROM entries WHERE game = 3")
-    with playing(path.parent) as played:
-        assert "Game 3 cannot be continued" in played.view.devices.notices[0]
-        assert played.view.phase is Phase.LOBBY
-        played.table.new_game("outbuffered")
-        assert played.table.progress().number == 4
+    with open_table_rig(path.parent) as rig:
+        assert "Game 3 cannot be continued" in rig.view.devices.notices[0]
+        assert rig.view.phase is Phase.LOBBY
+        rig.table.new_game("outbuffered")
+        assert rig.table.progress().number == 4
 
 
 def test_other_times_stay_readable_beside_damage(path: Path) -> None:

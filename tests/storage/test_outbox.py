@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from table_tools import Played
+from table_tools import TableRig
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -30,25 +30,25 @@ def messages(journal: Journal, after: int = 0) -> list[PublicRecord]:
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[tuple[Played, Journal]]:
+def rig_and_journal(tmp_path: Path) -> Iterator[tuple[TableRig, Journal]]:
     clock = FakeClock()
     with Journal(tmp_path / "journal.sqlite") as journal:
-        table = Played(journal, clock)
-        with table.table:
-            yield table, journal
+        rig = TableRig(journal, clock)
+        with rig.table:
+            yield rig, journal
 
 
-def play_a_turn(table: Played) -> None:
-    table.table.take_seat(Seat.SOUTH, "Mara")
-    table.table.take_seat(Seat.NORTH, "Jonas")
-    table.begin()
-    table.turn("URU", "IDS")
-    table.finish_stages()
+def play_a_turn(rig: TableRig) -> None:
+    rig.table.take_seat(Seat.SOUTH, "Mara")
+    rig.table.take_seat(Seat.NORTH, "Jonas")
+    rig.begin()
+    rig.turn("URU", "IDS")
+    rig.finish_stages()
 
 
-def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -> None:
-    table, journal = played
-    play_a_turn(table)
+def test_every_input_is_told_once_and_in_order(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    rig, journal = rig_and_journal
+    play_a_turn(rig)
     told = messages(journal)
     assert [record.entry for record in told] == [entry.id for entry in journal.entries()]
     assert [record.what for record in told if record.game][:4] == [
@@ -58,23 +58,23 @@ def test_every_input_is_told_once_and_in_order(played: tuple[Played, Journal]) -
         "hand_in",
     ]
     last = told[-1].view
-    assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, table.table.view().moment)
+    assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, rig.table.view().moment)
     assert all(read_record(encode_public(record)) == record for record in told)
 
 
-def test_every_place_tells_the_same_bytes(played: tuple[Played, Journal]) -> None:
-    table, journal = played
-    play_a_turn(table)
-    table.table.abandon()
-    table.begin()
+def test_every_place_tells_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    rig, journal = rig_and_journal
+    play_a_turn(rig)
+    rig.table.abandon()
+    rig.begin()
     whole = [encode_public(record) for record in messages(journal)]
     for after in range(len(whole)):
         assert [encode_public(record) for record in messages(journal, after)] == whole[after:]
 
 
-def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> None:
-    table, journal = played
-    play_a_turn(table)
+def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    rig, journal = rig_and_journal
+    play_a_turn(rig)
     outbox = Outbox(journal)
     outbox.seek(0)
     first = outbox.next()
@@ -86,20 +86,20 @@ def test_a_message_waits_until_it_is_sent(played: tuple[Played, Journal]) -> Non
     assert second.entry == first.entry + 1
 
 
-def test_names_are_told_nowhere(played: tuple[Played, Journal]) -> None:
-    table, journal = played
-    play_a_turn(table)
+def test_names_are_told_nowhere(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    rig, journal = rig_and_journal
+    play_a_turn(rig)
     told = b"".join(encode_public(record) for record in messages(journal))
     assert b"Mara" not in told
     assert b"Jonas" not in told
 
 
-def test_news_begin_with_the_last_game(played: tuple[Played, Journal]) -> None:
-    table, journal = played
+def test_news_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    rig, journal = rig_and_journal
     assert Outbox(journal).first_position() == 0
-    play_a_turn(table)
-    table.table.abandon()
-    table.begin()
+    play_a_turn(rig)
+    rig.table.abandon()
+    rig.begin()
     first = messages(journal, Outbox(journal).first_position())[0]
     assert (first.what, first.game) == ("new_game", 2)
 
@@ -109,9 +109,9 @@ def test_another_past_has_another_mark(tmp_path: Path) -> None:
     for late_s in (0.0, 1.5):
         clock = FakeClock(start_s=10 + late_s)
         with Journal(tmp_path / f"{late_s}.sqlite") as journal:
-            table = Played(journal, clock)
-            with table.table:
-                table.begin()
+            rig = TableRig(journal, clock)
+            with rig.table:
+                rig.begin()
             marks.append([Outbox(journal).mark(number) for number in (1, 2, 99)])
     assert marks[0][2] == marks[1][2] == ""
     assert all(one != other for one, other in zip(marks[0][:2], marks[1][:2], strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from inside import journal_of
-from table_tools import playing, seat_both
+from table_tools import open_table_rig, seat_both
 
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
@@ -65,12 +65,12 @@ def replace_by_copy(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [remove, remove_log, replace_by_copy])
 def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
-    with playing(tmp_path) as played:
-        seat_both(played)
-        played.begin()
-        change(journal_of(played.table).path)
+    with open_table_rig(tmp_path) as rig:
+        seat_both(rig)
+        rig.begin()
+        change(journal_of(rig.table).path)
         for _ in range(2):
             with pytest.raises(JournalError, match=r"was removed or replaced.*Put the file back"):
-                played.hand_in(Seat.SOUTH, "UUS")
-        assert played.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
-        assert "was removed or replaced" in played.view.devices.notices[0]
+                rig.hand_in(Seat.SOUTH, "UUS")
+        assert rig.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
+        assert "was removed or replaced" in rig.view.devices.notices[0]

@@ -1,4 +1,4 @@
-"""A table at which both seats are taken, for every test that asks for what is `played`."""
+"""The rig of a table at which both seats are taken."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from table_tools import Played, playing, seat_both
+from table_tools import TableRig, open_table_rig, seat_both
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[Played]:
-    with playing(tmp_path) as opened:
+def rig(tmp_path: Path) -> Iterator[TableRig]:
+    with open_table_rig(tmp_path) as opened:
         seat_both(opened)
         yield opened

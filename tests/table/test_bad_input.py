@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 from flask.testing import FlaskClient
-from table_tools import Played
-from web_fixtures import Place, open_place
+from table_tools import TableRig
+from web_fixtures import WebRig, open_web_rig
 
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
@@ -57,23 +57,23 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def web_rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRig]:
     """A game in its first turn: South has sealed an order."""
-    with open_place(tmp_path_factory.mktemp("place")) as opened:
+    with open_web_rig(tmp_path_factory.mktemp("place")) as opened:
         opened.table.take_seat(Seat.SOUTH, "Mara")
         opened.table.hand_in(Seat.SOUTH, opened.to_orders(), SECRET, SALT)
         yield opened
 
 
 @pytest.fixture(scope="module")
-def north(place: Place) -> FlaskClient:
-    return place.sit("north", "Jonas")
+def north(web_rig: WebRig) -> FlaskClient:
+    return web_rig.sit("north", "Jonas")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_refused_clearly(place: Place, north: FlaskClient, name: str) -> None:
+def test_it_is_refused_clearly(web_rig: WebRig, north: FlaskClient, name: str) -> None:
     path, body, headers, status, words = CASES[name]
-    before = replace(place.table.view(Seat.SOUTH), version=0)
+    before = replace(web_rig.table.view(Seat.SOUTH), version=0)
     method = "GET" if body is None else "POST"
     answer = north.open(path, method=method, data=body, headers=headers)
     text = answer.get_data(as_text=True)
@@ -82,12 +82,12 @@ def test_it_is_refused_clearly(place: Place, north: FlaskClient, name: str) -> N
     assert text, "a refusal says something"
     for forbidden in ("Traceback", SECRET, SALT):
         assert forbidden not in text + str(answer.headers)
-    assert replace(place.table.view(Seat.SOUTH), version=0) == before
+    assert replace(web_rig.table.view(Seat.SOUTH), version=0) == before
 
 
 @pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "one\ntwo", "\u202eAnn"])
-def test_a_name_that_cannot_be_shown_is_refused(played: Played, name: str) -> None:
-    played.table.free_seat(Seat.SOUTH)
+def test_a_name_that_cannot_be_shown_is_refused(rig: TableRig, name: str) -> None:
+    rig.table.free_seat(Seat.SOUTH)
     with pytest.raises(Malformed, match="at most 24 printable characters"):
-        played.table.take_seat(Seat.SOUTH, name)
-    assert played.view.seats[Seat.SOUTH].name is None
+        rig.table.take_seat(Seat.SOUTH, name)
+    assert rig.view.seats[Seat.SOUTH].name is None

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_of, session_of
 from table_tools import follow_instructions
-from web_fixtures import HOST_KEY, Place, open_place, view_of
+from web_fixtures import HOST_KEY, WebRig, open_web_rig, view_of
 
 from companion.archive.game_file import game_file, game_sentences
 from companion.core.config import Settings
@@ -40,19 +40,19 @@ FULL = {"way": "full", "seconds": 0}
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as opened:
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path) as opened:
         yield opened
 
 
-def both_sit(place: Place) -> tuple[Any, Any, str]:
+def both_sit(rig: WebRig) -> tuple[Any, Any, str]:
     """Seat two phones. Return them and the commitment to the next game."""
-    south, north = place.sit("south", "Ann"), place.sit("north", "Bob")
-    return south, north, next_commitment(place)
+    south, north = rig.sit("south", "Ann"), rig.sit("north", "Bob")
+    return south, north, next_commitment(rig)
 
 
-def begin(place: Place, game: str, **body: Any) -> None:
-    answer = place.browser().post("/api/host/new-game", json={"game": game, **body}, headers=HOST)
+def begin(rig: WebRig, game: str, **body: Any) -> None:
+    answer = rig.browser().post("/api/host/new-game", json={"game": game, **body}, headers=HOST)
     assert answer.status_code == 200, answer.get_json()
 
 
@@ -78,33 +78,33 @@ def test_the_seed_is_what_outsiders_compute(
 # ---- in what order -------------------------------------------------------------------------------
 
 
-def test_the_commitment_is_published_before_the_game(place: Place) -> None:
-    commitment = next_commitment(place)
-    committed = [entry.record for entry in journal_of(place.table).entries(0)]
+def test_the_commitment_is_published_before_the_game(rig: WebRig) -> None:
+    commitment = next_commitment(rig)
+    committed = [entry.record for entry in journal_of(rig.table).entries(0)]
     assert committed == [Commit(commitment)], "in the journal before anybody sat down"
-    begin(place, "binmat", options=FULL)
-    assert next_commitment(place) == ""
-    told = view_of(place)["chance"]
+    begin(rig, "binmat", options=FULL)
+    assert next_commitment(rig) == ""
+    told = view_of(rig)["chance"]
     assert (told["commitment"], told["opened"]) == (commitment, None)
     assert told["words"] == "The table was bound to its chance before the game began."
-    place.table.resign(Seat.SOUTH)
-    opened = view_of(place)["chance"]["opened"]
+    rig.table.resign(Seat.SOUTH)
+    opened = view_of(rig)["chance"]["opened"]
     assert recompute(opened) == (commitment, opened["seed"])
     assert opened["faults"] == []
-    state = session_of(place.table).state
+    state = session_of(rig.table).state
     assert [card for deck in state.decks for card in deck] == deal(opened["seed"])
-    assert next_commitment(place) not in ("", commitment)
+    assert next_commitment(rig) not in ("", commitment)
     with pytest.raises(Illegal, match="no turn"):
-        place.table.undo()
+        rig.table.undo()
 
 
 def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
-    with open_place(tmp_path) as place:
-        _, _, commitment = both_sit(place)
-    with open_place(tmp_path) as place:
-        assert next_commitment(place) == commitment
-        begin(place, "kahmate")
-        assert journal_of(place.table).restore() == session_of(place.table)
+    with open_web_rig(tmp_path) as rig:
+        _, _, commitment = both_sit(rig)
+    with open_web_rig(tmp_path) as rig:
+        assert next_commitment(rig) == commitment
+        begin(rig, "kahmate")
+        assert journal_of(rig.table).restore() == session_of(rig.table)
 
 
 # ---- what is secret ------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ CHANNELS = (
 )  # fmt: skip
 
 
-def everything(place: Place, browsers: tuple[Any, ...]) -> list[str]:
+def everything(rig: WebRig, browsers: tuple[Any, ...]) -> list[str]:
     return [
         f"{path} {browser.get(path, headers=HOST).get_data(as_text=True)}"
         for browser in browsers
@@ -126,18 +126,18 @@ def everything(place: Place, browsers: tuple[Any, ...]) -> list[str]:
 
 @pytest.mark.parametrize("game", ["binmat", "kahmate"])
 def test_secret_and_seed_are_nowhere_before_the_end(
-    place: Place, game: str, caplog: pytest.LogCaptureFixture
+    rig: WebRig, game: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    south, north, _ = both_sit(place)
-    lobby = journal_of(place.table).key("chance").hex()
-    seen = everything(place, (south, north, place.browser()))
-    begin(place, game, options=FULL if game == "binmat" else {})
-    follow_instructions(place.table)
-    seen += everything(place, (south, north, place.browser()))
-    place_pieces(place)
-    seen += everything(place, (south, north, place.browser()))
-    fair = session_of(place.table).chance
+    south, north, _ = both_sit(rig)
+    lobby = journal_of(rig.table).key("chance").hex()
+    seen = everything(rig, (south, north, rig.browser()))
+    begin(rig, game, options=FULL if game == "binmat" else {})
+    follow_instructions(rig.table)
+    seen += everything(rig, (south, north, rig.browser()))
+    place_pieces(rig)
+    seen += everything(rig, (south, north, rig.browser()))
+    fair = session_of(rig.table).chance
     assert fair is not None
     assert fair.secret == lobby
     seen.append(caplog.text)
@@ -148,17 +148,17 @@ def test_secret_and_seed_are_nowhere_before_the_end(
 # ---- taking back ---------------------------------------------------------------------------------
 
 
-def test_a_take_back_draws_the_same_again(place: Place) -> None:
-    begin(place, "kahmate")
-    follow_instructions(place.table)
-    place_pieces(place)
-    first = session_of(place.table)
-    place.table.undo()
-    follow_instructions(place.table)
-    place_pieces(place)
-    session = session_of(place.table)
+def test_a_take_back_draws_the_same_again(rig: WebRig) -> None:
+    begin(rig, "kahmate")
+    follow_instructions(rig.table)
+    place_pieces(rig)
+    first = session_of(rig.table)
+    rig.table.undo()
+    follow_instructions(rig.table)
+    place_pieces(rig)
+    session = session_of(rig.table)
     assert session.state == first.state == state_after_turns(session, 1)
-    assert journal_of(place.table).restore().state == first.state
+    assert journal_of(rig.table).restore().state == first.state
 
 
 # ---- chosen --------------------------------------------------------------------------------------
@@ -173,16 +173,16 @@ CHOSEN = [
 
 @pytest.mark.parametrize(("game", "body", "words"), CHOSEN)
 def test_a_chosen_chance_is_announced(
-    place: Place, game: str, body: dict[str, Any], words: str
+    rig: WebRig, game: str, body: dict[str, Any], words: str
 ) -> None:
-    begin(place, game, **body)
-    follow_instructions(place.table)
-    told = state_of(place.table.view(), "en")["chance"]
+    begin(rig, game, **body)
+    follow_instructions(rig.table)
+    told = state_of(rig.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
     assert told["is_chosen"]
-    place.table.resign(Seat.SOUTH)
-    played = game_file(session_of(place.table))
+    rig.table.resign(Seat.SOUTH)
+    played = game_file(session_of(rig.table))
     assert played.is_seed_chosen is ("seed" in body)
     assert words in "\n".join(game_sentences(played))
 
@@ -191,13 +191,13 @@ def test_a_chosen_chance_is_announced(
 
 
 def test_the_check_for_outsiders_is_all_it_takes(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rig: WebRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin(place, "kahmate")
-    follow_instructions(place.table)
-    place_pieces(place)
-    place.table.resign(Seat.SOUTH)
-    played = game_file(session_of(place.table))
+    begin(rig, "kahmate")
+    follow_instructions(rig.table)
+    place_pieces(rig)
+    rig.table.resign(Seat.SOUTH)
+    played = game_file(session_of(rig.table))
     assert played.chance is not None
     security = Path(__file__).parents[2] / "docs/security.md"
     text = security.read_text(encoding="utf-8")
@@ -220,14 +220,14 @@ def test_the_check_for_outsiders_is_all_it_takes(
         list(game_sentences(forged))
 
 
-def test_backups_hold_no_secret_of_a_game(place: Place, tmp_path: Path) -> None:
-    begin(place, "kahmate")
+def test_backups_hold_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> None:
+    begin(rig, "kahmate")
     target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))
-    make_backup(settings, tmp_path / "settings.toml", place.clock, False, target)
+    make_backup(settings, tmp_path / "settings.toml", rig.clock, False, target)
     with zipfile.ZipFile(target) as archive:
         kept = b"".join(archive.read(name) for name in archive.namelist())
-    fair = session_of(place.table).chance
+    fair = session_of(rig.table).chance
     assert fair is not None
     assert b"commit" in kept
     assert fair.secret.encode() not in kept

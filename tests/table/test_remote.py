@@ -176,8 +176,8 @@ def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
         ):
             with pytest.raises(Illegal, match="North is played at the other table"):
                 of_the_other()
-        line.south.played.press(NORTH, "U", "U", "U", "ready")
-        assert line.south.played.cues[-1] == "key_refused"
+        line.south.rig.press(NORTH, "U", "U", "U", "ready")
+        assert line.south.rig.cues[-1] == "key_refused"
         table.hand_in(SOUTH, moment, "UUU")
         assert table.view(SOUTH).own.take_back_moment is None
         assert table.view(SOUTH).sign.text == "Waiting for the other table"

@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from setup_tools import open_service
+from setup_tools import open_service_rig
 
 from companion.core.errors import JournalError
 from companion.core.kit import SEATS, Seat
@@ -23,14 +23,14 @@ from companion.table.session import Phase
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])
 def test_ready_starts_the_last_game_without_board(tmp_path: Path, key: PadKey) -> None:
     by = None if key is PadKey.TABLE else Seat.NORTH
-    with open_service(tmp_path) as place:
-        place.sit(Seat.NORTH, "Jonas")
-        place.press(by, key)
-        assert place.table.view().phase is Phase.LOBBY
+    with open_service_rig(tmp_path) as rig:
+        rig.sit(Seat.NORTH, "Jonas")
+        rig.press(by, key)
+        assert rig.table.view().phase is Phase.LOBBY
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
-    with open_service(tmp_path) as place:
-        place.press(by, key)
-        assert place.table.view().game == "arena", "options that are not known any more are none"
+    with open_service_rig(tmp_path) as rig:
+        rig.press(by, key)
+        assert rig.table.view().game == "arena", "options that are not known any more are none"
 
 
 def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
@@ -47,21 +47,21 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
 
 
 def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
-    with open_service(tmp_path) as place:
-        gone = place.sit(Seat.SOUTH, "Gone")
-        place.table.free_seat(Seat.SOUTH)
-        mara, jonas = place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
-        assert place.browser().post("/api/host/swap-seats", json={}).status_code == 403
-        assert place.post("/api/host/swap-seats")[0] == 200
-        seats = place.table.view().seats
+    with open_service_rig(tmp_path) as rig:
+        gone = rig.sit(Seat.SOUTH, "Gone")
+        rig.table.free_seat(Seat.SOUTH)
+        mara, jonas = rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
+        assert rig.browser().post("/api/host/swap-seats", json={}).status_code == 403
+        assert rig.post("/api/host/swap-seats")[0] == 200
+        seats = rig.table.view().seats
         assert (seats[Seat.SOUTH].name, seats[Seat.NORTH].name) == ("Jonas", "Mara")
         assert mara.get("/seat/south").location == "/seat/north"
         assert mara.get("/seat/north").status_code == 200
         assert jonas.get("/join/north").location == "/seat/south"
         for seat in SEATS:
             assert gone.get(f"/seat/{seat}").status_code == 403, "an old token gets no seat"
-        place.table.new_game("outbuffered", {}, 1)
-        status, told = place.post("/api/host/swap-seats")
+        rig.table.new_game("outbuffered", {}, 1)
+        status, told = rig.post("/api/host/swap-seats")
         assert (status, "between games" in json.dumps(told)) == (409, True)
 
 
@@ -69,16 +69,16 @@ def test_nobody_sees_free_seats_while_sides_swap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A phone that looked in between was sent to the join page, and stayed there."""
-    with open_service(tmp_path) as place:
-        place.sit(Seat.SOUTH, "Mara"), place.sit(Seat.NORTH, "Jonas")
+    with open_service_rig(tmp_path) as rig:
+        rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
         names: list[str] = []
 
         def look(*_: object) -> None:
-            names.append(" ".join(f"{seat.name}" for seat in place.table.view().seats.values()))
+            names.append(" ".join(f"{seat.name}" for seat in rig.table.view().seats.values()))
 
-        place.table.connect(TableListener(on_lamps=look))
+        rig.table.connect(TableListener(on_lamps=look))
         with monkeypatch.context() as patch:
             patch.setattr(Journal, "append", Mock(side_effect=JournalError("full")))
-            assert place.post("/api/host/swap-seats")[0] == 503
-        assert place.post("/api/host/swap-seats")[0] == 200
+            assert rig.post("/api/host/swap-seats")[0] == 503
+        assert rig.post("/api/host/swap-seats")[0] == 200
         assert list(dict.fromkeys(names)) == ["Mara Jonas", "Jonas Mara"]

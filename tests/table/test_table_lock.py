@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inside import session_of, store_of
 from service import until
-from table_tools import Played, playing
+from table_tools import TableRig, open_table_rig
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Stale
@@ -20,15 +20,15 @@ from companion.table.table import Table
 
 
 def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None:
-    with playing(tmp_path) as played:
-        played.table.close()
+    with open_table_rig(tmp_path) as rig:
+        rig.table.close()
         with pytest.raises(Stale):
-            played.table.take_seat(Seat.SOUTH, "Mara")
-        played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
-        played.table.handle_reading(Reading({}))
-        played.table.press(Press(Seat.SOUTH, PadKey.UP, 1.0))
-        played.table.redraw()
-        assert session_of(played.table).seats == {}
+            rig.table.take_seat(Seat.SOUTH, "Mara")
+        rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+        rig.table.handle_reading(Reading({}))
+        rig.table.press(Press(Seat.SOUTH, PadKey.UP, 1.0))
+        rig.table.redraw()
+        assert session_of(rig.table).seats == {}
 
 
 def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
 
 
 def test_a_failing_listener_stops_no_device(
-    played: Played, caplog: pytest.LogCaptureFixture
+    rig: TableRig, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: Signal) -> None:
         raise RuntimeError("the listener is broken")
 
-    played.table.connect(TableListener(on_signal=fail))
-    played.table.set_camera_status(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
+    rig.table.connect(TableListener(on_signal=fail))
+    rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE, "The camera is gone"))
     assert "an input failed, the rest goes on" in caplog.text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fuzz import every_target
 from fuzz.running import Target, run_batch
-from table_tools import playing, seat_both
+from table_tools import open_table_rig, seat_both
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -52,32 +52,32 @@ def test_one_sealed_order_hides_no_wrong_piece(
     """The camera took the last of two sealed orders for a turn in the open, and said nothing about
     the board.
     """
-    with playing(tmp_path) as played:
-        seat_both(played)
-        played.begin()
-        lying = top_faces(played.table.view().board.layout)
-        played.show({square: (face,) for square, face in lying.items()})
-        played.table.hand_in(Seat.SOUTH, played.table.view().moment, "UUS")
+    with open_table_rig(tmp_path) as rig:
+        seat_both(rig)
+        rig.begin()
+        lying = top_faces(rig.table.view().board.layout)
+        rig.show({square: (face,) for square, face in lying.items()})
+        rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UUS")
         (square, face), *rest = sorted(lying.items())
-        free = next(s for s in played.table.view().kit.board.squares if s not in lying)
-        played.show({free: (face,), **{square: (each,) for square, each in rest}})
-        (problem,) = played.table.view().board.problems
+        free = next(s for s in rig.table.view().kit.board.squares if s not in lying)
+        rig.show({free: (face,), **{square: (each,) for square, each in rest}})
+        (problem,) = rig.table.view().board.problems
         assert (problem.square, problem.home) == (free, square)
     assert "failed" not in caplog.text
 
 
 def test_another_games_board_is_no_play(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with playing(tmp_path) as played:
-        played.table.new_game("scouts", {}, 1)
-        played.table.confirm("host", played.table.view().moment, 0, force=True)
-        before = played.table.view()
-        played.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+    with open_table_rig(tmp_path) as rig:
+        rig.table.new_game("scouts", {}, 1)
+        rig.table.confirm("host", rig.table.view().moment, 0, force=True)
+        before = rig.table.view()
+        rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         strange = {Square(1, 1): "pink regular turned over", Square(2, 2): "blue fast"}
-        played.table.handle_reading(
+        rig.table.handle_reading(
             Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30})
         )
-        played.table.step()
-        after = played.table.view()
+        rig.table.step()
+        after = rig.table.view()
         assert (after.moment, after.phase, after.board.problems) == (
             before.moment,
             before.phase,

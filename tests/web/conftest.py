@@ -1,6 +1,4 @@
-"""A table with its pages for tests that ask for a `place`; a hub's league for those that ask for a
-`league`.
-"""
+"""Fixtures of the pages' tests: the rig of a table with its pages, and a hub's league."""
 
 from __future__ import annotations
 
@@ -9,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from league_fixtures import clock, free_tables, league
-from web_fixtures import Place, open_place
+from web_fixtures import WebRig, open_web_rig
 
-__all__ = ["clock", "free_tables", "league", "place"]
+__all__ = ["clock", "free_tables", "league", "rig"]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as place:
-        yield place
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path) as rig:
+        yield rig

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 from flask.testing import FlaskClient
-from web_fixtures import Place, open_place, page_text
+from web_fixtures import WebRig, open_web_rig, page_text
 
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -87,7 +87,7 @@ def fake_album() -> Mock:
 class Room:
     """A place with a camera page: what a test needs at hand."""
 
-    place: Place
+    place: WebRig
     eye: Mock
 
     def host(self) -> FlaskClient:
@@ -107,12 +107,12 @@ class Room:
 @contextmanager
 def room_in(folder: Path) -> Iterator[Room]:
     eye = fake_eye()
-    with open_place(folder, camera=CameraFeature(eye, fake_album())) as place:
-        place.table.set_camera_status(
+    with open_web_rig(folder, camera=CameraFeature(eye, fake_album())) as rig:
+        rig.table.set_camera_status(
             CameraStatus(CameraState.SEES_BOARD, "The camera sees the board")
         )
-        place.table.step()
-        yield Room(place, eye)
+        rig.table.step()
+        yield Room(rig, eye)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from web_fixtures import HOST_KEY, Place, page_text, view_of
+from web_fixtures import HOST_KEY, WebRig, page_text, view_of
 
 HOST = {"X-Host-Key": HOST_KEY}
 
@@ -12,19 +12,19 @@ HOST = {"X-Host-Key": HOST_KEY}
 # ---- anybody at the table ------------------------------------------------------------------------
 
 
-def test_anybody_works_the_clock_at_the_table(place: Place) -> None:
-    anybody, moment = place.browser(), place.to_clock()
+def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
+    anybody, moment = rig.browser(), rig.to_clock()
 
     def act(door: str, **body: object) -> dict[str, Any]:
         assert anybody.post(f"/api/table/{door}", json=body).status_code == 200
-        return view_of(place)
+        return view_of(rig)
 
-    place.clock.advance(2)
+    rig.clock.advance(2)
     assert act("act", moment=moment, action=".")["tableau"]["count"]["number"] == 109
-    place.clock.advance(1)
+    rig.clock.advance(1)
     act("pause")
-    place.clock.advance(60)
-    assert view_of(place)["clock"] == {
+    rig.clock.advance(60)
+    assert view_of(rig)["clock"] == {
         "limit_s": 5.0, "left_s": 4.0, "due_s": None, "paused": "table", "has_run_out": False,
     }  # fmt: skip
     view = act("resume")
@@ -34,28 +34,28 @@ def test_anybody_works_the_clock_at_the_table(place: Place) -> None:
     assert (view["clock"]["left_s"], view["clock"]["paused"]) == (3.0, "undo")
 
 
-def test_seat_and_host_stop_and_start_clocks(place: Place) -> None:
-    south, other = place.sit("south"), place.browser()
-    place.to_clock("full")
+def test_seat_and_host_stop_and_start_clocks(rig: WebRig) -> None:
+    south, other = rig.sit("south"), rig.browser()
+    rig.to_clock("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):
         for door, paused in (("pause", by), ("resume", "")):
             path = f"/api/{base}/{door}"
             assert other.post(path, json={}).status_code == 403
             assert south.post(path, json={}, headers=headers).status_code == 200
-            assert view_of(place)["clock"]["paused"] == paused
+            assert view_of(rig)["clock"]["paused"] == paused
             assert ("Resume" in page_text(south, "/seat/south")) is bool(paused)
 
 
 # ---- time ----------------------------------------------------------------------------------------
 
 
-def test_a_press_counts_from_when_it_came_in(place: Place) -> None:
+def test_a_press_counts_from_when_it_came_in(rig: WebRig) -> None:
     """Also when the clock ran out before the table heard of it."""
-    south, moment = place.sit("south"), place.to_clock()
-    place.clock.advance(4.9)
-    place.app.before_request_funcs[None].append(lambda: place.clock.advance(1.1))
+    south, moment = rig.sit("south"), rig.to_clock()
+    rig.clock.advance(4.9)
+    rig.app.before_request_funcs[None].append(lambda: rig.clock.advance(1.1))
     body = {"moment": moment, "action": "."}
     late = south.post("/api/seat/south/hand-in", json=body)
     assert late.status_code == 200
-    assert view_of(place)["log"][0] == "1. Defender is done."
-    assert view_of(place)["clock"]["due_s"] == 9.9
+    assert view_of(rig)["log"][0] == "1. Defender is done."
+    assert view_of(rig)["clock"]["due_s"] == 9.9

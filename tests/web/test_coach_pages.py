@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from table_tools import follow_instructions
-from web_fixtures import Place, error_of, open_place, page_text, view_of
+from web_fixtures import WebRig, error_of, open_web_rig, page_text, view_of
 
 from companion.bots.base import Choice, Verdict
 from companion.bots.bot_process import sentence_of
@@ -41,35 +41,35 @@ class Process:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, open_coach=Process) as place:
-        yield place
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path, open_coach=Process) as rig:
+        yield rig
 
 
-def question(place: Place, about: str = "now") -> dict[str, str]:
-    return {"moment": place.table.view().moment, "about": about}
+def question(rig: WebRig, about: str = "now") -> dict[str, str]:
+    return {"moment": rig.table.view().moment, "about": about}
 
 
-def test_the_coach_answers_owners_and_marks_the_game(place: Place) -> None:
-    ada = place.sit("south", "Ada")
+def test_the_coach_answers_owners_and_marks_the_game(rig: WebRig) -> None:
+    ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
-    moment = place.to_orders()
+    moment = rig.to_orders()
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
     assert 'data-coach="now"' in help_
     assert "the score will say so" in help_
-    told = ada.post("/api/seat/south/coach", json=question(place)).json
+    told = ada.post("/api/seat/south/coach", json=question(rig)).json
     assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in told["html"]
-    assert view_of(place)["seats"]["south"]["coached"] is True
-    assert "with the coach" in page_text(place.browser(), "/")
-    assert view_of(place)["seats"]["south"]["sealed_at"] is None, "it handed in by itself"
+    assert view_of(rig)["seats"]["south"]["coached"] is True
+    assert "with the coach" in page_text(rig.browser(), "/")
+    assert view_of(rig)["seats"]["south"]["sealed_at"] is None, "it handed in by itself"
 
 
-def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    ada, ben, host = place.sit("south", "Ada"), place.sit("north", "Ben"), place.host()
-    place.table.use_settings(TableSettings(coach="always"))
-    place.to_orders()
-    assert ada.post("/api/seat/south/coach", json=question(place)).status_code == 200
+def test_what_it_says_reaches_nobody_else(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
+    ada, ben, host = rig.sit("south", "Ada"), rig.sit("north", "Ben"), rig.host()
+    rig.table.use_settings(TableSettings(coach="always"))
+    rig.to_orders()
+    assert ada.post("/api/seat/south/coach", json=question(rig)).status_code == 200
     for browser, paths in (
         (ben, ("/", "/watch", "/seat/north", "/api/seat/north/view")),
         (ada, ("/seat/south",)),
@@ -82,50 +82,50 @@ def test_what_it_says_reaches_nobody_else(place: Place, caplog: pytest.LogCaptur
     assert SECRET not in caplog.text
 
 
-def test_a_wrong_question_is_refused_in_a_sentence(place: Place) -> None:
-    ada = place.sit("south", "Ada")
-    place.sit("north", "Ben")
-    place.to_orders()
-    refused = ada.post("/api/seat/south/coach", json=question(place))
+def test_a_wrong_question_is_refused_in_a_sentence(rig: WebRig) -> None:
+    ada = rig.sit("south", "Ada")
+    rig.sit("north", "Ben")
+    rig.to_orders()
+    refused = ada.post("/api/seat/south/coach", json=question(rig))
     assert refused.status_code == 409
     assert error_of(refused)["message"] == "There is nothing to ask the coach now"
 
 
-def test_the_machine_says_why_to_who_asks(place: Place) -> None:
+def test_the_machine_says_why_to_who_asks(rig: WebRig) -> None:
     """A program's words are no markup."""
-    ada = place.sit("south", "Ada")
+    ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
-    moment = place.to_orders()
+    moment = rig.to_orders()
     ours = sentence_of("This wins whatever the other side does.")
-    place.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
-    early = ada.post("/api/seat/south/coach", json=question(place, "theirs"))
+    rig.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
+    early = ada.post("/api/seat/south/coach", json=question(rig, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
-    settle(place, "LIS", "LIS")
-    told = ada.post("/api/seat/south/coach", json=question(place, "theirs")).json
+    settle(rig, "LIS", "LIS")
+    told = ada.post("/api/seat/south/coach", json=question(rig, "theirs")).json
     assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
     assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
-    assert not place.table.view().seats[Seat.SOUTH].is_coached, "the coach was not asked"
+    assert not rig.table.view().seats[Seat.SOUTH].is_coached, "the coach was not asked"
 
 
-def test_a_replay_asks_what_would_have_been_better(place: Place) -> None:
-    place.sit("south", "Ada")
-    place.sit("north", "Ben")
-    place.to_orders()
-    settle(place, "UII", "III")
+def test_a_replay_asks_what_would_have_been_better(rig: WebRig) -> None:
+    rig.sit("south", "Ada")
+    rig.sit("north", "Ben")
+    rig.to_orders()
+    settle(rig, "UII", "III")
     better = "/history/1/turn/1/better"
-    assert place.browser().get(better).status_code == 409, "the game is still on"
-    place.table.resign(Seat.NORTH)
-    assert f'data-better="{better}"' in page_text(place.browser(), "/history/1/scene/3")
-    told = page_text(place.browser(), better)
+    assert rig.browser().get(better).status_code == 409, "the game is still on"
+    rig.table.resign(Seat.NORTH)
+    assert f'data-better="{better}"' in page_text(rig.browser(), "/history/1/scene/3")
+    told = page_text(rig.browser(), better)
     assert told.count("That was fine; this would have been a little better.") == 2
     assert "Left, right, shoot" in told
-    assert place.browser().get("/history/1/turn/2/better").status_code == 404
-    assert not place.table.view().seats[Seat.SOUTH].is_coached
+    assert rig.browser().get("/history/1/turn/2/better").status_code == 404
+    assert not rig.table.view().seats[Seat.SOUTH].is_coached
 
 
-def settle(place: Place, *actions: str) -> None:
+def settle(rig: WebRig, *actions: str) -> None:
     """Hand in for both seats, and let hands follow."""
-    moment = place.table.view().moment
+    moment = rig.table.view().moment
     for seat, action in zip(Seat, actions, strict=True):
-        place.table.hand_in(seat, moment, action)
-    follow_instructions(place.table)
+        rig.table.hand_in(seat, moment, action)
+    follow_instructions(rig.table)

@@ -6,19 +6,19 @@ import re
 
 import pytest
 from history_tools import play
-from web_fixtures import Place
+from web_fixtures import WebRig
 
 from companion.core.kit import Seat
 from companion.games import GAMES
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_the_end_names_the_winner(game: str, place: Place) -> None:
-    place.sit("south", "Ann")
-    place.sit("north", "Ben")
-    play(place.table, place.clock, game, 12)
-    page = place.browser().get("/").text
-    outcome = place.table.view().match.outcome
+def test_the_end_names_the_winner(game: str, rig: WebRig) -> None:
+    rig.sit("south", "Ann")
+    rig.sit("north", "Ben")
+    play(rig.table, rig.clock, game, 12)
+    page = rig.browser().get("/").text
+    outcome = rig.table.view().match.outcome
     assert outcome
     names = {Seat.SOUTH: "Ann wins", Seat.NORTH: "Ben wins"}
     head = "".join(names[seat] for seat in outcome.winners) or "A draw"

@@ -6,46 +6,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from setup_tools import SetUpService, open_service
+from setup_tools import ServiceRig, open_service_rig
 from web_fixtures import HOST_KEY, page_text
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @contextmanager
-def new_table(folder: Path) -> Iterator[SetUpService]:
-    with open_service(folder, has_first_evening=True) as place:
-        yield place
+def new_table(folder: Path) -> Iterator[ServiceRig]:
+    with open_service_rig(folder, has_first_evening=True) as rig:
+        yield rig
 
 
 def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
-    with new_table(tmp_path) as place:
-        kiosk, key = place.browser(), {"key": HOST_KEY}
+    with new_table(tmp_path) as rig:
+        kiosk, key = rig.browser(), {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
         assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200
         assert kiosk.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
         assert "Which language?" in page_text(kiosk, "/host/first/1")
-        assert place.browser().post("/host", data=key).location == "/host/first/1"
+        assert rig.browser().post("/host", data=key).location == "/host/first/1"
         assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
         assert kiosk.get("/?kiosk").status_code == 200
-        assert place.browser().get("/host/first/1").status_code == 403
-    with new_table(tmp_path) as place:
-        assert place.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
-        assert place.browser().post("/host", data=key).location == "/host"
+        assert rig.browser().get("/host/first/1").status_code == 403
+    with new_table(tmp_path) as rig:
+        assert rig.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
+        assert rig.browser().post("/host", data=key).location == "/host"
 
 
 def test_the_answers_are_the_tables(tmp_path: Path) -> None:
-    with new_table(tmp_path) as place:
-        page = page_text(place.host, "/host/first/2")
+    with new_table(tmp_path) as rig:
+        page = page_text(rig.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
         assert 'class="sign as-key" href="/host/first/3"' in page
         for turn in ("sides", "table"):
-            place.host.post("/host/first/seats", data={"turn": turn})
-        assert (place.table.settings.tip_south, place.table.settings.upright) == ("right", True)
-        assert "Left of the screen: Pointed" in page_text(place.host, "/host/first/4")
-        home = page_text(place.browser(), "/?screen")
+            rig.host.post("/host/first/seats", data={"turn": turn})
+        assert (rig.table.settings.tip_south, rig.table.settings.upright) == ("right", True)
+        assert "Left of the screen: Pointed" in page_text(rig.host, "/host/first/4")
+        home = page_text(rig.browser(), "/?screen")
         assert home.index('href="/n"') < home.index('href="/s"'), "North sits at the left"
-        place.host.post("/host/first/language", data={"code": "fr"})
-        assert place.table.settings.language == "fr"
-        assert '<html lang="fr"' in page_text(place.host, "/host/first/1")
+        rig.host.post("/host/first/language", data={"code": "fr"})
+        assert rig.table.settings.language == "fr"
+        assert '<html lang="fr"' in page_text(rig.host, "/host/first/1")

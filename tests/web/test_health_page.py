@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from web_fixtures import Place, page_text
+from web_fixtures import WebRig, page_text
 
 from companion.diagnostics.findings import Finding, Grade, Status
 
@@ -25,10 +25,10 @@ FOUND = (
     [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)],
 )
 def test_a_service_that_cannot_go_on_is_503(
-    place: Place, status: Status, code: int, ok: bool
+    rig: WebRig, status: Status, code: int, ok: bool
 ) -> None:
-    place.health.now = replace(place.health.now, status=status, late={"table": 7.46})
-    answer = place.browser().get("/health")
+    rig.health.now = replace(rig.health.now, status=status, late={"table": 7.46})
+    answer = rig.browser().get("/health")
     assert answer.status_code == code
     assert answer.json == {
         "status": str(status), "ok": ok, "version": "1.2.3", "uptime_s": 61.3,
@@ -59,17 +59,17 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
     ],
 )
 def test_the_first_advice_leads_to_its_remedy(
-    place: Place, found: tuple[Finding, ...], text: str, href: str
+    rig: WebRig, found: tuple[Finding, ...], text: str, href: str
 ) -> None:
-    place.health.findings = found
+    rig.health.findings = found
     assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_text(
-        place.host(), "/host/health"
+        rig.host(), "/host/health"
     )
 
 
-def test_six_rows_say_how_it_is(place: Place) -> None:
-    place.health.findings = FOUND
-    host = place.host()
+def test_six_rows_say_how_it_is(rig: WebRig) -> None:
+    rig.health.findings = FOUND
+    host = rig.host()
     page = page_text(host, "/host/health")
     rows = dict(re.findall(r'<li data-row="(\w+)">(.*?)</li>', page))
     assert list(rows) == ["camera", "phones", "pads", "sound", "storage", "backup"]
@@ -80,7 +80,7 @@ def test_six_rows_say_how_it_is(place: Place) -> None:
     assert host.get("/host/health/bundle.zip").data == b"PK bundle"
 
 
-def test_unknown_free_space_is_not_shown_as_zero(place: Place) -> None:
-    place.health.now = replace(place.health.now, disk_free_mb=None)
-    assert "Free space unknown" in page_text(place.host(), "/host/health")
-    assert place.browser().get("/health").json["disk_free_mb"] == 0
+def test_unknown_free_space_is_not_shown_as_zero(rig: WebRig) -> None:
+    rig.health.now = replace(rig.health.now, disk_free_mb=None)
+    assert "Free space unknown" in page_text(rig.host(), "/host/health")
+    assert rig.browser().get("/health").json["disk_free_mb"] == 0

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from history_tools import SHORT, play, random_game
 from inside import session_of
 from PIL import Image
-from web_fixtures import HOST_KEY, Place, open_place, page_text, single_spaced
+from web_fixtures import HOST_KEY, WebRig, open_web_rig, page_text, single_spaced
 
 from companion.archive.played_games import MAX_GAME_BYTES
 from companion.core.kit import SEATS
@@ -28,11 +28,11 @@ HOST = {"X-Host-Key": HOST_KEY}
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path) as place:
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path) as rig:
         for seat, name in zip(SEATS, ("Ann & Co", "Bob"), strict=True):
-            place.table.take_seat(seat, name)
-        yield place
+            rig.table.take_seat(seat, name)
+        yield rig
 
 
 def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
@@ -46,8 +46,8 @@ def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
     )
 
 
-def browser_with_game(place: Place, name: str, turns: int = 400) -> FlaskClient:
-    browser = place.browser()
+def browser_with_game(rig: WebRig, name: str, turns: int = 400) -> FlaskClient:
+    browser = rig.browser()
     assert (
         bring(browser, msgspec.json.encode(random_game(name, 3, turns)), **HOST).status_code == 303
     )
@@ -57,10 +57,10 @@ def browser_with_game(place: Place, name: str, turns: int = 400) -> FlaskClient:
 # ---- the list ------------------------------------------------------------------------------------
 
 
-def test_the_list_is_in_the_viewers_language(place: Place) -> None:
-    browser = place.browser()
+def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
+    browser = rig.browser()
     assert "No game has been played yet." in page_text(browser, "/history")
-    play(place.table, place.clock, "outbuffered", 2)
+    play(rig.table, rig.clock, "outbuffered", 2)
     page = page_text(browser, "/history")
     for words in ('href="/history/1"', "2023-11-14", "Ann &amp; Co resigns."):
         assert words in page
@@ -75,8 +75,8 @@ def test_the_list_is_in_the_viewers_language(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_a_replay_needs_no_script(place: Place, name: str) -> None:
-    browser = browser_with_game(place, name, turns=40)
+def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
+    browser = browser_with_game(rig, name, turns=40)
     page = page_text(browser, "/history/1?at=3")
     assert ">1</text>" in page, "turns have their numbers below the time line"
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
@@ -94,9 +94,9 @@ def test_a_replay_needs_no_script(place: Place, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena", "kahmate", "binmat"])
-def test_a_running_game_shows_nothing_hidden(place: Place, name: str) -> None:
-    table, game, browser = place.table, GAMES[name], place.browser()
-    play(table, place.clock, name, 2, end="on")
+def test_a_running_game_shows_nothing_hidden(rig: WebRig, name: str) -> None:
+    table, game, browser = rig.table, GAMES[name], rig.browser()
+    play(table, rig.clock, name, 2, end="on")
     session = session_of(table)
     for path in ("1.txt", "1.json", "1.webp", "1/scene/0"):
         answer = browser.get(f"/history/{path}")
@@ -114,9 +114,9 @@ def test_a_running_game_shows_nothing_hidden(place: Place, name: str) -> None:
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def test_files_are_taken_away_and_brought_in(place: Place) -> None:
-    play(place.table, place.clock, "outbuffered", 2)
-    browser = place.browser()
+def test_files_are_taken_away_and_brought_in(rig: WebRig) -> None:
+    play(rig.table, rig.clock, "outbuffered", 2)
+    browser = rig.browser()
     text, plain = browser.get("/history/1.txt"), browser.get("/history/1.json")
     assert text.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
     assert text.text.startswith('[Game "outbuffered"]')
@@ -133,10 +133,10 @@ def test_files_are_taken_away_and_brought_in(place: Place) -> None:
     assert "imported" in page_text(browser, "/history")
 
 
-def test_only_the_host_removes_games_and_names(place: Place) -> None:
+def test_only_the_host_removes_games_and_names(rig: WebRig) -> None:
     for seed in (1, 2):
-        play(place.table, place.clock, "outbuffered", 1, seed)
-    browser = place.browser()
+        play(rig.table, rig.clock, "outbuffered", 1, seed)
+    browser = rig.browser()
     name, first, last = {"name": "Bob"}, {"number": 1}, {"number": 2}
     for door, body, status in (
         ("forget", name, 200),
@@ -153,9 +153,9 @@ def test_only_the_host_removes_games_and_names(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "binmat"])
-def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_is_a_film(rig: WebRig, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.rendering.game_film.MAX_FRAMES", 4)
-    browser = browser_with_game(place, name, turns=4)
+    browser = browser_with_game(rig, name, turns=4)
     answer = browser.get("/history/1.webp")
     assert answer.mimetype == "image/webp"
     with Image.open(io.BytesIO(answer.data)) as picture:
@@ -164,8 +164,8 @@ def test_a_game_is_a_film(place: Place, name: str, monkeypatch: pytest.MonkeyPat
     assert browser.get("/history/2.webp").status_code == 404
 
 
-def test_the_time_line_has_keys_for_great_moments(place: Place) -> None:
-    browser = browser_with_game(place, "outbuffered", turns=12)
+def test_the_time_line_has_keys_for_great_moments(rig: WebRig) -> None:
+    browser = browser_with_game(rig, "outbuffered", turns=12)
     page = page_text(browser, "/history/1")
     keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
     assert any("bounces and stays" in words for _, _, words in keys)
@@ -176,16 +176,16 @@ def test_the_time_line_has_keys_for_great_moments(place: Place) -> None:
 # ---- statistics ----------------------------------------------------------------------------------
 
 
-def test_statistics_are_plain_tables(place: Place) -> None:
-    play(place.table, place.clock, "outbuffered", 2)
-    play(place.table, place.clock, "scouts", 14)
-    page = page_text(place.browser(), "/history")
+def test_statistics_are_plain_tables(rig: WebRig) -> None:
+    play(rig.table, rig.clock, "outbuffered", 2)
+    play(rig.table, rig.clock, "scouts", 14)
+    page = page_text(rig.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
     row = 'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>'
     assert re.search(row, page), "on a phone each figure has its name with it"
     assert "/api/history/forget" not in page
-    assert "/api/history/forget" in place.browser().get("/history", headers=HOST).text
+    assert "/api/history/forget" in rig.browser().get("/history", headers=HOST).text
 
 
 def test_times_in_words() -> None:

@@ -7,39 +7,39 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from web_fixtures import HOST_KEY, Place, open_place, page_text
+from web_fixtures import HOST_KEY, WebRig, open_web_rig, page_text
 
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.table.session import Phase
 
 
-def test_a_touch_chooses_and_seats_nobody(place: Place) -> None:
-    browser = place.browser()
+def test_a_touch_chooses_and_seats_nobody(rig: WebRig) -> None:
+    browser = rig.browser()
     assert browser.post("/api/table/choose", json={"game": "kahmate"}).status_code == 200
     page = page_text(browser, "/")
     for words in ("Over their line, and you win", "Scan the code on your side"):
         assert words in page
-    seats = place.table.view().seats
+    seats = rig.table.view().seats
     assert [seats[seat].name for seat in Seat] == [None, None]
-    phones = {seat: place.sit(seat, seat) for seat in Seat}
+    phones = {seat: rig.sit(seat, seat) for seat in Seat}
     for seat, phone in phones.items():
         assert "Ready for Kahmate?" in page_text(phone, f"/seat/{seat}")
     assert "Start Kahmate" in page_text(browser, "/")
     assert browser.post("/api/table/start", json={}).status_code == 200
-    assert place.table.view().game == "kahmate"
+    assert rig.table.view().game == "kahmate"
 
 
 def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
     """The machine's own screen has the host's key until it was used."""
     used: list[bool] = []
     far = {"REMOTE_ADDR": "192.0.2.9"}
-    with open_place(tmp_path) as place:
-        auth = place.app.extensions["auth"]
+    with open_web_rig(tmp_path) as rig:
+        auth = rig.app.extensions["auth"]
         auth.site = replace(
             auth.site, is_key_used=lambda: bool(used), note_key_used=lambda: used.append(True)
         )
-        browser = place.browser()
+        browser = rig.browser()
         for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):
             page = page_text(browser, path)
             assert HOST_KEY not in page, path
@@ -51,9 +51,9 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_table_screen_begins_with_how_to_win(place: Place, name: str) -> None:
-    place.table.new_game(name, {}, 1)
-    if (view := place.table.view()).phase is Phase.SETUP:
-        place.table.confirm("host", view.moment, 0)
-    page = page_text(place.browser(), "/")
+def test_the_table_screen_begins_with_how_to_win(rig: WebRig, name: str) -> None:
+    rig.table.new_game(name, {}, 1)
+    if (view := rig.table.view()).phase is Phase.SETUP:
+        rig.table.confirm("host", view.moment, 0)
+    page = page_text(rig.browser(), "/")
     assert (page.count('class="how-to-win"'), page.count('class="win"')) == (1, 3)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 from inside import session_of
-from setup_tools import open_service
+from setup_tools import open_service_rig
 from test_camera_page import KIT, board_seen, room_in
-from web_fixtures import HOST_KEY, Place, open_bench
+from web_fixtures import HOST_KEY, WebRig, open_workbench_rig
 from words_tools import brackets, untranslated_in_json, untranslated_on_page
 
 from companion.core.kit import SEATS, Seat
@@ -68,17 +68,17 @@ Strays = set[tuple[str, str]]
 
 
 @pytest.fixture
-def place(tmp_path: Path, brackets: None) -> Iterator[Place]:
+def rig(tmp_path: Path, brackets: None) -> Iterator[WebRig]:
     welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
-    with open_bench(tmp_path, welcome=welcome) as place:
-        yield place
+    with open_workbench_rig(tmp_path, welcome=welcome) as rig:
+        yield rig
 
 
-def pages_of(place: Place) -> list[str]:
+def pages_of(rig: WebRig) -> list[str]:
     """Return every page of this installation by its address, but no streams, files or findings."""
     paths = {
         rule.rule
-        for rule in place.app.url_map.iter_rules()
+        for rule in rig.app.url_map.iter_rules()
         if "GET" in (rule.methods or ()) and not rule.arguments
     }
     return sorted(
@@ -104,9 +104,9 @@ def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
             strays |= {(path, stray) for stray in untranslated_on_page(text, NAMES)}
 
 
-def browser_with_seats(place: Place) -> FlaskClient:
+def browser_with_seats(rig: WebRig) -> FlaskClient:
     """Return a browser with both seats and the host's key."""
-    browser = in_brackets(place.browser())
+    browser = in_brackets(rig.browser())
     for seat, name in zip(SEATS, SITTERS, strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
     browser.post("/host", data={"key": HOST_KEY})
@@ -116,19 +116,19 @@ def browser_with_seats(place: Place) -> FlaskClient:
 # ---- pages that do not follow a game -------------------------------------------------------------
 
 
-def test_pages_without_a_game_are_translated(place: Place) -> None:
+def test_pages_without_a_game_are_translated(rig: WebRig) -> None:
     strays: Strays = set()
-    stranger = in_brackets(place.browser())
-    look(stranger, strays, *pages_of(place), *NAMED_PAGES)
+    stranger = in_brackets(rig.browser())
+    look(stranger, strays, *pages_of(rig), *NAMED_PAGES)
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
         strays |= {(path, stray) for stray in untranslated_on_page(answer.text)}
-    browser = browser_with_seats(place)
+    browser = browser_with_seats(rig)
     look(stranger, strays, "/join/north", "/seat/south")
-    look(browser, strays, *pages_of(place), *NAMED_PAGES, *DATA)
-    place.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
-    place.table.set_panel_notice("")
-    place.table.step()
+    look(browser, strays, *pages_of(rig), *NAMED_PAGES, *DATA)
+    rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
+    rig.table.set_panel_notice("")
+    rig.table.step()
     games = [f"/host?game={name}" for name in GAMES]
     look(browser, strays, "/", "/host", *games)
     assert not strays
@@ -139,7 +139,7 @@ def test_settings_and_check_are_translated(
     tmp_path: Path, brackets: None, with_panel: bool
 ) -> None:
     strays: Strays = set()
-    with open_service(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
+    with open_service_rig(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
         browser = in_brackets(service.host)
         look(in_brackets(service.browser()), strays, "/settings", "/host/health")
         look(browser, strays, "/settings", "/host/health", "/host")
@@ -151,27 +151,27 @@ def test_settings_and_check_are_translated(
     assert not strays
 
 
-def test_shared_phones_and_pads_pages_are_translated(place: Place) -> None:
+def test_shared_phones_and_pads_pages_are_translated(rig: WebRig) -> None:
     strays: Strays = set()
-    phone, stranger = in_brackets(place.browser()), in_brackets(place.browser())
+    phone, stranger = in_brackets(rig.browser()), in_brackets(rig.browser())
     look(phone, strays, "/pass")
     phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
     look(phone, strays, "/pass", "/join")
-    moment = place.to_orders()
+    moment = rig.to_orders()
     look(phone, strays, "/pass", "/seat/south")
     phone.post("/pass/open", data={"seat": "south"})
     look(phone, strays, "/seat/south", "/join/south")
-    place.table.hand_in(Seat.SOUTH, moment, "UII")
+    rig.table.hand_in(Seat.SOUTH, moment, "UII")
     look(phone, strays, "/pass")
     phone.post("/pass/open", data={"seat": "south"})
     look(phone, strays, "/seat/south")
     phone.post("/api/seat/south/by-pad", json={})
     look(phone, strays, "/seat/south")
     look(stranger, strays, "/join", "/join/south")
-    place.table.press(Press(Seat.SOUTH, PadKey.BACK, place.clock.monotonic_s(), True, True))
-    place.table.step()
+    rig.table.press(Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), True, True))
+    rig.table.step()
     look(stranger, strays, "/seat/south", "/")
-    place.table.hand_in(Seat.NORTH, moment, "III")
+    rig.table.hand_in(Seat.NORTH, moment, "III")
     look(phone, strays, "/pass")
     assert not strays
 
@@ -199,12 +199,12 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
     assert not strays
 
 
-def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
-    browser = in_brackets(place.browser())
+def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
+    browser = in_brackets(rig.browser())
     for seat, name in zip(SEATS, ("lime", "purple"), strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
-    place.table.new_game("binmat", {}, 1)
-    place.table.resign(Seat.SOUTH)
+    rig.table.new_game("binmat", {}, 1)
+    rig.table.resign(Seat.SOUTH)
     for path in ("/", "/watch", "/seat/south", "/history"):
         page = browser.get(path).text
         assert "lime" in page, path
@@ -214,63 +214,63 @@ def test_what_people_typed_is_translated_nowhere(place: Place) -> None:
 # ---- games ---------------------------------------------------------------------------------------
 
 
-def show_board_to_camera(place: Place, missing: int = 0) -> None:
+def show_board_to_camera(rig: WebRig, missing: int = 0) -> None:
     """Let the camera see the board as it should be, but for some pieces: what lies in their squares
     is gone.
     """
-    view = place.table.view()
+    view = rig.table.view()
     if view.kit is None or view.kit.deck or not view.board.target:
         return
     shown = dict(islice(top_faces(view.board.target).items(), missing, None))
-    place.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
-    place.table.handle_reading(Reading(shown, game=view.game, at_s=place.clock.monotonic_s()))
-    place.table.step()
+    rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+    rig.table.handle_reading(Reading(shown, game=view.game, at_s=rig.clock.monotonic_s()))
+    rig.table.step()
 
 
-def act(place: Place, seat: Seat) -> None:
+def act(rig: WebRig, seat: Seat) -> None:
     """Hand in a legal action of a seat at the table itself."""
-    session = session_of(place.table)
+    session = session_of(rig.table)
     action = next(iter(session.require_game().legal_actions(session.state, seat)))
-    place.table.hand_in(seat, session.moment, session.require_game().format(action))
+    rig.table.hand_in(seat, session.moment, session.require_game().format(action))
 
 
-def walk(place: Place, browser: FlaskClient, strays: Strays) -> None:
+def walk(rig: WebRig, browser: FlaskClient, strays: Strays) -> None:
     """Play some turns of the game, with a look at each of their states."""
-    view = place.table.view()
+    view = rig.table.view()
     if view.time.clock and view.time.clock.paused:
         look(browser, strays, *LIVE_PAGES)
-        place.table.resume("host")
+        rig.table.resume("host")
     for turn in range(TURNS):
         pages = (*LIVE_PAGES, *DATA) if turn == 0 else LIVE_PAGES[:4]
-        while (view := place.table.view()).phase is Phase.ORDERS:
+        while (view := rig.table.view()).phase is Phase.ORDERS:
             look(browser, strays, *pages)
             due = [seat for seat in SEATS if view.seats[seat].is_awaited]
-            act(place, due[-1])
+            act(rig, due[-1])
             if len(due) == 1:
                 break
-        while (view := place.table.view()).phase is Phase.STAGES:
+        while (view := rig.table.view()).phase is Phase.STAGES:
             look(browser, strays, *pages[:3])
-            place.table.confirm("host", view.moment, view.turn.stage, force=True)
+            rig.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_pages_of_a_game_are_translated(name: str, place: Place) -> None:
+def test_the_pages_of_a_game_are_translated(name: str, rig: WebRig) -> None:
     strays: Strays = set()
-    browser = browser_with_seats(place)
-    place.table.new_game(name, {}, 1)
-    view = place.table.view()
+    browser = browser_with_seats(rig)
+    rig.table.new_game(name, {}, 1)
+    view = rig.table.view()
     if view.phase is Phase.SETUP:
         look(browser, strays, *LIVE_PAGES, *DATA)
-        show_board_to_camera(place, missing=2)
+        show_board_to_camera(rig, missing=2)
         look(browser, strays, "/", "/seat/south", "/api/view")
-        place.table.confirm("host", view.moment, view.turn.stage, force=True)
-    walk(place, browser, strays)
-    if place.table.view().phase is Phase.ORDERS:
-        show_board_to_camera(place, missing=1)
+        rig.table.confirm("host", view.moment, view.turn.stage, force=True)
+    walk(rig, browser, strays)
+    if rig.table.view().phase is Phase.ORDERS:
+        show_board_to_camera(rig, missing=1)
         look(browser, strays, "/", "/seat/south", "/seat/north", "/api/view")
-        place.table.offer_draw(Seat.SOUTH)
+        rig.table.offer_draw(Seat.SOUTH)
         look(browser, strays, *LIVE_PAGES)
-    if place.table.view().phase is not Phase.OVER:
-        place.table.resign(Seat.SOUTH)
+    if rig.table.view().phase is not Phase.OVER:
+        rig.table.resign(Seat.SOUTH)
     look(browser, strays, *LIVE_PAGES, *DATA, *PLAYED_PAGES)
     assert not strays

@@ -6,38 +6,38 @@ from pathlib import Path
 
 import pytest
 from inside import session_of
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_text, view_of
+from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text, view_of
 
 from companion.core.kit import Seat
 from companion.games import GAMES
 
 
-def test_a_character_is_asked_exchanged_and_sent_away(place: Place) -> None:
-    browser, door = place.sit("south", "Ada"), "/api/seat/north/machine"
+def test_a_character_is_asked_exchanged_and_sent_away(rig: WebRig) -> None:
+    browser, door = rig.sit("south", "Ada"), "/api/seat/north/machine"
     assert 'data-post="/api/seat/north/machine"' in page_text(browser, "/seat/south")
     answer = browser.post(door, json={"name": "Pip"})
     assert answer.json == {"seat": "north", "name": "Pip"}
-    assert view_of(place)["seats"]["north"]["door"] == "machine"
+    assert view_of(rig)["seats"]["north"]["door"] == "machine"
     unknown = error_of(browser.post(door, json={"name": "../Pip"}))
     assert unknown["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
     assert browser.post(door, json={"name": "Bo"}).status_code == 200
     leaves = f'data-post="{door}-leaves" data-body="{{}}" aria-pressed="true"'
     assert leaves in page_text(browser, "/seat/south")
     for path in ("/join", "/seat/north"):
-        assert "Bo, the machine, sits here." in page_text(place.browser(), path)
-    host = place.host()
+        assert "Bo, the machine, sits here." in page_text(rig.browser(), path)
+    host = rig.host()
     assert "Bo, machine" in page_text(host, "/host")
     assert "Bo plays here. The other player can send it away" in page_text(host, "/join/north")
     assert browser.post(f"{door}-leaves", json={}).status_code == 200
-    assert view_of(place)["seats"]["north"]["name"] is None
+    assert view_of(rig)["seats"]["north"]["name"] is None
 
 
-def test_a_stranger_removes_no_opponent(place: Place) -> None:
-    sitter, stranger = place.sit("south", "Ada"), place.browser()
+def test_a_stranger_removes_no_opponent(rig: WebRig) -> None:
+    sitter, stranger = rig.sit("south", "Ada"), rig.browser()
     stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
     door, body = "/api/seat/north/machine", {"name": "Pip"}
     sitter.post(door, json={"name": "Bo"})
-    place.to_orders()
+    rig.to_orders()
     for answer in (stranger.post(door, json=body), stranger.post(f"{door}-leaves", json={})):
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
@@ -45,8 +45,8 @@ def test_a_stranger_removes_no_opponent(place: Place) -> None:
 
 
 def test_opponents_ask_for_the_code_too(tmp_path: Path) -> None:
-    with open_place(tmp_path, join="code") as place:
-        browser, door, body = place.browser(), "/api/seat/north/machine", {"name": "Pip"}
+    with open_web_rig(tmp_path, join="code") as rig:
+        browser, door, body = rig.browser(), "/api/seat/north/machine", {"name": "Pip"}
         browser.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
         assert browser.post(door, json=body).status_code == 403
         assert browser.post("/try").headers["Location"] == "/join/south"
@@ -54,12 +54,12 @@ def test_opponents_ask_for_the_code_too(tmp_path: Path) -> None:
         assert browser.post(door, json=body, headers=host).status_code == 200
 
 
-def test_one_key_sits_down_and_asks_a_machine(place: Place) -> None:
-    browser = place.browser()
+def test_one_key_sits_down_and_asks_a_machine(rig: WebRig) -> None:
+    browser = rig.browser()
     for _ in range(2):
         answer = browser.post("/try")
         assert (answer.status_code, answer.headers["Location"]) == (303, "/here")
-    seats = view_of(place)["seats"]
+    seats = view_of(rig)["seats"]
     assert (seats["south"]["name"], seats["north"]["name"]) == ("", "Pip")
     here = browser.get("/here")
     assert 'src="/seat/south"' in here.text
@@ -67,44 +67,44 @@ def test_one_key_sits_down_and_asks_a_machine(place: Place) -> None:
     assert browser.get("/seat/south").status_code == 200
 
 
-def test_a_trial_takes_nothing_from_a_person(place: Place) -> None:
-    browser = place.sit("south", "Ada")
-    assert place.browser().post("/try").headers["Location"] == "/"
-    assert view_of(place)["seats"]["north"]["name"] is None
-    assert place.browser().get("/here").headers["Location"] == "/"
-    place.sit("north", "Ben")
-    place.to_orders()
+def test_a_trial_takes_nothing_from_a_person(rig: WebRig) -> None:
+    browser = rig.sit("south", "Ada")
+    assert rig.browser().post("/try").headers["Location"] == "/"
+    assert view_of(rig)["seats"]["north"]["name"] is None
+    assert rig.browser().get("/here").headers["Location"] == "/"
+    rig.sit("north", "Ben")
+    rig.to_orders()
     browser.post("/try/end")
-    view = view_of(place)
+    view = view_of(rig)
     assert (view["phase"], view["seats"]["north"]["name"]) == ("orders", "Ben")
     assert view["seats"]["south"]["name"] is None
 
 
-def test_every_way_out_of_trials_is_one_key(place: Place) -> None:
-    browser = place.browser()
+def test_every_way_out_of_trials_is_one_key(rig: WebRig) -> None:
+    browser = rig.browser()
     browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
     assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
     browser.post("/api/table/choose", json={"game": "scouts"})
     browser.post("/api/table/start", json={})
-    assert view_of(place)["game"] == "scouts"
+    assert view_of(rig)["game"] == "scouts"
     for door, address in (("other", "/here?kiosk"), ("end", "/?kiosk")):
         answer = browser.post(f"/try/{door}?kiosk")
-        assert (answer.headers["Location"], view_of(place)["phase"]) == (address, "lobby")
-    assert [seat["name"] for seat in view_of(place)["seats"].values()] == [None, None]
+        assert (answer.headers["Location"], view_of(rig)["phase"]) == (address, "lobby")
+    assert [seat["name"] for seat in view_of(rig)["seats"].values()] == [None, None]
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_trials_are_of_what_machines_can_play(place: Place, game: str) -> None:
-    browser = place.browser()
+def test_trials_are_of_what_machines_can_play(rig: WebRig, game: str) -> None:
+    browser = rig.browser()
     browser.post("/api/table/choose", json={"game": game})
     assert f'name="lesson" value="{game}"' in page_text(browser, "/")
     assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
-    view = place.table.view()
+    view = rig.table.view()
     assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)
     browser.post("/try/other")
     browser.post("/try")
     browser.post("/api/table/choose", json={"game": game})
     browser.post("/api/table/start", json={})
-    session = session_of(place.table)
+    session = session_of(rig.table)
     assert session.is_machine_seat(Seat.NORTH)
     assert not session.require_game().is_dealt_by_hand(session.options)

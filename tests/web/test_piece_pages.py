@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from table_tools import follow_instructions
-from web_fixtures import SALT, Place, error_of, page_text, view_of
+from web_fixtures import SALT, WebRig, error_of, page_text, view_of
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout, Seat
@@ -35,53 +35,51 @@ def sq(text: str) -> Square:
     return Square.parse(text)
 
 
-def start(place: Place, game: str, **options: Any) -> None:
-    place.table.new_game(game, options, 1)
-    follow_instructions(place.table)
+def start(rig: WebRig, game: str, **options: Any) -> None:
+    rig.table.new_game(game, options, 1)
+    follow_instructions(rig.table)
 
 
-def play(place: Place, *actions: str) -> None:
+def play(rig: WebRig, *actions: str) -> None:
     """Play for the seat on turn, and let hands follow."""
     for action in actions:
-        view = place.table.view()
+        view = rig.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].is_awaited)
-        place.table.hand_in(seat, view.moment, action)
-        follow_instructions(place.table)
+        rig.table.hand_in(seat, view.moment, action)
+        follow_instructions(rig.table)
 
 
-def both(place: Place, actions: Mapping[Seat, str]) -> None:
-    moment = place.table.view().moment
+def both(rig: WebRig, actions: Mapping[Seat, str]) -> None:
+    moment = rig.table.view().moment
     for seat, action in actions.items():
-        place.table.hand_in(seat, moment, action, SALT)
+        rig.table.hand_in(seat, moment, action, SALT)
 
 
-def to_scouts(place: Place, **options: Any) -> None:
-    """Place all scouts, and let the clock run."""
-    start(place, "scouts", **options)
-    play(place, *(f"@{square}" for square in PLACES))
-    clock = place.table.view().time.clock
+def to_scouts(rig: WebRig, **options: Any) -> None:
+    """WebRig all scouts, and let the clock run."""
+    start(rig, "scouts", **options)
+    play(rig, *(f"@{square}" for square in PLACES))
+    clock = rig.table.view().time.clock
     if clock and clock.paused:
-        place.table.resume("host")
+        rig.table.resume("host")
 
 
-def to_duel(place: Place) -> None:
+def to_duel(rig: WebRig) -> None:
     """Run into a standing opponent, which waits for both cards."""
-    start(place, "kahmate", starter="south", ball_card=1)
-    both(place, PLACINGS)
-    follow_instructions(place.table)
-    play(place, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
-    assert place.table.view().board.board_ui is not None
+    start(rig, "kahmate", starter="south", ball_card=1)
+    both(rig, PLACINGS)
+    follow_instructions(rig.table)
+    play(rig, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
+    assert rig.table.view().board.board_ui is not None
 
 
-def see(place: Place, layout: Layout, game: str) -> None:
-    place.clock.advance(0.1)
-    place.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
-    place.table.handle_reading(
-        Reading(
-            top_faces(layout), frozenset(), quiet=True, game=game, at_s=place.clock.monotonic_s()
-        )
+def see(rig: WebRig, layout: Layout, game: str) -> None:
+    rig.clock.advance(0.1)
+    rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
+    rig.table.handle_reading(
+        Reading(top_faces(layout), frozenset(), quiet=True, game=game, at_s=rig.clock.monotonic_s())
     )
-    place.table.step()
+    rig.table.step()
 
 
 # ---- the drawn board -----------------------------------------------------------------------------
@@ -128,17 +126,17 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(
     assert f'data-grid="8 10 100 {quarters}"' in svg
 
 
-def test_a_broken_rule_is_marked_on_the_board(place: Place) -> None:
-    place.sit("south"), place.sit("north")
-    to_scouts(place)
-    board = dict(place.table.view().board.layout)
-    see(place, board, "scouts")
+def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
+    rig.sit("south"), rig.sit("north")
+    to_scouts(rig)
+    board = dict(rig.table.view().board.layout)
+    see(rig, board, "scouts")
     board[sq("c3")] = board.pop(sq("c1"))
-    see(place, board, "scouts")
-    plain = view_of(place)["why_not"]
+    see(rig, board, "scouts")
+    plain = view_of(rig)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
-    page = page_text(place.browser(), "/")
-    picture = picture_of_view(place.table.view())
+    page = page_text(rig.browser(), "/")
+    picture = picture_of_view(rig.table.view())
     assert picture
     assert [problem.square for problem in picture.problems] == [sq("c3")]
     assert not picture.layout.get(sq("c1")), "it is drawn where it lies alone"
@@ -156,11 +154,11 @@ def test_a_broken_rule_is_marked_on_the_board(place: Place) -> None:
 # ---- doors ---------------------------------------------------------------------------------------
 
 
-def test_only_the_seat_on_turn_gets_plays(place: Place) -> None:
-    south, north = place.sit("south"), place.sit("north")
-    to_scouts(place)
+def test_only_the_seat_on_turn_gets_plays(rig: WebRig) -> None:
+    south, north = rig.sit("south"), rig.sit("north")
+    to_scouts(rig)
     answer = south.get("/api/seat/south/plays").json
-    assert answer["moment"] == place.table.view().moment
+    assert answer["moment"] == rig.table.view().moment
     assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in answer["plays"]
     assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in answer[
         "plays"
@@ -169,29 +167,29 @@ def test_only_the_seat_on_turn_gets_plays(place: Place) -> None:
     assert north.get("/api/seat/south/plays").status_code == 403
 
 
-def test_everybody_sees_both_clocks_and_the_tables_key(place: Place) -> None:
-    place.sit("south"), place.sit("north")
-    to_scouts(place, increment=5)
-    place.clock.advance(30)
+def test_everybody_sees_both_clocks_and_the_tables_key(rig: WebRig) -> None:
+    rig.sit("south"), rig.sit("north")
+    to_scouts(rig, increment=5)
+    rig.clock.advance(30)
 
     def press() -> Any:
-        body = {"moment": view_of(place)["moment"], "action": "."}
-        return place.browser().post("/api/table/act", json=body)
+        body = {"moment": view_of(rig)["moment"], "action": "."}
+        return rig.browser().post("/api/table/act", json=body)
 
-    clocks = view_of(place)["clocks"]
+    clocks = view_of(rig)["clocks"]
     assert (clocks["north"]["left_s"], clocks["north"]["due_s"]) == (600.0, None)
-    page = page_text(place.browser(), "/")
+    page = page_text(rig.browser(), "/")
     for words in (">10:00</b>", "Press your clock"):
         assert words in page
     assert "still to move" in error_of(press())["message"]
-    play(place, "c1-c2")
+    play(rig, "c1-c2")
     assert press().status_code == 200
-    clocks = view_of(place)["clocks"]
+    clocks = view_of(rig)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
 
 
-def test_the_host_sees_an_own_board_first(place: Place) -> None:
-    host, door = place.host(), "/api/host/preview"
+def test_the_host_sees_an_own_board_first(rig: WebRig) -> None:
+    host, door = rig.host(), "/api/host/preview"
     svg = host.post(door, json={"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
     assert 'href="#wall"' in svg
@@ -202,20 +200,20 @@ def test_the_host_sees_an_own_board_first(place: Place) -> None:
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-def test_sheet_and_placing_are_their_seats_alone(place: Place) -> None:
-    south = place.sit("south")
-    place.sit("north")
+def test_sheet_and_placing_are_their_seats_alone(rig: WebRig) -> None:
+    south = rig.sit("south")
+    rig.sit("north")
 
     def standing() -> tuple[dict[str, Any], dict[str, Any]]:
-        return south.get("/api/seat/south/view").json["standing"], view_of(place)["standing"]
+        return south.get("/api/seat/south/view").json["standing"], view_of(rig)["standing"]
 
-    start(place, "arena")
+    start(rig, "arena")
     own, public = standing()
     assert own["sheet"]["units"][0] == {"name": "1", "square": "b1", "note": "30 points"}
     assert public["sheet"] is None
     assert public["badges"]["b1"] == {"text": "30", "share": 1.0}
-    place.table.abandon()
-    start(place, "kahmate")
+    rig.table.abandon()
+    start(rig, "kahmate")
     own, public = standing()
     assert own["placing"]["pieces"][2] == ["B", "blue big"]
     assert public["placing"] is None
@@ -224,14 +222,14 @@ def test_sheet_and_placing_are_their_seats_alone(place: Place) -> None:
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-def test_the_table_screen_shows_hands_and_closed_cards(place: Place) -> None:
-    place.sit("south"), place.sit("north")
-    to_duel(place)
-    both(place, {Seat.SOUTH: "6"})
-    assert page_text(place.browser(), "/").count("a card, not open yet") == 1
-    both(place, {Seat.NORTH: "1"})
-    page = page_text(place.browser(), "/")
+def test_the_table_screen_shows_hands_and_closed_cards(rig: WebRig) -> None:
+    rig.sit("south"), rig.sit("north")
+    to_duel(rig)
+    both(rig, {Seat.SOUTH: "6"})
+    assert page_text(rig.browser(), "/").count("a card, not open yet") == 1
+    both(rig, {Seat.NORTH: "1"})
+    page = page_text(rig.browser(), "/")
     assert (page.count('class="f tally'), page.count('class="figure num"')) == (2, 2)
-    follow_instructions(place.table)
-    spent = re.findall(r'<li class="spent">(\d)<', page_text(place.browser(), "/"))
+    follow_instructions(rig.table)
+    spent = re.findall(r'<li class="spent">(\d)<', page_text(rig.browser(), "/"))
     assert sorted(spent) == ["1", "6"]

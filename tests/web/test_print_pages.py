@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from web_fixtures import Place, error_of, page_text
+from web_fixtures import WebRig, error_of, page_text
 
 from companion.games import GAMES
 from companion.printing.rulebook import illustrations
@@ -17,9 +17,9 @@ PAGE = {"Accept": "text/html"}
 
 
 def test_every_game_is_offered_as_paper_and_language(
-    place: Place,
+    rig: WebRig,
 ) -> None:
-    page = page_text(place.browser(), "/kit?paper=letter&language=fr&ink=low")
+    page = page_text(rig.browser(), "/kit?paper=letter&language=fr&ink=low")
     chosen = "?paper=letter&amp;language=fr&amp;ink=low"
     for name, game in GAMES.items():
         assert game.title in page
@@ -36,9 +36,9 @@ def test_every_game_is_offered_as_paper_and_language(
     [("en-US", "letter", "en"), ("fr-CA,en;q=.5", "letter", "fr"), ("de-DE", "a4", "de")],
 )
 def test_paper_and_language_follow_the_browser(
-    place: Place, accepts: str, paper: str, language: str
+    rig: WebRig, accepts: str, paper: str, language: str
 ) -> None:
-    page = place.browser().get("/kit", headers={"Accept-Language": accepts}).text
+    page = rig.browser().get("/kit", headers={"Accept-Language": accepts}).text
     assert f"/kit/scouts.pdf?paper={paper}&amp;language={language}" in page
 
 
@@ -51,8 +51,8 @@ def test_paper_and_language_follow_the_browser(
         ("join.pdf?language=en&wait=k3x9", "table-card-a4-en"),
     ],
 )
-def test_every_sheet_is_a_named_pdf(place: Place, path: str, name: str) -> None:
-    browser = place.browser()
+def test_every_sheet_is_a_named_pdf(rig: WebRig, path: str, name: str) -> None:
+    browser = rig.browser()
     answer = browser.get(f"/kit/{path}")
     assert (answer.status_code, answer.data[:5]) == (200, b"%PDF-")
     assert answer.headers["Content-Disposition"] == f'inline; filename="{name}.pdf"'
@@ -72,8 +72,8 @@ def test_every_sheet_is_a_named_pdf(place: Place, path: str, name: str) -> None:
         ("/kit/arena.pdf?board=%0A<b>.sn", 400, "This request cannot be read"),
     ],
 )
-def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, words: str) -> None:
-    answer = place.browser().get(path, headers=PAGE)
+def test_what_cannot_be_printed_is_said(rig: WebRig, path: str, status: int, words: str) -> None:
+    answer = rig.browser().get(path, headers=PAGE)
     assert (answer.status_code, words in answer.text) == (status, True)
 
 
@@ -81,9 +81,9 @@ def test_what_cannot_be_printed_is_said(place: Place, path: str, status: int, wo
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_rules_page_has_contents_and_pictures(place: Place, name: str) -> None:
+def test_a_rules_page_has_contents_and_pictures(rig: WebRig, name: str) -> None:
     game = GAMES[name]
-    page = page_text(place.browser(), f"/rules/{name}")
+    page = page_text(rig.browser(), f"/rules/{name}")
     for number, rule in enumerate(game.rules, start=1):
         assert f'<a href="#{rule.id}"><b>{number}</b>{rule.title}</a>' in page
         assert f'<section id="{rule.id}"' in page
@@ -95,11 +95,11 @@ def test_a_rules_page_has_contents_and_pictures(place: Place, name: str) -> None
 # ---- a paragraph for every refusal ---------------------------------------------------------------
 
 
-def test_a_refusal_links_to_its_paragraph(place: Place) -> None:
-    south = place.sit("south")
-    place.table.new_game("scouts", {}, 1)
-    place.table.confirm("host", place.table.view().moment, 0)
-    body = {"moment": place.table.view().moment, "action": "c1-c2"}
+def test_a_refusal_links_to_its_paragraph(rig: WebRig) -> None:
+    south = rig.sit("south")
+    rig.table.new_game("scouts", {}, 1)
+    rig.table.confirm("host", rig.table.view().moment, 0)
+    body = {"moment": rig.table.view().moment, "action": "c1-c2"}
     refused = error_of(south.post("/api/seat/south/hand-in", json=body))
     numbers = {rule.id: number for number, rule in enumerate(GAMES["scouts"].rules, 1)}
     address, words = refused["link"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from setup_tools import HOST_KEY, SetUpService, open_service
+from setup_tools import HOST_KEY, ServiceRig, open_service_rig
 from web_fixtures import error_of, single_spaced
 
 from companion.archive.photographs import PhotographFolder
@@ -28,13 +28,13 @@ from companion.table.session import Phase
 OURS = '# ours\n[table]\ntheme = "light" # as the wall\n[web]\nviewers = 20\n'
 
 
-def page_of(place: SetUpService) -> str:
-    return single_spaced(unescape(place.host.get("/settings").text))
+def page_of(rig: ServiceRig) -> str:
+    return single_spaced(unescape(rig.host.get("/settings").text))
 
 
-def save(place: SetUpService, **fields: str) -> Any:
+def save(rig: ServiceRig, **fields: str) -> Any:
     values = {key.replace("__", "."): text for key, text in fields.items()}
-    return place.host.post("/api/settings/change", json={"values": values})
+    return rig.host.post("/api/settings/change", json={"values": values})
 
 
 def refusal(answer: Any) -> str:
@@ -43,18 +43,18 @@ def refusal(answer: Any) -> str:
 
 
 def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
-        page = place.browser().get("/settings").text
+    with open_service_rig(tmp_path, OURS) as rig:
+        page = rig.browser().get("/settings").text
         assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
         for back, location in (("//evil", "/host"), ("/settings", "/settings")):
             form = {"key": HOST_KEY, "back": back}
-            assert place.browser().post("/host", data=form).location == location
+            assert rig.browser().post("/host", data=form).location == location
 
 
 def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
-    with open_service(tmp_path, f"{OURS}[panel]\nsilent = true\n") as place:
-        front = page_of(place).partition('id="tinkerers"')[0]
+    with open_service_rig(tmp_path, f"{OURS}[panel]\nsilent = true\n") as rig:
+        front = page_of(rig).partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
         assert ", ".join(rows) == (
             "Language, Colours, Sound, Time to read, Left of the screen, Wi-Fi, "
@@ -67,90 +67,90 @@ def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
 
 
 def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
-        page = page_of(place)
+    with open_service_rig(tmp_path, OURS) as rig:
+        page = page_of(rig)
         assert 'name="panel.north.lamps_active_low"' in page
         for name in ("state_dir", "web.host", "web.certificate", "mqtt.ca_file"):
             assert f'name="{name}"' not in page, "what leads to files and addresses is only shown"
             assert f'<output class="in" id="{name}"' in page
         assert 'name="web.viewers" value="20"' in page
-        place.host.set_cookie("language", "es")
-        page = page_of(place)
+        rig.host.set_cookie("language", "es")
+        page = page_of(rig)
         assert "De 0 a 1. Por defecto: 0,6." in page
         assert 'name="voice.volume" value="0,6"' in page, "as the sentence beside it"
 
 
 def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
+    with open_service_rig(tmp_path, OURS) as rig:
         own = {
             "panel__south__up": "0",
             "panel__south__down": "",
             "panel__south__lamps_active_low": "lamp_1 up",
         }
-        assert save(place, table__theme="dark", voice__volume="0,5").json == {"note": ""}
-        assert save(place, **own, quiet__from="22:00", quiet__to="08:00").status_code == 200
-        text = place.path.read_text()
+        assert save(rig, table__theme="dark", voice__volume="0,5").json == {"note": ""}
+        assert save(rig, **own, quiet__from="22:00", quiet__to="08:00").status_code == 200
+        text = rig.path.read_text()
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in text
-        south, used = read_settings(text).panel.south, place.used[-1]
+        south, used = read_settings(text).panel.south, rig.used[-1]
         assert (south.up, south.down, south.lamps_active_low) == (0, "", ("lamp_1",))
         assert (used.voice.volume, used.quiet.begin) == (0.5, "22:00")
-        assert place.table.settings.theme == "dark"
-        assert place.host.get("/").text.count('data-theme="dark"') == 1
+        assert rig.table.settings.theme == "dark"
+        assert rig.host.get("/").text.count('data-theme="dark"') == 1
 
 
 def test_a_needed_restart_comes_after_the_game(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
-        place.table.new_game("outbuffered", {}, 1)
-        note = save(place, web__viewers="30").json["note"]
+    with open_service_rig(tmp_path, OURS) as rig:
+        rig.table.new_game("outbuffered", {}, 1)
+        note = save(rig, web__viewers="30").json["note"]
         assert note == "After the game the table starts again: then it works."
         for _ in range(3):
-            place.clock.advance(RESTART_AFTER_S)
-            place.upkeep.restart_when_idle()
-        assert place.restarts == [], "a game is on"
-        place.table.abandon()
-        place.upkeep.restart_when_idle()
-        place.clock.advance(RESTART_AFTER_S)
-        place.upkeep.restart_when_idle()
-        place.table.step()
+            rig.clock.advance(RESTART_AFTER_S)
+            rig.upkeep.restart_when_idle()
+        assert rig.restarts == [], "a game is on"
+        rig.table.abandon()
+        rig.upkeep.restart_when_idle()
+        rig.clock.advance(RESTART_AFTER_S)
+        rig.upkeep.restart_when_idle()
+        rig.table.step()
         words = "New settings: the table starts again in a moment."
-        assert place.table.view().devices.notices == (words,)
-        assert place.restarts == [], "it is said first"
-        place.upkeep.restart_when_idle()
-        assert place.restarts == [True]
+        assert rig.table.view().devices.notices == (words,)
+        assert rig.restarts == [], "it is said first"
+        rig.upkeep.restart_when_idle()
+        assert rig.restarts == [True]
 
 
 def test_a_game_removes_the_notice_of_restart(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
+    with open_service_rig(tmp_path, OURS) as rig:
 
         def notices_after(seconds: float) -> tuple[str, ...]:
-            place.clock.advance(seconds)
-            place.upkeep.restart_when_idle()
-            place.table.step()
-            return place.table.view().devices.notices
+            rig.clock.advance(seconds)
+            rig.upkeep.restart_when_idle()
+            rig.table.step()
+            return rig.table.view().devices.notices
 
         words = "New settings: the table starts again in a moment."
-        save(place, web__viewers="30")
+        save(rig, web__viewers="30")
         assert notices_after(RESTART_AFTER_S) == (words,)
-        place.table.new_game("outbuffered", {}, 1)
+        rig.table.new_game("outbuffered", {}, 1)
         assert notices_after(2 * RESTART_AFTER_S) == ()
-        place.table.abandon()
+        rig.table.abandon()
         assert notices_after(1) == ()
         assert notices_after(RESTART_AFTER_S) == (words,), "it is announced anew"
-        assert place.restarts == []
+        assert rig.restarts == []
         notices_after(1)
-        assert place.restarts == [True]
+        assert rig.restarts == [True]
 
 
 def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
-        save(place, web__viewers="30")
-        place.clock.advance(RESTART_AFTER_S)
-        place.upkeep.restart_when_idle()
-        place.upkeep.reset(games=True)
-        place.table.new_game("outbuffered", {}, 1)
-        place.upkeep.restart_when_idle()
-        place.table.step()
-        assert place.table.view().devices.notices == (place.upkeep.staged_sentence(),)
+    with open_service_rig(tmp_path, OURS) as rig:
+        save(rig, web__viewers="30")
+        rig.clock.advance(RESTART_AFTER_S)
+        rig.upkeep.restart_when_idle()
+        rig.upkeep.reset(games=True)
+        rig.table.new_game("outbuffered", {}, 1)
+        rig.upkeep.restart_when_idle()
+        rig.table.step()
+        assert rig.table.view().devices.notices == (rig.upkeep.staged_sentence(),)
 
 
 @pytest.mark.parametrize(("hour", "theme"), [(19, "light"), (20, "dark"), (6, "dark")])
@@ -159,8 +159,8 @@ def test_dark_at_night_goes_by_the_hour(
 ) -> None:
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
-    with open_service(tmp_path, '[table]\ntheme = "night"\n') as place:
-        assert f'data-theme="{theme}"' in place.host.get("/").text
+    with open_service_rig(tmp_path, '[table]\ntheme = "night"\n') as rig:
+        assert f'data-theme="{theme}"' in rig.host.get("/").text
 
 
 def test_wrong_values_are_explained_and_not_written(
@@ -169,7 +169,7 @@ def test_wrong_values_are_explained_and_not_written(
     def full(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 
-    with open_service(tmp_path, OURS) as place:
+    with open_service_rig(tmp_path, OURS) as rig:
         for fields, words in (
             (
                 {"table__theme": "dark", "web__port": "hello"},
@@ -180,18 +180,18 @@ def test_wrong_values_are_explained_and_not_written(
             ({"quiet__at": "22:00"}, "no setting"),
             ({"panel__south__up": "6"}, "Pin 6 already has another job"),
         ):
-            assert words in refusal(save(place, **fields))
+            assert words in refusal(save(rig, **fields))
         with monkeypatch.context() as disk:
             disk.setattr("os.fsync", full)
-            answer = save(place, web__viewers="33")
+            answer = save(rig, web__viewers="33")
         assert answer.status_code == 503
         words = "cannot be written (Read-only file system): nothing has changed."
         assert words in error_of(answer)["message"]
-        assert place.path.read_text() == OURS
-        place.path.write_text("[web\n")
-        assert "not TOML" in page_of(place)
-        assert save(place, table__theme="dark").status_code == 503
-        assert place.path.read_text() == "[web\n"
+        assert rig.path.read_text() == OURS
+        rig.path.write_text("[web\n")
+        assert "not TOML" in page_of(rig)
+        assert save(rig, table__theme="dark").status_code == 503
+        assert rig.path.read_text() == "[web\n"
 
 
 def _refuse(number: int, **_: Any) -> None:
@@ -199,53 +199,53 @@ def _refuse(number: int, **_: Any) -> None:
 
 
 def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_service(tmp_path, OURS) as place:
+    with open_service_rig(tmp_path, OURS) as rig:
 
         def restore(content: bytes) -> str:
             sent = {"backup": (io.BytesIO(content), "it.zip")}
-            return unescape(place.host.post("/settings/restore", data=sent).text)
+            return unescape(rig.host.post("/settings/restore", data=sent).text)
 
         def notices() -> tuple[str, ...]:
-            place.table.step()
-            return place.table.view().devices.notices
+            rig.table.step()
+            return rig.table.view().devices.notices
 
-        place.table.new_game("outbuffered", {}, 1)
-        place.table.abandon()
-        with place.host.get("/settings/backup.zip") as answer:
+        rig.table.new_game("outbuffered", {}, 1)
+        rig.table.abandon()
+        with rig.host.get("/settings/backup.zip") as answer:
             name = answer.headers["Content-Disposition"]
             content = answer.get_data()
         assert name.startswith("attachment; filename=tabletop-companion-")
-        assert place.upkeep.last_backup_s() is not None
+        assert rig.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
-        PhotographFolder(place.upkeep.running.photographs_path).store(1, "1.0", b"picture")
+        PhotographFolder(rig.upkeep.running.photographs_path).store(1, "1.0", b"picture")
         for question, is_taken in (("", False), ("?photographs=yes", True)):
-            with place.host.get(f"/settings/backup.zip{question}") as answer:
+            with rig.host.get(f"/settings/backup.zip{question}") as answer:
                 names = zipfile.ZipFile(io.BytesIO(answer.get_data())).namelist()
             assert ("photographs/1/1.0.jpg" in names) is is_taken
         assert "damaged or not a backup" in restore(b"PK rubbish")
         with monkeypatch.context() as full:
             full.setattr(tempfile, "NamedTemporaryFile", partial(_refuse, errno.ENOSPC))
             assert "free some space on the disk" in restore(content)
-        place.table.new_game("outbuffered", {}, 1)
+        rig.table.new_game("outbuffered", {}, 1)
         page = restore(content + b"\0" * 20_000)  # more than other doors take
         assert "The backup is in order. 1 game and 0 photographs." in page
         warning = "At the next start a backup replaces all games."
         assert warning in page
         assert warning in " ".join(notices())
-        assert place.post("/api/settings/unstage")[0] == 200
+        assert rig.post("/api/settings/unstage")[0] == 200
         assert notices() == ()
-        assert not place.upkeep.staged_sentence()
+        assert not rig.upkeep.staged_sentence()
 
 
 def test_all_as_delivered(tmp_path: Path) -> None:
-    with open_service(tmp_path, OURS) as place:
-        place.sit(Seat.SOUTH, "Mara")
-        place.table.new_game("outbuffered", {}, 1)
+    with open_service_rig(tmp_path, OURS) as rig:
+        rig.sit(Seat.SOUTH, "Mara")
+        rig.table.new_game("outbuffered", {}, 1)
         for games in (False, True):
-            assert place.post("/api/settings/reset", games=games)[0] == 200
-            assert bool(place.upkeep.staged_sentence()) is games, "games go at the next start"
-        view = place.table.view()
+            assert rig.post("/api/settings/reset", games=games)[0] == 200
+            assert bool(rig.upkeep.staged_sentence()) is games, "games go at the next start"
+        view = rig.table.view()
         assert (view.phase, view.seats[Seat.SOUTH].name) == (Phase.LOBBY, None)
-        assert place.table.settings.theme == "system"
-        assert place.path.with_name("settings.before-reset.toml").exists()
-        assert "<b>At the next start all games are deleted.</b>" in page_of(place)
+        assert rig.table.settings.theme == "system"
+        assert rig.path.with_name("settings.before-reset.toml").exists()
+        assert "<b>At the next start all games are deleted.</b>" in page_of(rig)

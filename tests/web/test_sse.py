@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 from service import until
-from web_fixtures import Place, open_place
+from web_fixtures import WebRig, open_web_rig
 
 from companion.core.kit import Seat
 from web.server.server import PortInUse, Server, open_server
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_place(tmp_path, viewers=4) as opened:
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_web_rig(tmp_path, viewers=4) as opened:
         yield opened
 
 
-def test_streams_are_counted_and_give_their_place_back(place: Place) -> None:
-    browser = place.browser()
+def test_streams_are_counted_and_give_their_place_back(rig: WebRig) -> None:
+    browser = rig.browser()
     held = places(browser, "/live/watch", 4)
     refused = browser.get("/live/watch")
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
@@ -45,8 +45,8 @@ def test_streams_are_counted_and_give_their_place_back(place: Place) -> None:
         answer.close()
 
 
-def test_spectators_never_take_the_places_of_the_table(place: Place) -> None:
-    south, host, guest = place.sit("south"), place.host(), place.browser()
+def test_spectators_never_take_the_places_of_the_table(rig: WebRig) -> None:
+    south, host, guest = rig.sit("south"), rig.host(), rig.browser()
     held = places(guest, "/live/watch", 4) + places(guest, "/live/table", 4)
     assert guest.get("/live/table").status_code == 503
     held += places(south, "/live/seat/south", 1) + places(host, "/live/host", 1)
@@ -57,13 +57,13 @@ def test_spectators_never_take_the_places_of_the_table(place: Place) -> None:
         answer.close()
 
 
-def test_freeing_a_seat_ends_its_streams_secrets(place: Place) -> None:
-    south = place.sit("south", "Mara")
-    assert place.browser().get("/live/seat/south").status_code == 403
+def test_freeing_a_seat_ends_its_streams_secrets(rig: WebRig) -> None:
+    south = rig.sit("south", "Mara")
+    assert rig.browser().get("/live/seat/south").status_code == 403
     with south.get("/live/seat/south", buffered=False) as stream:
         chunks = iter(stream.response)
         assert "Menu" in (next(chunks) + next(chunks)).decode()
-        place.table.free_seat(Seat.SOUTH)
+        rig.table.free_seat(Seat.SOUTH)
         last = next(chunks).decode()
         assert last == 'data: <main id="live" data-go="/join/south"></main>\n\n'
 
@@ -72,25 +72,25 @@ def test_freeing_a_seat_ends_its_streams_secrets(place: Place) -> None:
 
 
 @pytest.fixture
-def server(place: Place) -> Iterator[Server]:
-    with open_server(place.app, "127.0.0.1", 0) as running:
+def server(rig: WebRig) -> Iterator[Server]:
+    with open_server(rig.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 
 
-def test_a_viewer_who_leaves_frees_the_place(place: Place, server: Server) -> None:
+def test_a_viewer_who_leaves_frees_the_place(rig: WebRig, server: Server) -> None:
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     line.request("GET", "/live/watch")
     answer = line.getresponse()
-    assert place.app.extensions["streams"].open_count == 1
+    assert rig.app.extensions["streams"].open_count == 1
     answer.close()
     line.close()
-    until("the place", lambda: place.app.extensions["streams"].open_count == 0)
+    until("the place", lambda: rig.app.extensions["streams"].open_count == 0)
 
 
-def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
+def test_closing_ends_all_streams_and_frees_the_port(rig: WebRig) -> None:
     before = threading.active_count()
-    running = open_server(place.app, "127.0.0.1", 0)
+    running = open_server(rig.app, "127.0.0.1", 0)
     running.start()
     line = http.client.HTTPConnection("127.0.0.1", running.port, timeout=60)
     line.request("GET", "/live/watch")
@@ -104,15 +104,15 @@ def test_closing_ends_all_streams_and_frees_the_port(place: Place) -> None:
         pass
 
 
-def test_a_busy_port_is_said_in_one_sentence(place: Place) -> None:
+def test_a_busy_port_is_said_in_one_sentence(rig: WebRig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
             PortInUse, match=f"Port {port} is in use: choose another one with --port"
         ):
-            open_server(place.app, "127.0.0.1", port)
+            open_server(rig.app, "127.0.0.1", port)
     with pytest.raises(PortInUse, match=r"Cannot listen on 203\.0\.113\.1"):
-        open_server(place.app, "203.0.113.1", 0)
+        open_server(rig.app, "203.0.113.1", 0)
 
 
 def places(browser: FlaskClient, path: str, times: int) -> list[Any]:

@@ -9,16 +9,16 @@ import re
 from typing import Any
 
 import pytest
-from web_fixtures import HOST_KEY, SALT, Place, error_of, page_text, view_of
+from web_fixtures import HOST_KEY, SALT, WebRig, error_of, page_text, view_of
 
 from companion.core.kit import Seat
 
 # ---- a turn through the doors --------------------------------------------------------------------
 
 
-def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
-    south, north = place.sit("south"), place.sit("north")
-    place.to_orders()
+def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
+    south, north = rig.sit("south"), rig.sit("north")
+    rig.to_orders()
     south.post("/api/seat/south/draw", json={})
     for browser, path, words in (
         (north, "/seat/north", "Purple offers a draw</span>"),
@@ -27,15 +27,15 @@ def test_the_other_seat_is_asked_about_a_draw(place: Place) -> None:
     ):
         assert words in page_text(browser, path)
     north.post("/api/seat/north/draw", json={})
-    outcome = view_of(place)["outcome"]
+    outcome = view_of(rig)["outcome"]
     assert (outcome["winners"], outcome["reason"]) == ([], "A draw.")
 
 
 # ---- joining -------------------------------------------------------------------------------------
 
 
-def test_joining_by_the_short_address_and_coming_back(place: Place) -> None:
-    phone, other = place.browser(), place.browser()
+def test_joining_by_the_short_address_and_coming_back(rig: WebRig) -> None:
+    phone, other = rig.browser(), rig.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
     assert "Sit down" in page_text(phone, "/join/south")
@@ -74,19 +74,19 @@ SEAT_DOORS = (
 
 
 @pytest.mark.parametrize("door", SEAT_DOORS)
-def test_a_seat_belongs_to_its_browser_alone(place: Place, door: str) -> None:
-    place.sit("south")
-    north = place.sit("north")
+def test_a_seat_belongs_to_its_browser_alone(rig: WebRig, door: str) -> None:
+    rig.sit("south")
+    north = rig.sit("north")
     answer = north.post(f"/api/seat/south/{door}", json={})
     assert (answer.status_code, error_of(answer)["reason"]) == (403, "not_your_seat")
-    assert place.browser().get("/api/seat/south/view").status_code == 403
+    assert rig.browser().get("/api/seat/south/view").status_code == 403
 
 
-def test_a_successor_never_sees_the_sealed_order(place: Place) -> None:
-    south, moment = place.sit("south", "Mara"), place.to_orders()
+def test_a_successor_never_sees_the_sealed_order(rig: WebRig) -> None:
+    south, moment = rig.sit("south", "Mara"), rig.to_orders()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
-    later = place.sit("south", "Eve")
+    later = rig.sit("south", "Eve")
     assert later.post("/api/seat/south/mine", json={}).json == {"action": None, "orders": []}
     for path in ("/seat/south", "/api/seat/south/view"):
         sent = later.get(path).text
@@ -95,23 +95,23 @@ def test_a_successor_never_sees_the_sealed_order(place: Place) -> None:
     assert later.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
 
 
-def test_a_forged_cookie_opens_nothing(place: Place) -> None:
+def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:
     """Nor does one of ours in the place of another: all are signed with one key."""
-    south, forger = place.browser(), place.browser()
+    south, forger = rig.browser(), rig.browser()
     south.post("/join/south", data={"name": "south"})
-    place.sit("north")
-    own = [place.cookie(south, name) for name in ("names", "seat_south")]
+    rig.sit("north")
+    own = [rig.cookie(south, name) for name in ("names", "seat_south")]
     forged = ["", "south", "WyJzb3V0aCIsIngiXQ.bad", "null", "é", "%00" * 40]
     for value in forged + [cookie.value for cookie in own if cookie]:
         for name in ("seat_north", "host", "pass"):
-            forger.set_cookie(place.app.extensions["auth"].cookie_name(name), value)
+            forger.set_cookie(rig.app.extensions["auth"].cookie_name(name), value)
         for seat in Seat:
             assert forger.get(f"/api/seat/{seat}/view").status_code == 403
         assert forger.post("/api/host/abandon", json={}).status_code == 403
 
 
-def test_the_host_key_forgives_typing_but_not_guessing(place: Place) -> None:
-    host = place.browser()
+def test_the_host_key_forgives_typing_but_not_guessing(rig: WebRig) -> None:
+    host = rig.browser()
 
     def enter(key: str) -> str:
         return host.post("/host", data={"key": key}).text
@@ -120,7 +120,7 @@ def test_the_host_key_forgives_typing_but_not_guessing(place: Place) -> None:
     for _ in range(5):
         assert "That is not the owner’s key" in enter("nope")
     assert "wait 30 seconds" in enter(HOST_KEY)
-    place.clock.advance(31)
+    rig.clock.advance(31)
     enter(" ABCDE FGHIJ ")
     assert "House rules" in page_text(host, "/host")
     body = {"game": "outbuffered", "options": {"turn_limit": 20}}
@@ -133,8 +133,8 @@ def test_the_host_key_forgives_typing_but_not_guessing(place: Place) -> None:
 # ---- bad input -----------------------------------------------------------------------------------
 
 
-def test_people_get_error_pages_and_programs_json(place: Place) -> None:
-    browser = place.browser()
+def test_people_get_error_pages_and_programs_json(rig: WebRig) -> None:
+    browser = rig.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.mimetype) == (404, "text/html")
     for words in ("There is no such page", ">Table screen</a>", ">Take a seat</a>", ">Rules</a>"):
@@ -147,14 +147,14 @@ def test_people_get_error_pages_and_programs_json(place: Place) -> None:
 
 
 def test_an_unexpected_error_tells_nobody_what_was_sent(
-    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    rig: WebRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    south, moment = place.sit("south"), place.to_orders()
+    south, moment = rig.sit("south"), rig.to_orders()
 
     def fail(*sent: object) -> None:
         raise RuntimeError(sent)
 
-    monkeypatch.setattr(place.table, "hand_in", fail)
+    monkeypatch.setattr(rig.table, "hand_in", fail)
     answer = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
     assert answer.status_code == 500
     assert "UUS" not in answer.text
@@ -165,8 +165,8 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
 # ---- secrecy -------------------------------------------------------------------------------------
 
 
-def test_an_order_is_sent_only_on_demand(place: Place) -> None:
-    south, north, moment = place.sit("south"), place.sit("north"), place.to_orders()
+def test_an_order_is_sent_only_on_demand(rig: WebRig) -> None:
+    south, north, moment = rig.sit("south"), rig.sit("north"), rig.to_orders()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
     mine = south.post("/api/seat/south/mine", json={}).json
     drawings = [order["drawing"] for order in mine["orders"]]
@@ -176,8 +176,8 @@ def test_an_order_is_sent_only_on_demand(place: Place) -> None:
         assert "UIS" not in south.get(path).text
 
 
-def test_only_the_owner_sees_a_plan(place: Place) -> None:
-    south, moment = place.sit("south"), place.to_orders()
+def test_only_the_owner_sees_a_plan(rig: WebRig) -> None:
+    south, moment = rig.sit("south"), rig.to_orders()
 
     def plan(now: str) -> Any:
         return south.post("/api/seat/south/plan", json={"moment": now, "entered": "UR"})
@@ -190,9 +190,9 @@ def test_only_the_owner_sees_a_plan(place: Place) -> None:
     assert plan(moment).json == {"svg": ""}
 
 
-def test_headers_keep_browsers_careful(place: Place) -> None:
+def test_headers_keep_browsers_careful(rig: WebRig) -> None:
     """Static files are kept, but under their version only."""
-    browser = place.browser()
+    browser = rig.browser()
     for path in ("/", "/join/south", "/api/view", "/nowhere"):
         headers = browser.get(path).headers
         assert "script-src 'self'" in headers["Content-Security-Policy"]
@@ -207,15 +207,15 @@ def test_headers_keep_browsers_careful(place: Place) -> None:
     assert browser.get("/static/old/..%2fapp.py").status_code == 404
 
 
-def test_a_failed_page_offers_another_try(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page by itself, a form with what was entered."""
 
     def late(*_: object, **__: object) -> None:
         raise TimeoutError
 
-    browser, accept = place.browser(), {"Accept": "text/html"}
+    browser, accept = rig.browser(), {"Accept": "text/html"}
     for name in ("view", "take_seat"):
-        monkeypatch.setattr(place.table, name, late)
+        monkeypatch.setattr(rig.table, name, late)
     page = browser.get("/watch?name=x", headers=accept).text
     assert "The table is busy: try again" in page
     assert 'data-again="5"' in page, "by itself, too"
@@ -224,8 +224,8 @@ def test_a_failed_page_offers_another_try(place: Place, monkeypatch: pytest.Monk
     assert "data-again" not in page, "a page that is loaded again would lose it"
 
 
-def test_anybody_can_check_receipts(place: Place) -> None:
-    seats, moment = {seat: place.sit(seat) for seat in Seat}, place.to_orders()
+def test_anybody_can_check_receipts(rig: WebRig) -> None:
+    seats, moment = {seat: rig.sit(seat) for seat in Seat}, rig.to_orders()
 
     def hand_in(seat: Seat, action: str) -> Any:
         body = {"moment": moment, "action": action, "salt": SALT}
@@ -234,14 +234,14 @@ def test_anybody_can_check_receipts(place: Place) -> None:
     receipt = hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
     for _ in range(2):
         assert hand_in(Seat.SOUTH, "UUS")["receipt"] == receipt
-    assert view_of(place)["sealed"] == {"south": receipt, "north": None}
+    assert view_of(rig)["sealed"] == {"south": receipt, "north": None}
     hand_in(Seat.NORTH, "LID")
     for stage in range(3):
-        view = view_of(place)
+        view = view_of(rig)
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
         body = {"moment": moment, "stage": stage, "force": True}
         seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
-    opened, page = view_of(place)["opened"], page_text(place.browser(), "/watch")
+    opened, page = view_of(rig)["opened"], page_text(rig.browser(), "/watch")
     assert len(opened) == 2
     for one in opened:
         text = f"{one['moment']} {one['seat']} {one['action']} {one['salt']}"

@@ -10,28 +10,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from web_fixtures import Place, open_bench
+from web_fixtures import WebRig, open_workbench_rig
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with open_bench(tmp_path) as place:
-        place.to_orders()
-        place.browser().post("/workbench/tidy", json={})
-        yield place
+def rig(tmp_path: Path) -> Iterator[WebRig]:
+    with open_workbench_rig(tmp_path) as rig:
+        rig.to_orders()
+        rig.browser().post("/workbench/tidy", json={})
+        yield rig
 
 
-def test_the_page_has_picture_pads_and_phones(place: Place) -> None:
-    page = " ".join(place.browser().get("/workbench").text.split())
+def test_the_page_has_picture_pads_and_phones(rig: WebRig) -> None:
+    page = " ".join(rig.browser().get("/workbench").text.split())
     assert re.search(r'viewBox="0 0 \d+ \d+"', page)
     assert 'data-button="south_up" aria-label="South: Up">' in page
     assert 'href="/s"' in page
-    picture = place.browser().get("/workbench/frame.jpg")
+    picture = rig.browser().get("/workbench/frame.jpg")
     assert (picture.mimetype, picture.data[:2]) == ("image/jpeg", b"\xff\xd8")
 
 
-def test_pieces_go_to_squares_and_points(place: Place) -> None:
-    browser = place.browser()
+def test_pieces_go_to_squares_and_points(rig: WebRig) -> None:
+    browser = rig.browser()
     before = browser.get("/workbench/state").json
     piece = next(piece for piece in before["pieces"] if piece["face"] == "purple robot")
     assert piece["square"] == "a1"
@@ -57,15 +57,15 @@ def test_pieces_go_to_squares_and_points(place: Place) -> None:
         ("press", {"button": "east_up"}, 404),
     ],
 )
-def test_what_is_not_there_is_refused(place: Place, door: str, body: object, status: int) -> None:
-    browser = place.browser()
+def test_what_is_not_there_is_refused(rig: WebRig, door: str, body: object, status: int) -> None:
+    browser = rig.browser()
     before = browser.get("/workbench/state").json
     assert browser.post(f"/workbench/{door}", json=body).status_code == status
     assert browser.get("/workbench/state").json == before
 
 
-def test_the_stream_sends_only_what_changes(place: Place) -> None:
-    browser = place.browser()
+def test_the_stream_sends_only_what_changes(rig: WebRig) -> None:
+    browser = rig.browser()
     with browser.get("/workbench/live", buffered=False) as stream:
         chunks = iter(stream.response)
         assert next(chunks) == b"retry: 1000\n\n"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from service import until
-from web_fixtures import HOST_KEY, Place
+from web_fixtures import HOST_KEY, WebRig
 from werkzeug.exceptions import ServiceUnavailable
 
 from companion.core.clock import FakeClock
@@ -34,10 +34,10 @@ BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
 LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
 
 
-def token(place: Place, seat: str) -> dict[str, str]:
+def token(rig: WebRig, seat: str) -> dict[str, str]:
     """Return the cookies of a browser that has that seat."""
-    browser = place.sit(seat)
-    cookie = place.cookie(browser, f"seat_{seat}")
+    browser = rig.sit(seat)
+    cookie = rig.cookie(browser, f"seat_{seat}")
     assert cookie
     return {cookie.key: cookie.value}
 
@@ -48,10 +48,10 @@ def token(place: Place, seat: str) -> dict[str, str]:
 class Asking:
     """Requests to one set of limits."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, rig: WebRig) -> None:
         self.clock = FakeClock()
-        self._app = place.app
-        self._limits = RequestLimits(place.app.extensions["auth"].requester, self.clock.monotonic_s)
+        self._app = rig.app
+        self._limits = RequestLimits(rig.app.extensions["auth"].requester, self.clock.monotonic_s)
 
     def count_served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
         """Return how many of so many requests are let through."""
@@ -67,26 +67,26 @@ class Asking:
         return count
 
 
-def test_a_flood_is_refused_but_no_seat(place: Place) -> None:
-    south, north, asking = token(place, "south"), token(place, "north"), Asking(place)
+def test_a_flood_is_refused_but_no_seat(rig: WebRig) -> None:
+    south, north, asking = token(rig, "south"), token(rig, "north"), Asking(rig)
     assert asking.count_served(2_000, BAD) == STRANGER_RATE.burst
     assert asking.count_served(20, BAD, south) == 20, "behind the same router"
     assert asking.count_served(20, OTHER) == 20
     assert asking.count_served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
     assert asking.count_served(1000, SEATED, south) == MEMBER_RATE.burst - 20
     assert asking.count_served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
-    place.table.free_seat(Seat.NORTH)
+    rig.table.free_seat(Seat.NORTH)
     for worthless in (north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}):
         assert asking.count_served(1, BAD, worthless) == 0
     asking.clock.advance(1)
     assert asking.count_served(1000, BAD) == STRANGER_RATE.per_s
 
 
-def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
+def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
     worker, go_on, refused = Worker(), threading.Event(), []
 
     def ask(address: str) -> None:
-        with place.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
+        with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
                 worker.make(go_on.wait)
             except ServiceUnavailable:
@@ -108,20 +108,20 @@ def test_one_address_never_fills_the_workers_queue(place: Place) -> None:
 # ---- places to follow the table ------------------------------------------------------------------
 
 
-def follow(place: Place, kind: Kind, address: str, times: int) -> list[Any]:
+def follow(rig: WebRig, kind: Kind, address: str, times: int) -> list[Any]:
     """Open and return as many streams as the address gets."""
-    streams: Streams = place.app.extensions["streams"]
+    streams: Streams = rig.app.extensions["streams"]
     held = []
     for _ in range(times):
-        with place.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
+        with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                held.append(streams.stream_changes(place.table, lambda: "", kind))
+                held.append(streams.stream_changes(rig.table, lambda: "", kind))
             except TooManyViewers:
                 break
     return held
 
 
-def test_one_address_never_takes_all_places(place: Place) -> None:
+def test_one_address_never_takes_all_places(rig: WebRig) -> None:
     held = []
     for kind, address, wanted, places in (
         (Kind.SPECTATOR, BAD, 50, 12),
@@ -132,20 +132,20 @@ def test_one_address_never_takes_all_places(place: Place) -> None:
         (Kind.TABLE, "127.0.0.1", 1, 1),
         (Kind.SEAT, SEATED, 3, 3),
     ):
-        streams = follow(place, kind, address, wanted)
+        streams = follow(rig, kind, address, wanted)
         assert len(streams) == places, (kind, address)
         held += streams
     for stream in held:
         stream.close()
-    assert not place.app.extensions["streams"].held, "nothing is remembered of who has left"
+    assert not rig.app.extensions["streams"].held, "nothing is remembered of who has left"
 
 
 # ---- over the network ----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def server(place: Place) -> Iterator[Server]:
-    with open_server(place.app, "127.0.0.1", 0) as running:
+def server(rig: WebRig) -> Iterator[Server]:
+    with open_server(rig.app, "127.0.0.1", 0) as running:
         running.start()
         yield running
 

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from web_fixtures import HOST_KEY, open_place
+from web_fixtures import HOST_KEY, open_web_rig
 
 from web.server.server import Server, open_server
 
@@ -20,7 +20,7 @@ ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.coun
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosts")
-    with open_place(folder) as place, open_server(place.app, "127.0.0.1", 0) as server:
+    with open_web_rig(folder) as rig, open_server(rig.app, "127.0.0.1", 0) as server:
         server.start()
         yield server
 

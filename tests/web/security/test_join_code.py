@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from security_tools import code_of, host_of, open_guarded_table, stranger
-from web_fixtures import Place, error_of, page_text
+from web_fixtures import WebRig, error_of, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
@@ -22,12 +22,12 @@ EVENING_S = 6 * 3600
 
 
 @pytest.fixture
-def cafe(tmp_path: Path) -> Iterator[Place]:
-    with open_guarded_table(tmp_path, join="code") as place:
-        yield place
+def cafe(tmp_path: Path) -> Iterator[WebRig]:
+    with open_guarded_table(tmp_path, join="code") as rig:
+        yield rig
 
 
-def test_nobody_sits_down_without_the_code(cafe: Place) -> None:
+def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
     phone, door = stranger(cafe), "/api/seat/south/take"
     for path in ("/join/south", "/pass"):
         assert 'id="code"' in page_text(phone, path)
@@ -48,7 +48,7 @@ def test_nobody_sits_down_without_the_code(cafe: Place) -> None:
         assert answer.status_code == status
 
 
-def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
+def test_an_open_pad_seat_is_not_for_strangers(cafe: WebRig) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
     cafe.table.press(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
     cafe.table.step()
@@ -58,7 +58,7 @@ def test_an_open_pad_seat_is_not_for_strangers(cafe: Place) -> None:
         assert phone.post("/join/south/move", data={"code": code}).status_code == status
 
 
-def test_only_the_table_shows_its_code(cafe: Place) -> None:
+def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
     code, guest, host = code_of(cafe), stranger(cafe), host_of(cafe)
     for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view"):
         page = page_text(guest, path)
@@ -70,7 +70,7 @@ def test_only_the_table_shows_its_code(cafe: Place) -> None:
     assert 'id="code"' not in page_text(host, "/join"), "the host needs none"
 
 
-def test_new_games_and_freed_seats_change_the_code(cafe: Place) -> None:
+def test_new_games_and_freed_seats_change_the_code(cafe: WebRig) -> None:
     phone, codes = stranger(cafe), [code_of(cafe)]
     phone.post("/api/seat/south/take", json={"code": codes[0]})
     assert code_of(cafe) == codes[0], "who sits down changes nothing for the next one"
@@ -83,7 +83,7 @@ def test_new_games_and_freed_seats_change_the_code(cafe: Place) -> None:
     assert codes[-1] not in page_text(phone, "/"), "whoever was freed does not learn the next one"
 
 
-def test_the_code_stays_with_the_last_seat(cafe: Place) -> None:
+def test_the_code_stays_with_the_last_seat(cafe: WebRig) -> None:
     code = code_of(cafe)
     for seat in SEATS:
         cafe.table.take_seat(seat, "Eve")

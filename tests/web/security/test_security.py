@@ -14,7 +14,7 @@ import pytest
 from inside import session_of
 from security_tools import code_of, host_of, open_guarded_table, stranger
 from simulated_room import simulated
-from web_fixtures import HOST_KEY, Place, error_of, open_place, page_text
+from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text
 
 from companion.cli.main import main
 from companion.cli.running import ask_running
@@ -46,10 +46,10 @@ FOREIGN_NAMES = (
 # ---- every route ---------------------------------------------------------------------------------
 
 
-def doors(place: Place) -> list[tuple[str, str]]:
+def doors(rig: WebRig) -> list[tuple[str, str]]:
     """Return method and path of everything that can be asked."""
     routes = []
-    for rule in place.app.url_map.iter_rules():
+    for rule in rig.app.url_map.iter_rules():
         path = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", lambda name: SAMPLES.get(name[1], "1"), rule.rule)
         routes += [
             (method, path) for method in rule.methods or () if method not in ("HEAD", "OPTIONS")
@@ -57,9 +57,9 @@ def doors(place: Place) -> list[tuple[str, str]]:
     return sorted(routes)
 
 
-def state_of(place: Place) -> tuple[object, ...]:
+def state_of(rig: WebRig) -> tuple[object, ...]:
     """Return all that a request could change, except what pages look like."""
-    session = session_of(place.table)
+    session = session_of(rig.table)
     return (
         session.seats,
         session.number,
@@ -70,12 +70,12 @@ def state_of(place: Place) -> tuple[object, ...]:
     )
 
 
-def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:
-    both = place.sit("south")
+def test_no_other_site_changes_anything_by_any_route(rig: WebRig) -> None:
+    both = rig.sit("south")
     both.post("/host", data={"key": HOST_KEY})
-    changing = [door for door in doors(place) if door[0] != "GET"]
+    changing = [door for door in doors(rig) if door[0] != "GET"]
     assert len(changing) > 40
-    before = state_of(place)
+    before = state_of(rig)
     for headers in (
         {"Origin": "http://evil.example"},
         {"Origin": "http://localhost:81"},
@@ -89,28 +89,28 @@ def test_no_other_site_changes_anything_by_any_route(place: Place) -> None:
                 answer = both.open(path, method=method, headers=headers, **body)
                 assert answer.status_code == 403, path
                 assert error_of(answer)["kind"] == "foreign_origin", path
-    assert state_of(place) == before
+    assert state_of(rig) == before
     for own in ({"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"}):
         assert both.post("/api/seat/south/mine", json={}, headers=own).status_code == 200, own
 
 
-def test_looking_changes_nothing_at_any_route(place: Place) -> None:
+def test_looking_changes_nothing_at_any_route(rig: WebRig) -> None:
     """Nor does any other method that a route does not offer."""
-    both = place.sit("south")
+    both = rig.sit("south")
     both.post("/host", data={"key": HOST_KEY})
-    place.to_orders()
-    before = state_of(place)
-    for method, path in doors(place):
+    rig.to_orders()
+    before = state_of(rig)
+    for method, path in doors(rig):
         for asked in {"GET", "OPTIONS", method} - {"POST"}:
             both.open(path, method=asked, buffered=False).close()
         for never in ("PUT", "DELETE", "PATCH"):
             assert both.open(path, method=never).status_code in (404, 405), path
-    assert state_of(place) == before
+    assert state_of(rig) == before
 
 
-def test_every_cookie_is_for_this_site_alone(place: Place) -> None:
+def test_every_cookie_is_for_this_site_alone(rig: WebRig) -> None:
     for base, is_secure in (("http://localhost", False), ("https://localhost", True)):
-        browser, cookies = place.browser(), []
+        browser, cookies = rig.browser(), []
         for path, form in (
             ("/join/south", {"name": "Mara"}),
             ("/host", {"key": HOST_KEY}),
@@ -125,25 +125,25 @@ def test_every_cookie_is_for_this_site_alone(place: Place) -> None:
             assert "SameSite=Lax" in cookie
             assert ("; Secure" in cookie) is is_secure
         for seat in Seat:
-            place.table.free_seat(seat)
+            rig.table.free_seat(seat)
 
 
 @pytest.mark.parametrize(
     ("mode", "to", "status"), [("no-cors", "image", 403), ("navigate", "document", 200)]
 )
 def test_nothing_of_ours_is_shown_inside_another_site(
-    place: Place, mode: str, to: str, status: int
+    rig: WebRig, mode: str, to: str, status: int
 ) -> None:
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": to}
     for path in ("/api/view", "/join"):
-        assert place.browser().get(path, headers=headers).status_code == status
+        assert rig.browser().get(path, headers=headers).status_code == status
 
 
 # ---- names ---------------------------------------------------------------------------------------
 
 
-def test_a_foreign_name_gets_only_the_right_address(place: Place) -> None:
-    south, foreign = place.sit("south", "Marabella"), {"Host": "evil.example"}
+def test_a_foreign_name_gets_only_the_right_address(rig: WebRig) -> None:
+    south, foreign = rig.sit("south", "Marabella"), {"Host": "evil.example"}
     for path in ("/", "/api/view", "/seat/south", "/health", "/nowhere", "/live/table"):
         answer = south.get(path, headers={**foreign, **PAGE})
         text = answer.text
@@ -161,8 +161,8 @@ def test_a_foreign_name_gets_only_the_right_address(place: Place) -> None:
 
 
 def test_a_new_key_turns_other_hosts_out(tmp_path: Path) -> None:
-    with open_guarded_table(tmp_path) as place:
-        host, other = host_of(place), host_of(place)
+    with open_guarded_table(tmp_path) as rig:
+        host, other = host_of(rig), host_of(rig)
         with other.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
             next(chunks)
@@ -237,7 +237,7 @@ def test_only_people_at_the_table_get_the_wifi(
         return b"%PDF"
 
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card", card)
-    with open_place(tmp_path, welcome=Welcome(lambda: wifi)) as home:
+    with open_web_rig(tmp_path, welcome=Welcome(lambda: wifi)) as home:
         guest = stranger(home)
         for browser, code in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
             browser.get("/kit/join.pdf")
@@ -252,11 +252,11 @@ def test_no_secret_is_in_logs_addresses_or_errors(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with open_guarded_table(tmp_path, join="code") as place:
-        code, phone, host = code_of(place), stranger(place), host_of(place)
+    with open_guarded_table(tmp_path, join="code") as rig:
+        code, phone, host = code_of(rig), stranger(rig), host_of(rig)
         phone.post("/join/south", data={"name": "Mara", "code": code})
         made = host.post("/api/host/new-key", json={}).json["host_key"]
-        nonce = place.table.nonce_of(Seat.SOUTH)
+        nonce = rig.table.nonce_of(Seat.SOUTH)
         assert nonce
         answers = [
             *(phone.get(path) for path in ("/nowhere", "/seat/north", "/s")),
@@ -276,8 +276,8 @@ def test_only_the_own_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert known == [*OWN_NAMES]
 
 
-def test_a_seat_taken_with_version_one_is_kept(place: Place) -> None:
-    held, old = place.cookie(place.sit("south"), "seat_south"), place.browser()
+def test_a_seat_taken_with_version_one_is_kept(rig: WebRig) -> None:
+    held, old = rig.cookie(rig.sit("south"), "seat_south"), rig.browser()
     assert held
     old.set_cookie("seat_south", held.value)
     assert old.get("/seat/south").status_code == 200

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 from table_tools import follow_instructions
-from web_fixtures import Place, error_of, open_place, page_text
+from web_fixtures import WebRig, error_of, open_web_rig, page_text
 
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
@@ -25,9 +25,9 @@ DECKS = [
 
 
 @pytest.fixture
-def phone(place: Place) -> FlaskClient:
+def phone(rig: WebRig) -> FlaskClient:
     """A phone that holds both seats."""
-    phone = place.browser()
+    phone = rig.browser()
     assert phone.post("/pass", data={"south": "Mara", "north": "Jonas"}).location == "/pass"
     return phone
 
@@ -55,13 +55,13 @@ def live_of(page: str) -> str:
     return page.partition('data-live="')[2].partition('"')[0]
 
 
-def test_one_form_takes_and_frees_both_seats(place: Place) -> None:
-    phone, other = place.browser(), place.browser()
+def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
+    phone, other = rig.browser(), rig.browser()
     assert "Play with one phone" in page_text(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
         answer = phone.post("/pass", data={"south": name, "north": ""})
         assert answer.status_code == status
-    seats = place.table.view().seats
+    seats = rig.table.view().seats
     assert {seat: shown.name for seat, shown in seats.items()} == {"south": "Mara", "north": ""}
     phone.post("/api/seat/north/leave", json={})
     assert phone.get("/seat/south").status_code == 200, "the seat that is left is an ordinary one"
@@ -70,11 +70,11 @@ def test_one_form_takes_and_frees_both_seats(place: Place) -> None:
     assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
     phone.post("/pass", data={"north": "Jo"})
     assert phone.post("/pass/end").location == "/join"
-    assert place.table.nonce_of(Seat.SOUTH) is None
+    assert rig.table.nonce_of(Seat.SOUTH) is None
 
 
-def test_the_cover_opens_one_side_only(place: Place, phone: FlaskClient) -> None:
-    moment = place.to_orders()
+def test_the_cover_opens_one_side_only(rig: WebRig, phone: FlaskClient) -> None:
+    moment = rig.to_orders()
     cover = page_text(phone, "/pass")
     assert "Hand the phone to Mara" in cover
     assert "I am Jonas: show my side" in cover
@@ -91,8 +91,8 @@ def test_the_cover_opens_one_side_only(place: Place, phone: FlaskClient) -> None
     assert phone.get("/seat/south").location == "/pass", "who goes back to the cover is under it"
 
 
-def test_handing_in_covers_the_side(place: Place, phone: FlaskClient) -> None:
-    moment = place.to_orders()
+def test_handing_in_covers_the_side(rig: WebRig, phone: FlaskClient) -> None:
+    moment = rig.to_orders()
     live = live_of(open_side(phone, "south"))
     assert 'id="live"' in first_chunks(phone, live)
     assert 'data-go="/pass"' not in first_chunks(phone, live)
@@ -110,28 +110,28 @@ def test_handing_in_covers_the_side(place: Place, phone: FlaskClient) -> None:
     assert 'data-go="/pass"' in first_chunks(phone, look)
 
 
-def test_the_shared_page_has_the_tables_keys(place: Place, phone: FlaskClient) -> None:
-    moment = place.to_orders()
+def test_the_shared_page_has_the_tables_keys(rig: WebRig, phone: FlaskClient) -> None:
+    moment = rig.to_orders()
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
-        place.table.hand_in(seat, moment, action)
+        rig.table.hand_in(seat, moment, action)
     page = page_text(phone, "/pass")
     assert "robot, a1 to a2" in page
     assert "Hand the phone" not in page
     for seat in SEATS:
-        place.table.offer_draw(seat)
+        rig.table.offer_draw(seat)
     assert page_text(phone, "/pass").count("A draw") == 1, "one word for both"
     assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
     assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
 
 
-def test_an_open_board_needs_no_cover(place: Place, phone: FlaskClient) -> None:
-    place.table.new_game("scouts", {}, 1)
-    place.table.confirm("host", place.table.view().moment, 0, force=True)
+def test_an_open_board_needs_no_cover(rig: WebRig, phone: FlaskClient) -> None:
+    rig.table.new_game("scouts", {}, 1)
+    rig.table.confirm("host", rig.table.view().moment, 0, force=True)
     assert phone.get("/pass").location == "/seat/south"
     assert "Other side" in page_text(phone, "/seat/south")
     live = live_of(open_side(phone, "north"))
     assert 'data-go="/pass"' not in first_chunks(phone, live), "who is not on turn may look"
-    place.table.hand_in(Seat.SOUTH, place.table.view().moment, "@a1")
+    rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "@a1")
     assert 'data-go="/pass"' in first_chunks(phone, live)
 
 
@@ -171,15 +171,15 @@ def test_whoever_holds_the_phone_gets_nothing_hidden(
     pages, sides = [], []
     for number, order in enumerate(orders):
         (tmp_path / str(number)).mkdir()
-        with open_place(tmp_path / str(number)) as place:
-            phone = place.browser()
+        with open_web_rig(tmp_path / str(number)) as rig:
+            phone = rig.browser()
             phone.post("/pass", data={"south": "Mara", "north": "Jonas"})
-            place.table.new_game(game, options[number], 1)
-            follow_instructions(place.table)
-            if place.table.view().time.clock:
-                place.table.resume("host")
+            rig.table.new_game(game, options[number], 1)
+            follow_instructions(rig.table)
+            if rig.table.view().time.clock:
+                rig.table.resume("host")
             open_side(phone, "south")
-            assert hand_in(phone, "south", place.table.view().moment, order) == 200
+            assert hand_in(phone, "south", rig.table.view().moment, order) == 200
             sides.append(open_side(phone, "south"))
             pages.append(everything(phone))
     assert pages[0] == pages[1]

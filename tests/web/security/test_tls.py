@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from service import until
-from web_fixtures import HOST_KEY, Place
+from web_fixtures import HOST_KEY, WebRig
 
 from companion.cli.doctor import examine
 from companion.core.config import PanelSettings, Settings, WebSettings
@@ -35,8 +35,8 @@ ELSEWHERE = "127.0.0.66"
 
 
 @pytest.fixture
-def server(place: Place) -> Iterator[Server]:
-    with open_server(place.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as server:
+def server(rig: WebRig) -> Iterator[Server]:
+    with open_server(rig.app, "127.0.0.1", 0, certificate_context(CERTIFICATE, KEY)) as server:
         server.start()
         yield server
 
@@ -63,7 +63,7 @@ def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
         return answer
 
 
-def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> None:
+def test_pages_seats_and_streams_come_by_tls(rig: WebRig, server: Server) -> None:
     line = https_connection(server)
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
@@ -77,7 +77,7 @@ def test_pages_seats_and_streams_come_by_tls(place: Place, server: Server) -> No
     line.request("GET", "/live/seat/south", headers={"Cookie": cookie.partition(";")[0]})
     stream = line.getresponse()
     assert stream.readline() == b"retry: 1000\n"
-    place.table.new_game("outbuffered", {}, 1)
+    rig.table.new_game("outbuffered", {}, 1)
     while b"outbuffered" not in (told := stream.readline()).lower():
         assert told, "the stream goes on"
     stream.close()
