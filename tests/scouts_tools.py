@@ -13,7 +13,7 @@ from companion.core.grid import Square
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Step
 from companion.games.scouts import Scouts
-from companion.games.scouts.board import NUMBERS, ROCK_FACES
+from companion.games.scouts.board import ROCK_FACES, SQUARE_NUMBERS
 from companion.games.scouts.state import Position, State
 
 GAME = Scouts()
@@ -41,7 +41,7 @@ def after(state: State, *texts: str) -> State:
 
 
 def mask(names: str) -> int:
-    return sum(1 << NUMBERS[name] for name in names.split())
+    return sum(1 << SQUARE_NUMBERS[name] for name in names.split())
 
 
 def at(
@@ -51,7 +51,7 @@ def at(
     white_low: str = "",
     black_low: str = "",
     intel: str = "",
-    low_intel: str = "",
+    lower_intel: str = "",
     seat: Seat = Seat.SOUTH,
     due: int = 2,
     played: str = "",
@@ -64,15 +64,15 @@ def at(
     """
     read = GAME.options(options)
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
-    (own, own_low), (foe, foe_low) = sides if seat is Seat.SOUTH else sides[::-1]
+    (own, own_lower), (foe, foe_lower) = sides if seat is Seat.SOUTH else sides[::-1]
     covered = [mask((rocks or {}).get(face, "")) for face in ROCK_FACES]
     position = Position(
         own=own,
         foe=foe,
-        own_low=own_low,
-        foe_low=foe_low,
+        own_lower=own_lower,
+        foe_lower=foe_lower,
         intel=mask(intel),
-        low_intel=mask(low_intel),
+        lower_intel=mask(lower_intel),
         seat=SEATS.index(seat),
         plays_due=due,
         last_mover=mask(played),

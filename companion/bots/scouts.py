@@ -31,16 +31,30 @@ from companion.bots.base import (
 from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.scouts.board import AROUND, NAMES, NUMBERS, RANKS, SQUARES, squares_in
+from companion.games.scouts.board import (
+    AROUND,
+    RANKS,
+    SQUARE_NAMES,
+    SQUARE_NUMBERS,
+    SQUARES,
+    squares_in,
+)
 from companion.games.scouts.moves import (
     RockPlacing,
-    decisions,
+    legal_decisions,
     rock_decision,
     rock_placings,
     shortest_chains,
 )
-from companion.games.scouts.screen import play_of
-from companion.games.scouts.state import Kind, Position, lay_rock, move_scout, parse, pass_turn
+from companion.games.scouts.screen import build_play
+from companion.games.scouts.state import (
+    DecisionKind,
+    Position,
+    lay_rock,
+    move_scout,
+    parse,
+    pass_turn,
+)
 from companion.games.screen import Play
 
 # Minimum value of a game that is won. A win in a later turn is worth slightly less than `WIN`.
@@ -100,7 +114,7 @@ class Strength(NamedTuple):
         A level without search compares only its own scouts, upper and lower. While both sides
         wander about, the whole position would not repeat for very long.
         """
-        return _scout_masks(position) if self.widths else (position.own, position.own_low)
+        return _scout_masks(position) if self.widths else (position.own, position.own_lower)
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
@@ -148,7 +162,7 @@ class ScoutsBot(Bot):
         """Return the next decision of a turn. The first one decides the whole turn."""
         position = position_of(view, self._may_stack)
         if position.to_place:
-            return Choice(f"@{NAMES[self._set_up_square(position)]}", 1)
+            return Choice(f"@{SQUARE_NAMES[self._set_up_square(position)]}", 1)
         if position in self._plan:
             return Choice(self._plan[position], 0, self._why)
         if not position.plays_due:
@@ -184,7 +198,7 @@ class ScoutsBot(Bot):
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
         turn = search.find_best(position)
-        if turn is None or decision.kind not in (Kind.DASH, Kind.JUMP):
+        if turn is None or decision.kind not in (DecisionKind.DASH, DecisionKind.JUMP):
             return None
         after = move_scout(position, 1 << decision.squares[0], 1 << decision.squares[-1])
         return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)
@@ -194,7 +208,7 @@ class ScoutsBot(Bot):
         home_rank = 1 if position.seat == 0 else RANKS
         # any other file, if somebody else has already placed scouts of this seat
         files = self._set_up_files + "abcdefgh"
-        squares = [NUMBERS[f"{file}{home_rank}"] for file in files]
+        squares = [SQUARE_NUMBERS[f"{file}{home_rank}"] for file in files]
         return next(square for square in squares if not position.own >> square & 1)
 
     def _remember(self, position: Position, plays: Plays, rock: RockPlacing | None) -> None:
@@ -212,7 +226,7 @@ class ScoutsBot(Bot):
 def _play_between(position: Position, origin: int, target: int) -> Play:
     """Return the dash between two squares, or the shortest chain of jumps if there is no dash."""
     ends = SQUARES[origin], SQUARES[target]
-    plays = map(play_of, decisions(position, shortest_chains))
+    plays = map(build_play, legal_decisions(position, shortest_chains))
     return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
 
@@ -416,7 +430,7 @@ class _Search:
             reasons.append(
                 say("Nothing stops the other side’s scout any more: this is a last try.")
             )
-        if after.foe_low.bit_count() > position.foe_low.bit_count():
+        if after.foe_lower.bit_count() > position.foe_lower.bit_count():
             reasons.append(say("This buries a scout of the other side."))
         if rock is not None:
             reasons.append(say("The rock blocks the way home of a scout with intel."))

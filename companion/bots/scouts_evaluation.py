@@ -18,7 +18,14 @@ from random import Random
 from typing import Any
 
 from companion.core.kit import SEATS, Seat
-from companion.games.scouts.board import FILES, HOME, NUMBERS, RANKS, ROCK_KINDS, squares_in
+from companion.games.scouts.board import (
+    FILES,
+    HOME_RANKS,
+    RANKS,
+    ROCK_KINDS,
+    SQUARE_NUMBERS,
+    squares_in,
+)
 from companion.games.scouts.moves import dash_targets, jump_chains, movable_scouts
 from companion.games.scouts.state import Position
 
@@ -78,8 +85,8 @@ class Evaluation:
 
     def value(self, position: Position) -> float:
         """Return the value of all own scouts minus that of all scouts of the other side."""
-        mine = self._side_value(position, position.seat, position.own, position.own_low)
-        theirs = self._side_value(position, 1 - position.seat, position.foe, position.foe_low)
+        mine = self._side_value(position, position.seat, position.own, position.own_lower)
+        theirs = self._side_value(position, 1 - position.seat, position.foe, position.foe_lower)
         return mine - theirs
 
     def _side_value(self, position: Position, seat: int, upper: int, lower: int) -> float:
@@ -93,15 +100,15 @@ class Evaluation:
         total = sum([values[intel >> number & 1][number] for number in squares_in(upper)])
         for number in squares_in(lower):
             share = _UNDER_OWN_SHARE if upper >> number & 1 else _UNDER_FOE_SHARE
-            total += share * values[position.low_intel >> number & 1][number]
+            total += share * values[position.lower_intel >> number & 1][number]
         return total
 
     def rated_plays(self, position: Position) -> list[RatedPlay]:
         """Return all plays of the seat on turn with their gains, once for each target."""
         # unpacked, because the search calls this most often
-        own, _, own_low, foe_low, intel, low_intel, seat, *_ = position
+        own, _, own_lower, foe_lower, intel, lower_intel, seat, *_ = position
         scouts = position.scouts
-        stacks = own_low | foe_low
+        stacks = own_lower | foe_lower
         rated_plays: list[RatedPlay] = []
         for origin in squares_in(movable_scouts(position)):
             has_intel = intel >> origin & 1
@@ -109,13 +116,13 @@ class Evaluation:
             leaving_gain = -values[origin]
             # a scout that leaves a stack frees the lower one
             if stacks >> origin & 1:
-                leaving_gain += self._burial_cost(own_low, low_intel, seat, origin)
+                leaving_gain += self._burial_cost(own_lower, lower_intel, seat, origin)
             targets = dash_targets(position, origin)
             for chain in jump_chains(position, origin):
                 targets |= 1 << chain[-1]
             for target in squares_in(targets):
                 gain = leaving_gain + values[target]
-                if has_intel and HOME[seat] >> target & 1:
+                if has_intel and HOME_RANKS[seat] >> target & 1:
                     gain = WIN
                 # a scout that lands on another one buries it
                 elif scouts >> target & 1:
@@ -167,10 +174,10 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     return Position(
         own=_mask(mine["upper"]),
         foe=_mask(theirs["upper"]),
-        own_low=_mask(mine["lower"]),
-        foe_low=_mask(theirs["lower"]),
+        own_lower=_mask(mine["lower"]),
+        foe_lower=_mask(theirs["lower"]),
         intel=intel_on("upper"),
-        low_intel=intel_on("lower"),
+        lower_intel=intel_on("lower"),
         seat=seat.number,
         plays_due=view["due"],
         last_mover=_mask(view["played"]),
@@ -181,4 +188,4 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
 
 
 def _mask(names: Iterable[str]) -> int:
-    return sum(1 << NUMBERS[name] for name in names)
+    return sum(1 << SQUARE_NUMBERS[name] for name in names)

@@ -20,32 +20,38 @@ from companion.core.kit import SEATS, Kit, Layout, Seat
 from companion.games.aids import Extras
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
-from companion.games.scouts.board import KIT, NAMES, ROCK_KINDS, SIDES, ScoutsEvent, squares_in
-from companion.games.scouts.legal import check as check_decision
-from companion.games.scouts.legal import find_broken_rule
+from companion.games.scouts.board import (
+    KIT,
+    ROCK_KINDS,
+    SIDES,
+    SQUARE_NAMES,
+    ScoutsEvent,
+    squares_in,
+)
+from companion.games.scouts.legal import check_decision, find_broken_rule
 from companion.games.scouts.lesson import HELP, LESSON
 from companion.games.scouts.moves import legal_actions, random_action
 from companion.games.scouts.screen import PAD, board_ui, plays
 from companion.games.scouts.state import (
     Decision,
-    Kind,
+    DecisionKind,
     ScoutsOptions,
     State,
-    by_seat,
     first_state,
     layout_of,
     lead,
     parse,
+    scouts_by_seat,
 )
 from companion.games.scouts.turn import carry_out
 from companion.games.scouts.words import EXTRAS, OPTION_ROWS, RULES
 from companion.games.screen import ChessClock
 
 _COMMAND_WORDS = {
-    Kind.DASH: say("Dash"),
-    Kind.JUMP: say("Jump"),
-    Kind.BOULDER: say("Boulder"),
-    Kind.ROCK: say("Rock"),
+    DecisionKind.DASH: say("Dash"),
+    DecisionKind.JUMP: say("Jump"),
+    DecisionKind.BOULDER: say("Boulder"),
+    DecisionKind.ROCK: say("Rock"),
 }
 
 
@@ -111,29 +117,32 @@ class Scouts(Game[State, Decision]):
     def view(self, state: State, seat: Seat | None) -> View:
         """Return scouts, rocks, the plays that are due and the outcome. Nothing is hidden.
 
-        `scouts` holds the squares of each side: `upper` (including single scouts), `lower` and
-        `with_intel`. `pieces` lists the scouts one by one, because two scouts of a side may share a
-        square. `turn` is 0 during the set-up. `played` lists the square of the scout that made the
-        last play of this turn, or nothing, and `due` is the number of plays left. `rocks` holds the
-        squares of each side's boulder and rock, once they are laid.
+        - `scouts`: the squares of each side, as `upper` (including single scouts), `lower` and
+          `with_intel`. `pieces` lists the scouts one by one, because two scouts of a side may share
+          a square.
+        - `rocks`: the squares of each side's boulder and rock, once they are laid.
+        - `turn`: the number of the turn, or 0 during the set-up.
+        - `to_place`: the number of scouts of both sides that are not on the board yet.
+        - `due`: the number of plays left in this turn.
+        - `played`: the square of the scout that made the last play of this turn, or nothing.
         """
         position = state.position
         rocks: dict[str, dict[str, list[str]]] = {seat: {} for seat in SEATS}
-        # The four are South's boulder and rock, then North's.
+        # In the order of `ROCK_FACES`: South's boulder and rock, then North's.
         for index, covered in enumerate(position.rocks):
             if covered:
-                rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _names(covered)
+                rocks[SEATS[index // 2]][ROCK_KINDS[index % 2]] = _square_names(covered)
         scouts = {}
-        for owner, (upper, lower) in zip(SEATS, by_seat(position), strict=True):
-            levels = (("upper", upper, position.intel), ("lower", lower, position.low_intel))
+        for owner, (upper, lower) in zip(SEATS, scouts_by_seat(position), strict=True):
+            levels = (("upper", upper, position.intel), ("lower", lower, position.lower_intel))
             scouts[owner] = {
-                "upper": _names(upper),
-                "lower": _names(lower),
-                "with_intel": _names(upper & position.intel | lower & position.low_intel),
+                "upper": _square_names(upper),
+                "lower": _square_names(lower),
+                "with_intel": _square_names(upper & position.intel | lower & position.lower_intel),
                 "pieces": [
-                    {"square": name, "level": level, "intel": name in _names(intel)}
+                    {"square": name, "level": level, "intel": name in _square_names(intel)}
                     for level, mask, intel in levels
-                    for name in _names(mask)
+                    for name in _square_names(mask)
                 ],
             }
         return {
@@ -141,7 +150,7 @@ class Scouts(Game[State, Decision]):
             "turn": state.turn,
             "to_place": position.to_place,
             "due": position.plays_due,
-            "played": _names(position.last_mover),
+            "played": _square_names(position.last_mover),
             "scouts": scouts,
             "rocks": rocks,
         }
@@ -157,7 +166,7 @@ class Scouts(Game[State, Decision]):
         return ChessClock(state.options.seconds, state.options.increment)
 
     def is_reversible(self, state: State, seat: Seat, action: Decision) -> bool:
-        """Return whether the game goes on after it. All is open, so an action reveals nothing."""
+        """Return whether the game goes on after the action. Nothing is hidden that it reveals."""
         return carry_out(state, action).state.outcome is None
 
     def turn_number(self, state: State) -> int:
@@ -171,5 +180,5 @@ class Scouts(Game[State, Decision]):
         return None
 
 
-def _names(mask: int) -> list[str]:
-    return [NAMES[number] for number in squares_in(mask)]
+def _square_names(mask: int) -> list[str]:
+    return [SQUARE_NAMES[number] for number in squares_in(mask)]

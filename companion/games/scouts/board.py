@@ -21,9 +21,9 @@ FILES = 8
 RANKS = 10
 SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(FILES * RANKS))
 # Name of each square, by its number.
-NAMES = tuple(map(str, SQUARES))
+SQUARE_NAMES = tuple(map(str, SQUARES))
 # Number of each square, by its name.
-NUMBERS = {name: number for number, name in enumerate(NAMES)}
+SQUARE_NUMBERS = {name: number for number, name in enumerate(SQUARE_NAMES)}
 
 ALL_SQUARES = (1 << FILES * RANKS) - 1
 
@@ -31,10 +31,10 @@ _FIRST_RANK = (1 << FILES) - 1
 _FIRST_FILE = sum(1 << FILES * rank for rank in range(RANKS))
 NOT_LAST_FILE = ALL_SQUARES & ~(_FIRST_FILE << FILES - 1)
 _NOT_FIRST_FILE = ALL_SQUARES & ~_FIRST_FILE
-# Mask of the home rank of each seat, South first.
-HOME = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
-# Mask of the home rank of each seat's opponent.
-FAR = HOME[::-1]
+# Home rank of each seat as a mask, South first.
+HOME_RANKS = (_FIRST_RANK, _FIRST_RANK << FILES * (RANKS - 1))
+# Far rank of each seat as a mask: the home rank of the other seat.
+FAR_RANKS = HOME_RANKS[::-1]
 
 SIDES = {
     Seat.SOUTH: Side(say("white"), "white", "#FFFFFF", "scout-s"),
@@ -109,7 +109,7 @@ def _jumps(square: Square) -> tuple[Jump, ...]:
 
 
 def _boulder(corner: Square) -> int:
-    """Return the mask of a boulder by its lower left square, or 0 if it would leave the board."""
+    """Return the mask of a boulder whose lower left square is `corner`, or 0 if it does not fit."""
     if corner.file == FILES - 1 or corner.rank == RANKS - 1:
         return 0
     mask = square_mask(corner.file, corner.rank)

@@ -18,22 +18,22 @@ from companion.games.base import FacesSeen, changed_tops
 from companion.games.scouts.board import (
     AROUND,
     BOULDERS,
-    FAR,
-    HOME,
-    NAMES,
+    FAR_RANKS,
+    HOME_RANKS,
     NEIGHBOURS,
-    NUMBERS,
     ROCK_FACES,
     ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
     SIDE_NAMES,
+    SQUARE_NAMES,
+    SQUARE_NUMBERS,
     SQUARES,
     neighbours_of,
     squares_in,
 )
 from companion.games.scouts.moves import has_play, has_rock, jump_chains, rock_decision
-from companion.games.scouts.state import Decision, Kind, Position, State, layout_of
+from companion.games.scouts.state import Decision, DecisionKind, Position, State, layout_of
 
 
 class Reason(StrEnum):
@@ -68,12 +68,12 @@ class Reason(StrEnum):
     ROCK_TOUCHES = "rock_touches"
 
 
-def check(state: State, decision: Decision) -> None:
+def check_decision(state: State, decision: Decision) -> None:
     """Raise `Illegal` unless the decision of the seat on turn is legal."""
     position = state.position
     kind = decision.kind
-    if kind is Kind.PLACE:
-        _check_placement(position, decision.squares[0])
+    if kind is DecisionKind.PLACE:
+        _check_placing(position, decision.squares[0])
     elif position.to_place:
         reminder = say_n(
             "One scout is still to be placed.",
@@ -82,7 +82,7 @@ def check(state: State, decision: Decision) -> None:
         )
         text = joined(" ", (say("The set-up is not complete."), reminder))
         raise Illegal(Reason.SETTING_UP, text, "setting-up")
-    elif kind is Kind.END:
+    elif kind is DecisionKind.END:
         due = position.plays_due
         # A possible play must be made (ruling).
         if due and has_play(position):
@@ -91,27 +91,27 @@ def check(state: State, decision: Decision) -> None:
                 say_n("{n} scout is still to move.", "{n} scouts are still to move.", due),
                 "turns",
             )
-    elif kind in (Kind.BOULDER, Kind.ROCK):
+    elif kind in (DecisionKind.BOULDER, DecisionKind.ROCK):
         _check_rock(position, decision)
     else:
         _check_scout(state, decision.squares)
-        check_squares = _check_dash if kind is Kind.DASH else _check_jumps
+        check_squares = _check_dash if kind is DecisionKind.DASH else _check_jumps
         check_squares(position, decision.squares)
 
 
 # ---- set-up and the end of a turn ----------------------------------------------------------------
 
 
-def _check_placement(position: Position, square: int) -> None:
+def _check_placing(position: Position, square: int) -> None:
     """Check the square of a placing: an empty one on the side's home rank (rulebook, "Setup")."""
     bit = 1 << square
-    name = NAMES[square]
+    name = SQUARE_NAMES[square]
     where: str | None = name
     if not position.to_place:
         reason = Reason.SET_UP_DONE
         why = say("All scouts are on the board.")
         where = None
-    elif not HOME[position.seat] & bit:
+    elif not HOME_RANKS[position.seat] & bit:
         reason = Reason.OFF_HOME_RANK
         why = say(
             "{side!c} places on rank {rank}.",
@@ -129,7 +129,7 @@ def _check_placement(position: Position, square: int) -> None:
 
 def home_rank(seat: int) -> int:
     """Return the number of a seat's home rank, from 1."""
-    return SQUARES[HOME[seat].bit_length() - 1].rank + 1
+    return SQUARES[HOME_RANKS[seat].bit_length() - 1].rank + 1
 
 
 # ---- plays ---------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def home_rank(seat: int) -> int:
 
 def _play_refusal(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
     """Return the refusal of a play. `square` is the obstacle."""
-    return Illegal(reason, why, rule, None if square is None else NAMES[square])
+    return Illegal(reason, why, rule, None if square is None else SQUARE_NAMES[square])
 
 
 def _check_scout(state: State, squares: tuple[int, ...]) -> None:
@@ -147,11 +147,11 @@ def _check_scout(state: State, squares: tuple[int, ...]) -> None:
     """
     position = state.position
     start = squares[0]
-    name = NAMES[start]
+    name = SQUARE_NAMES[start]
     bit = 1 << start
     if not position.own & bit:
         foe = SIDE_NAMES[1 - position.seat]
-        if position.own_low & bit:
+        if position.own_lower & bit:
             raise _play_refusal(
                 Reason.BURIED,
                 say("The scout on {square} waits under a {colour} one.", square=name, colour=foe),
@@ -184,7 +184,7 @@ def _check_dash(position: Position, squares: tuple[int, ...]) -> None:
     """Check the squares of a dash (rulebook, "Dash"; ruling, "Stacks")."""
     start, target = squares
     bit = 1 << target
-    name = NAMES[target]
+    name = SQUARE_NAMES[target]
     if not AROUND[start] & bit:
         raise _play_refusal(Reason.TOO_FAR, say("A dash goes one square."), "dash")
     if position.rock_squares & bit:
@@ -218,33 +218,36 @@ def _check_jumps(position: Position, squares: tuple[int, ...]) -> None:
         )
     has_intel = bool(position.intel & start_bit)
     # A play ends where the scout is turned over (rulebook, "Gathering Intel"), or wins (ruling).
-    last_squares = (HOME if has_intel else FAR)[position.seat]
-    for index, (here, there) in enumerate(pairwise(squares)):
+    final_squares = (HOME_RANKS if has_intel else FAR_RANKS)[position.seat]
+    for index, (origin, target) in enumerate(pairwise(squares)):
         # The start square does not end a play.
-        if index and last_squares & 1 << here:
-            why = say("It ends on {square}, where the scout is turned over.", square=NAMES[here])
+        if index and final_squares & 1 << origin:
+            why = say(
+                "It ends on {square}, where the scout is turned over.", square=SQUARE_NAMES[origin]
+            )
             if has_intel:
                 why = say(
-                    "It ends on {square}, where the scout brings intel home.", square=NAMES[here]
+                    "It ends on {square}, where the scout brings intel home.",
+                    square=SQUARE_NAMES[origin],
                 )
-            raise _play_refusal(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", here)
-        if there in squares[: index + 1]:
+            raise _play_refusal(Reason.PLAY_ENDED, why, "winning" if has_intel else "intel", origin)
+        if target in squares[: index + 1]:
             raise _play_refusal(
                 Reason.VISITED_TWICE,
                 say(
                     "A move visits no square twice, and this one returns to {square}.",
-                    square=NAMES[there],
+                    square=SQUARE_NAMES[target],
                 ),
                 "jump",
-                there,
+                target,
             )
-        _check_jump(position, squares, here, there)
+        _check_jump(position, squares, origin, target)
 
 
-def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: int) -> None:
+def _check_jump(position: Position, squares: tuple[int, ...], origin: int, target: int) -> None:
     """Check one jump of a chain: its direction, the scout that it jumps over, and the landing."""
-    files = abs(SQUARES[here].file - SQUARES[there].file)
-    ranks = abs(SQUARES[here].rank - SQUARES[there].rank)
+    files = abs(SQUARES[origin].file - SQUARES[target].file)
+    ranks = abs(SQUARES[origin].rank - SQUARES[target].rank)
     if (files, ranks) == (2, 2):
         raise _play_refusal(
             Reason.DIAGONAL_JUMP,
@@ -256,18 +259,18 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
             Reason.NOT_A_JUMP,
             say(
                 "{square} to {to} is not a jump: it goes two squares along a file or a rank.",
-                square=NAMES[here],
-                to=NAMES[there],
+                square=SQUARE_NAMES[origin],
+                to=SQUARE_NAMES[target],
             ),
             "jump",
         )
     # The square between has the mean of both numbers, along a file or a rank.
-    between = (here + there) // 2
+    between = (origin + target) // 2
     between_bit = 1 << between
-    landing_bit = 1 << there
+    landing_bit = 1 << target
     # The jumping scout has left its start square.
     scouts = position.scouts & ~(1 << squares[0])
-    for square in (between, there):
+    for square in (between, target):
         if position.rock_squares & 1 << square:
             raise _play_refusal(
                 Reason.ROCK_IN_THE_WAY, _covered_text(position, square), "rocks", square
@@ -275,7 +278,11 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     if not scouts & between_bit:
         raise _play_refusal(
             Reason.NOTHING_TO_JUMP,
-            say("{square} can’t jump: {over} is empty.", square=NAMES[here], over=NAMES[between]),
+            say(
+                "{square} can’t jump: {over} is empty.",
+                square=SQUARE_NAMES[origin],
+                over=SQUARE_NAMES[between],
+            ),
             "jump",
             between,
         )
@@ -283,7 +290,8 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
         raise _play_refusal(
             Reason.JUMP_OVER_STACK,
             say(
-                "Two scouts are on {square}, and nothing jumps over a stack.", square=NAMES[between]
+                "Two scouts are on {square}, and nothing jumps over a stack.",
+                square=SQUARE_NAMES[between],
             ),
             "stacks",
             between,
@@ -291,9 +299,12 @@ def _check_jump(position: Position, squares: tuple[int, ...], here: int, there: 
     if scouts & landing_bit:
         raise _play_refusal(
             Reason.LANDING_TAKEN,
-            say("A scout is on {square}, and a jump ends on an empty square.", square=NAMES[there]),
+            say(
+                "A scout is on {square}, and a jump ends on an empty square.",
+                square=SQUARE_NAMES[target],
+            ),
             "jump",
-            there,
+            target,
         )
 
 
@@ -310,7 +321,9 @@ def _rock_on(position: Position, square: int) -> str:
 
 
 def _covered_text(position: Position, square: int) -> str:
-    return say("The {rock} covers {square}.", rock=_rock_on(position, square), square=NAMES[square])
+    return say(
+        "The {rock} covers {square}.", rock=_rock_on(position, square), square=SQUARE_NAMES[square]
+    )
 
 
 def _check_rock(position: Position, decision: Decision) -> None:
@@ -320,7 +333,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
     (ruling).
     """
     name = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
-    squares = listed(NAMES[square] for square in decision.squares)
+    squares = listed(SQUARE_NAMES[square] for square in decision.squares)
     covered = decision.covered
     parts = {"rock": name, "squares": squares}
     if not has_rock(position, decision.kind):
@@ -339,12 +352,12 @@ def _check_rock(position: Position, decision: Decision) -> None:
         square = decision.squares[0]
         why = say(
             "It covers two files and two ranks, {square} being the lowest on the left.",
-            square=NAMES[square],
+            square=SQUARE_NAMES[square],
         )
     elif hit := position.scouts & covered:
         reason = Reason.ROCK_ON_SCOUT
         square = next(squares_in(hit))
-        why = say("A scout is on {square}.", square=NAMES[square])
+        why = say("A scout is on {square}.", square=SQUARE_NAMES[square])
     elif hit := position.rock_squares & covered:
         reason = Reason.ROCK_ON_ROCK
         square = next(squares_in(hit))
@@ -353,11 +366,11 @@ def _check_rock(position: Position, decision: Decision) -> None:
         reason = Reason.ROCK_TOUCHES
         square = next(squares_in(hit))
         rock = _rock_on(position, square)
-        why = say("It would touch the {rock} on {square}.", rock=rock, square=NAMES[square])
+        why = say("It would touch the {rock} on {square}.", rock=rock, square=SQUARE_NAMES[square])
     else:
         return
     text = joined(" ", (say("The {rock} does not fit on {squares}.", **parts), why))
-    raise Illegal(reason, text, "rocks", NAMES[square])
+    raise Illegal(reason, text, "rocks", SQUARE_NAMES[square])
 
 
 # ---- what was attempted on the board -------------------------------------------------------------
@@ -374,7 +387,7 @@ def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | Non
     refusals = []
     for decision in _attempted_decisions(state, seen):
         try:
-            check(state, decision)
+            check_decision(state, decision)
         except Illegal as refusal:
             refusals.append(refusal)
         else:
@@ -387,14 +400,14 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
     position = state.position
     layout = layout_of(position)
     changes = changed_tops(layout, seen)
-    squares = [NUMBERS[str(square)] for square in changes]
+    squares = [SQUARE_NUMBERS[str(square)] for square in changes]
     faces_now = {face for _, face in changes.values()}
     own_rocks = ROCK_FACES[2 * position.seat : 2 * position.seat + 2]
     if len(faces_now) == 1 and not faces_now.isdisjoint(own_rocks):
         return _attempted_rocks(squares)
     if len(changes) == 1 and position.to_place:
         is_new = None not in faces_now and not any(square in layout for square in changes)
-        return [Decision(Kind.PLACE, (squares[0],))] if is_new else []
+        return [Decision(DecisionKind.PLACE, (squares[0],))] if is_new else []
     if len(changes) != 2:
         return []
     attempts = []
@@ -408,7 +421,9 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
         # The scout may have been turned over on the way.
         is_same_side = any({mover, arrival} <= set(faces) for faces in SCOUT_FACES)
         if uncovered == face_below and is_same_side:
-            attempts.append(_likely_play(position, NUMBERS[str(origin)], NUMBERS[str(target)]))
+            attempts.append(
+                _likely_play(position, SQUARE_NUMBERS[str(origin)], SQUARE_NUMBERS[str(target)])
+            )
     return attempts
 
 
@@ -417,15 +432,15 @@ def _attempted_rocks(squares: list[int]) -> list[Decision]:
     covered = sum(1 << square for square in squares)
     is_rock = len(squares) == 2 and NEIGHBOURS[squares[0]] >> squares[1] & 1
     if is_rock or covered == BOULDERS[min(squares)]:
-        return [rock_decision(Kind.ROCK if is_rock else Kind.BOULDER, covered)]
+        return [rock_decision(DecisionKind.ROCK if is_rock else DecisionKind.BOULDER, covered)]
     return []
 
 
 def _likely_play(position: Position, origin: int, target: int) -> Decision:
     """Return the dash or the jumps by which a scout has most likely moved."""
     if AROUND[origin] >> target & 1:
-        return Decision(Kind.DASH, (origin, target))
+        return Decision(DecisionKind.DASH, (origin, target))
     for chain in jump_chains(position, origin):
         if chain[-1] == target:
-            return Decision(Kind.JUMP, chain)
-    return Decision(Kind.JUMP, (origin, target))
+            return Decision(DecisionKind.JUMP, chain)
+    return Decision(DecisionKind.JUMP, (origin, target))

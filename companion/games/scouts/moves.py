@@ -11,9 +11,9 @@ from companion.games.scouts.board import (
     ALL_SQUARES,
     AROUND,
     BOULDERS,
-    FAR,
+    FAR_RANKS,
     FILES,
-    HOME,
+    HOME_RANKS,
     JUMPS,
     NEIGHBOURS,
     NOT_LAST_FILE,
@@ -21,7 +21,7 @@ from companion.games.scouts.board import (
     neighbours_of,
     squares_in,
 )
-from companion.games.scouts.state import Decision, Kind, Position, State
+from companion.games.scouts.state import Decision, DecisionKind, Position, State
 
 # Squares of a chain of jumps, including the start.
 Chain = tuple[int, ...]
@@ -47,8 +47,8 @@ def dash_targets(position: Position, square: int) -> int:
     A dash goes to any of the eight neighbours without a rock. It may end on a single scout, but not
     on a stack. If stacking is off, it ends on no scout (ruling, "Stacks").
     """
-    closed = position.stacks if position.may_stack else position.scouts
-    return AROUND[square] & ~(closed | position.rock_squares)
+    blocked = position.stacks if position.may_stack else position.scouts
+    return AROUND[square] & ~(blocked | position.rock_squares)
 
 
 def jump_chains(position: Position, square: int) -> Iterator[Chain]:
@@ -66,7 +66,7 @@ def jump_chains(position: Position, square: int) -> Iterator[Chain]:
     # A scout on a stack can only dash (ruling), and a jump needs an adjacent scout.
     if stacks & start or not NEIGHBOURS[square] & single:
         return
-    last_squares = (HOME if position.intel & start else FAR)[position.seat]
+    final_squares = (HOME_RANKS if position.intel & start else FAR_RANKS)[position.seat]
     empty = ALL_SQUARES & ~(scouts | position.rock_squares)
     # Each chain that may go on comes with the empty squares that it has not visited.
     unfinished: list[tuple[Chain, int]] = [((square,), empty)]
@@ -76,7 +76,7 @@ def jump_chains(position: Position, square: int) -> Iterator[Chain]:
             if over & single and landing & unvisited:
                 longer = (*chain, target)
                 yield longer
-                if not landing & last_squares:
+                if not landing & final_squares:
                     unfinished.append((longer, unvisited ^ landing))
 
 
@@ -93,7 +93,7 @@ def shortest_chains(position: Position, square: int) -> list[Chain]:
 
 
 def _length_and_name(chain: Chain) -> tuple[int, str]:
-    return len(chain), str(Decision(Kind.JUMP, chain))
+    return len(chain), str(Decision(DecisionKind.JUMP, chain))
 
 
 def has_play(position: Position) -> bool:
@@ -107,7 +107,7 @@ def has_play(position: Position) -> bool:
 # ---- rocks ---------------------------------------------------------------------------------------
 
 
-def has_rock(position: Position, kind: Kind) -> bool:
+def has_rock(position: Position, kind: DecisionKind) -> bool:
     """Return whether the seat on turn may still lay its boulder or its rock.
 
     Each of the two is laid once in a game, at any time in its owner's turn (rulebook, "Boulders").
@@ -129,7 +129,7 @@ def _free_for_rocks(position: Position) -> int:
 class RockPlacing(NamedTuple):
     """A boulder or a rock in the narrow sense, and where it is laid."""
 
-    kind: Kind
+    kind: DecisionKind
     covered: int
     """Mask of the squares that it covers."""
 
@@ -141,80 +141,81 @@ def rock_placings(position: Position) -> Iterator[RockPlacing]:
     # A shift by one wraps at the last file, so that file is excluded.
     pairs_along_file = free & free >> FILES
     pairs_along_rank = free & free >> 1 & NOT_LAST_FILE
-    if has_rock(position, Kind.BOULDER):
+    if has_rock(position, DecisionKind.BOULDER):
         # A boulder covers a pair along a file, and the pair beside it.
         for corner in squares_in(pairs_along_file & pairs_along_file >> 1 & NOT_LAST_FILE):
-            yield RockPlacing(Kind.BOULDER, BOULDERS[corner])
-    if has_rock(position, Kind.ROCK):
+            yield RockPlacing(DecisionKind.BOULDER, BOULDERS[corner])
+    if has_rock(position, DecisionKind.ROCK):
         for first_squares, step in ((pairs_along_rank, 1), (pairs_along_file, FILES)):
             for number in squares_in(first_squares):
-                yield RockPlacing(Kind.ROCK, 1 << number | 1 << number + step)
+                yield RockPlacing(DecisionKind.ROCK, 1 << number | 1 << number + step)
 
 
 # ---- all decisions -------------------------------------------------------------------------------
 
 
-def decisions(
-    position: Position, jumps: Callable[[Position, int], Iterable[Chain]]
+def legal_decisions(
+    position: Position, find_chains: Callable[[Position, int], Iterable[Chain]]
 ) -> Iterator[Decision]:
     """Yield every legal decision: placings, dashes, jumps, rocks, the end of the turn.
 
-    `jumps` lists the chains of a scout: `jump_chains` for all of them, or `shortest_chains`.
+    :param find_chains: returns the chains of a scout: `jump_chains` for all of them, or
+        `shortest_chains`
     """
     if position.is_won:
         return
     if position.to_place:
         # Any empty square of the side's home rank (rulebook, "Setup").
-        for square in squares_in(HOME[position.seat] & ~position.own):
-            yield Decision(Kind.PLACE, (square,))
+        for square in squares_in(HOME_RANKS[position.seat] & ~position.own):
+            yield Decision(DecisionKind.PLACE, (square,))
         return
     can_play = False
     for square in squares_in(movable_scouts(position)):
         for target in squares_in(dash_targets(position, square)):
             can_play = True
-            yield Decision(Kind.DASH, (square, target))
-        for chain in jumps(position, square):
+            yield Decision(DecisionKind.DASH, (square, target))
+        for chain in find_chains(position, square):
             can_play = True
-            yield Decision(Kind.JUMP, chain)
+            yield Decision(DecisionKind.JUMP, chain)
     for kind, covered in rock_placings(position):
         yield rock_decision(kind, covered)
     # A turn may end only if no play is due or possible (ruling).
     if not can_play:
-        yield Decision(Kind.END)
+        yield Decision(DecisionKind.END)
 
 
-def rock_decision(kind: Kind, covered: int) -> Decision:
+def rock_decision(kind: DecisionKind, covered: int) -> Decision:
     """Return the decision for a boulder or a rock that covers a mask of squares."""
     squares = tuple(squares_in(covered))
-    return Decision(kind, squares if kind is Kind.ROCK else squares[:1])
+    return Decision(kind, squares if kind is DecisionKind.ROCK else squares[:1])
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Decision]:
     """Yield every legal action of a seat, with all chains of jumps."""
     if seat is state.seat:
-        yield from decisions(state.position, jump_chains)
+        yield from legal_decisions(state.position, jump_chains)
 
 
 def random_action(state: State, seat: Seat, rng: Random) -> Decision:
-    """Return a random legal action.
+    """Return a random legal action, weighted so that random games end.
 
     Scouts prefer to move towards their goal, and rocks are rare.
     """
     actions = list(legal_actions(state, seat))
-    weights = [_weight(state.position, action) for action in actions]
+    weights = [_random_weight(state.position, action) for action in actions]
     return rng.choices(actions, weights)[0]
 
 
-def _weight(position: Position, decision: Decision) -> float:
-    """Return the weight of an action for a random player.
+def _random_weight(position: Position, decision: Decision) -> float:
+    """Return the relative probability of a decision for a random player.
 
-    Scouts prefer the way to the far rank, and home again with intel.
+    Scouts prefer to go towards the far rank, and home again once they have intel.
     """
     # Rocks fit nearly everywhere, so with the weight of plays they would all be laid at once. All
     # weights are chosen by eye.
-    if decision.kind in (Kind.BOULDER, Kind.ROCK):
+    if decision.kind in (DecisionKind.BOULDER, DecisionKind.ROCK):
         return 0.02
-    if decision.kind in (Kind.PLACE, Kind.END):
+    if decision.kind in (DecisionKind.PLACE, DecisionKind.END):
         return 6.0
     origin, *_, target = decision.squares
     ahead = target // FILES - origin // FILES

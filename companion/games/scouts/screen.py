@@ -20,8 +20,8 @@ from companion.games.scouts.board import (
     SQUARES,
     squares_in,
 )
-from companion.games.scouts.moves import decisions, has_play, has_rock, shortest_chains
-from companion.games.scouts.state import PLAYS_PER_TURN, Decision, Kind, State
+from companion.games.scouts.moves import has_play, has_rock, legal_decisions, shortest_chains
+from companion.games.scouts.state import PLAYS_PER_TURN, Decision, DecisionKind, State
 from companion.games.screen import BoardUi, ChoiceKey, Play
 
 # Action that ends the turn, which anybody at the table may take.
@@ -47,7 +47,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     marks = {state.seat: tuple(number < plays_made for number in range(turn_plays))}
     hint = ""
     if position.plays_due and has_play(position):
-        sign = _due_sign(state, side)
+        sign = _plays_due_sign(state, side)
     else:
         hint = say("No scout can move.") if position.plays_due else ""
         sign = say("{side!c}: end the turn", side=side)
@@ -56,7 +56,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     return BoardUi(sign, hint, open_action=_END, kept=kept, plays=marks, keys=keys)
 
 
-def _due_sign(state: State, side: str) -> str:
+def _plays_due_sign(state: State, side: str) -> str:
     """Return a sentence with the number of scouts that must still move."""
     if state.position.plays_due > 1:
         return say("{side!c}: two scouts to move", side=side)
@@ -83,10 +83,10 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
     rocks = [
         ChoiceKey(key, name.capitalize())
         for key, name in zip(ROCK_KINDS, ROCK_NAMES, strict=True)
-        if has_rock(position, Kind(key))
+        if has_rock(position, DecisionKind(key))
     ]
     end = say("Press your clock") if state.options.seconds else say("End turn")
-    return (ChoiceKey(Kind.END, end, is_main=True), *rocks)
+    return (ChoiceKey(DecisionKind.END, end, is_main=True), *rocks)
 
 
 # ---- plays ---------------------------------------------------------------------------------------
@@ -98,11 +98,11 @@ def plays(state: State, seat: Seat) -> Iterator[Play]:
     Only the shortest chain to each square is included, with the notation as tie-break.
     """
     if seat is state.seat:
-        yield from map(play_of, decisions(state.position, shortest_chains))
+        yield from map(build_play, legal_decisions(state.position, shortest_chains))
 
 
 @lru_cache(maxsize=4096)
-def play_of(decision: Decision) -> Play:
+def build_play(decision: Decision) -> Play:
     """Return a decision as taps, with a label of at most 40 characters.
 
     A dash has two squares and a chain of jumps all of its squares. A boulder or rock has a key and
@@ -110,19 +110,21 @@ def play_of(decision: Decision) -> Play:
     """
     kind = decision.kind
     text = str(decision)
-    if kind is Kind.END:
+    if kind is DecisionKind.END:
         return Play(text, (), say("End turn"), kind, is_by_hand=False)
-    numbers = tuple(squares_in(decision.covered)) if kind is Kind.BOULDER else decision.squares
+    numbers = (
+        tuple(squares_in(decision.covered)) if kind is DecisionKind.BOULDER else decision.squares
+    )
     squares = tuple(SQUARES[number] for number in numbers)
     ends = {"square": squares[0], "to": squares[-1]}
     match kind:
-        case Kind.PLACE:
+        case DecisionKind.PLACE:
             return Play(text, squares, say("Place a scout on {square}", square=squares[0]))
-        case Kind.DASH:
+        case DecisionKind.DASH:
             return Play(text, squares, say("Dash {square} to {to}", **ends))
-        case Kind.JUMP:
+        case DecisionKind.JUMP:
             return Play(text, squares, say("Jump {square} to {to}", **ends))
-        case Kind.ROCK:
+        case DecisionKind.ROCK:
             return Play(text, squares, say("Rock on {square} and {to}", **ends), kind)
     # A boulder needs only one tap, on its lower left square.
     return Play(text, squares, say("Boulder on {square} to {to}", **ends), kind, squares[:1])

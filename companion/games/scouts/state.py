@@ -24,16 +24,16 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
 from companion.games.scouts.board import (
     BOULDERS,
-    FAR,
+    FAR_RANKS,
     FILES,
-    HOME,
-    NAMES,
+    HOME_RANKS,
     NEIGHBOURS,
-    NUMBERS,
     RANKS,
     ROCK_FACES,
     ROCK_KINDS,
     SCOUT_FACES,
+    SQUARE_NAMES,
+    SQUARE_NUMBERS,
     SQUARES,
     squares_in,
 )
@@ -67,13 +67,13 @@ class Position(NamedTuple):
     """Squares whose only or upper scout belongs to the seat on turn."""
     foe: int = 0
     """Squares whose only or upper scout belongs to the other seat."""
-    own_low: int = 0
+    own_lower: int = 0
     """Squares where a scout of the seat on turn is under another one."""
-    foe_low: int = 0
+    foe_lower: int = 0
     """Squares where a scout of the other seat is under another one."""
     intel: int = 0
     """Squares whose only or upper scout has intel, on either side."""
-    low_intel: int = 0
+    lower_intel: int = 0
     """Squares whose lower scout has intel."""
     seat: int = 0
     """Seat on turn: 0 South, 1 North."""
@@ -98,7 +98,7 @@ class Position(NamedTuple):
     @property
     def stacks(self) -> int:
         """Return the squares with two scouts."""
-        return self.own_low | self.foe_low
+        return self.own_lower | self.foe_lower
 
     @property
     def rock_squares(self) -> int:
@@ -133,7 +133,7 @@ def first_state(options: ScoutsOptions) -> State:
     masks = [sum(1 << square.file + FILES * square.rank for square in team) for team in teams]
     has_full_teams = [len(team) for team in teams] == [SCOUTS_PER_SIDE] * len(SEATS)
     # A scout on the far rank would already have intel.
-    if not has_full_teams or masks[0] & FAR[0] or masks[1] & FAR[1]:
+    if not has_full_teams or masks[0] & FAR_RANKS[0] or masks[1] & FAR_RANKS[1]:
         raise Malformed(
             say(
                 "Write five squares for White, a slash and five for Black; none may be on the "
@@ -164,41 +164,41 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
 
     Rulebook, "Gathering Intel" and "Winning". Ruling, "Stacks".
     """
-    own, foe, own_low, foe_low, intel, low_intel, seat, *_ = position
+    own, foe, own_lower, foe_lower, intel, lower_intel, seat, *_ = position
     has_intel = intel & origin
     own ^= origin
     intel &= ~origin
     # The scout beneath is free and becomes the upper one.
-    if (own_low | foe_low) & origin:
-        if own_low & origin:
-            own_low ^= origin
+    if (own_lower | foe_lower) & origin:
+        if own_lower & origin:
+            own_lower ^= origin
             own |= origin
         else:
-            foe_low ^= origin
+            foe_lower ^= origin
             foe |= origin
-        intel |= low_intel & origin
-        low_intel &= ~origin
+        intel |= lower_intel & origin
+        lower_intel &= ~origin
     # A scout on the target becomes the lower one.
     if (own | foe) & target:
         if own & target:
-            own_low |= target
+            own_lower |= target
         else:
             foe ^= target
-            foe_low |= target
-        low_intel |= intel & target
+            foe_lower |= target
+        lower_intel |= intel & target
         intel &= ~target
     own |= target
     # A scout with intel keeps it.
-    if has_intel or target & FAR[seat]:
+    if has_intel or target & FAR_RANKS[seat]:
         intel |= target
     # The constructor, because `_replace` is slower and bots move many scouts.
     return Position(
         own,
         foe,
-        own_low,
-        foe_low,
+        own_lower,
+        foe_lower,
         intel,
-        low_intel,
+        lower_intel,
         seat,
         plays_due=position.plays_due - 1,
         last_mover=target,
@@ -206,11 +206,11 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
         rocks=position.rocks,
         may_stack=position.may_stack,
         # A scout with intel wins on its own home rank.
-        is_won=bool(has_intel and target & HOME[seat]),
+        is_won=bool(has_intel and target & HOME_RANKS[seat]),
     )
 
 
-def lay_rock(position: Position, kind: Kind, covered: int) -> Position:
+def lay_rock(position: Position, kind: DecisionKind, covered: int) -> Position:
     """Lay the boulder or the rock of the seat on turn. `covered` is the mask of its squares."""
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     rocks = list(position.rocks)
@@ -220,12 +220,12 @@ def lay_rock(position: Position, kind: Kind, covered: int) -> Position:
 
 def pass_turn(position: Position) -> Position:
     """Give the turn to the other seat, with two plays."""
-    own, foe, own_low, foe_low = position[:4]
+    own, foe, own_lower, foe_lower = position[:4]
     return position._replace(
         own=foe,
         foe=own,
-        own_low=foe_low,
-        foe_low=own_low,
+        own_lower=foe_lower,
+        foe_lower=own_lower,
         seat=1 - position.seat,
         plays_due=PLAYS_PER_TURN,
         last_mover=0,
@@ -233,10 +233,10 @@ def pass_turn(position: Position) -> Position:
     )
 
 
-def by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
+def scouts_by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the masks of upper (or single) and lower scouts, for South and for North."""
-    own = (position.own, position.own_low)
-    foe = (position.foe, position.foe_low)
+    own = (position.own, position.own_lower)
+    foe = (position.foe, position.foe_lower)
     return (foe, own) if position.seat else (own, foe)
 
 
@@ -259,9 +259,9 @@ def _ranks_to_go(position: Position, seat: int) -> int | None:
     """
     last = RANKS - 1
     ranks = []
-    # Upper scouts first, as in `by_seat`.
-    with_intel = position.intel, position.low_intel
-    for scouts, intel in zip(by_seat(position)[seat], with_intel, strict=True):
+    # Upper scouts first, as in `scouts_by_seat`.
+    with_intel = position.intel, position.lower_intel
+    for scouts, intel in zip(scouts_by_seat(position)[seat], with_intel, strict=True):
         for number in squares_in(scouts):
             from_home = abs(number // FILES - seat * last)
             # Without intel it has to go to the far rank and all the way back.
@@ -275,9 +275,9 @@ def layout_of(position: Position) -> Layout:
     A rock is in every square that it covers.
     """
     layout: dict[Square, tuple[str, ...]] = {}
-    sides = by_seat(position)
-    # The lower level, which is the second one of `by_seat`, comes first.
-    for level, intel in ((1, position.low_intel), (0, position.intel)):
+    sides = scouts_by_seat(position)
+    # The lower level, which is the second one of `scouts_by_seat`, comes first.
+    for level, intel in ((1, position.lower_intel), (0, position.intel)):
         for seat, (plain_face, intel_face) in enumerate(SCOUT_FACES):
             for number in squares_in(sides[seat][level]):
                 square = SQUARES[number]
@@ -295,7 +295,7 @@ _SQUARE = "[a-z][0-9]+"
 _EXAMPLES = "@c1, c1-d2, c1^c3, B@d5, R@d5-e5"
 
 
-class Kind(StrEnum):
+class DecisionKind(StrEnum):
     """Kind of a decision. The values of the rocks are those of `ROCK_KINDS`."""
 
     PLACE = "place"
@@ -312,42 +312,42 @@ class Decision(NamedTuple):
     Jumps have all squares of their chain, a boulder its lower left square, and the end of a turn
     none.
 
-    >>> str(Decision(Kind.JUMP, (2, 18, 20)))
+    >>> str(Decision(DecisionKind.JUMP, (2, 18, 20)))
     'c1^c3^e3'
     """
 
-    kind: Kind
+    kind: DecisionKind
     squares: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         beginning, separator = _MARKS[self.kind]
-        return beginning + separator.join([NAMES[square] for square in self.squares])
+        return beginning + separator.join([SQUARE_NAMES[square] for square in self.squares])
 
     @property
     def covered(self) -> int:
         """Return the mask of the squares under a rock, or 0 if a boulder leaves the board."""
-        if self.kind is Kind.BOULDER:
+        if self.kind is DecisionKind.BOULDER:
             return BOULDERS[self.squares[0]]
         return sum(1 << square for square in self.squares)
 
 
 # Notation of each kind: what stands before its first square, and what between its squares.
 _MARKS = {
-    Kind.PLACE: ("@", ""),
-    Kind.DASH: ("", "-"),
-    Kind.JUMP: ("", "^"),
-    Kind.BOULDER: ("B@", ""),
-    Kind.ROCK: ("R@", "-"),
-    Kind.END: (".", ""),
+    DecisionKind.PLACE: ("@", ""),
+    DecisionKind.DASH: ("", "-"),
+    DecisionKind.JUMP: ("", "^"),
+    DecisionKind.BOULDER: ("B@", ""),
+    DecisionKind.ROCK: ("R@", "-"),
+    DecisionKind.END: (".", ""),
 }
 
 _PATTERNS = {
-    Kind.PLACE: f"@{_SQUARE}",
-    Kind.DASH: f"{_SQUARE}-{_SQUARE}",
-    Kind.JUMP: rf"{_SQUARE}(?:\^{_SQUARE})+",
-    Kind.BOULDER: f"B@{_SQUARE}",
-    Kind.ROCK: f"R@{_SQUARE}-{_SQUARE}",
-    Kind.END: r"\.",
+    DecisionKind.PLACE: f"@{_SQUARE}",
+    DecisionKind.DASH: f"{_SQUARE}-{_SQUARE}",
+    DecisionKind.JUMP: rf"{_SQUARE}(?:\^{_SQUARE})+",
+    DecisionKind.BOULDER: f"B@{_SQUARE}",
+    DecisionKind.ROCK: f"R@{_SQUARE}-{_SQUARE}",
+    DecisionKind.END: r"\.",
 }
 
 
@@ -359,7 +359,7 @@ def parse(text: str) -> Decision:
     rock whose squares are not adjacent or not in order.
 
     >>> parse("c1^c3^e3")
-    Decision(kind=<Kind.JUMP: 'jump'>, squares=(2, 18, 20))
+    Decision(kind=<DecisionKind.JUMP: 'jump'>, squares=(2, 18, 20))
     """
     # 40 characters are enough to recognise a wrong text.
     shown = Verbatim(text if len(text) <= 40 else f"{text[:39]}…")
@@ -369,9 +369,9 @@ def parse(text: str) -> Decision:
         raise Malformed(
             say("“{text}” is not a move: expected {forms} or .", text=shown, forms=_EXAMPLES)
         )
-    squares = numbers_in(text, NUMBERS, RANKS)
+    squares = numbers_in(text, SQUARE_NUMBERS, RANKS)
     # The two squares of a rock are adjacent, with the lower number first.
-    if kind is Kind.ROCK and (
+    if kind is DecisionKind.ROCK and (
         squares[0] > squares[1] or not NEIGHBOURS[squares[0]] >> squares[1] & 1
     ):
         raise Malformed(

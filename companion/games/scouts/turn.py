@@ -9,12 +9,12 @@ from companion.core.i18n import joined, listed, say
 from companion.games.base import Step
 from companion.games.events import CommonEvent
 from companion.games.scouts.board import (
-    FAR,
-    NAMES,
+    FAR_RANKS,
     ROCK_KINDS,
     ROCK_NAMES,
     SCOUT_FACES,
     SIDE_NAMES,
+    SQUARE_NAMES,
     SQUARES,
     ScoutsEvent,
     squares_in,
@@ -22,15 +22,15 @@ from companion.games.scouts.board import (
 from companion.games.scouts.state import (
     SCOUTS_PER_SIDE,
     Decision,
-    Kind,
+    DecisionKind,
     Position,
     State,
-    by_seat,
     lay_rock,
     layout_of,
     move_scout,
     pass_turn,
     place_scout,
+    scouts_by_seat,
 )
 from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
@@ -41,17 +41,17 @@ def carry_out(state: State, decision: Decision) -> Step[State]:
     log = TurnLog()
     position = state.position
     match decision.kind:
-        case Kind.PLACE:
+        case DecisionKind.PLACE:
             after = _carry_out_placing(log, position, decision.squares[0])
-        case Kind.END:
+        case DecisionKind.END:
             after = _carry_out_end(log, position)
-        case Kind.BOULDER | Kind.ROCK:
+        case DecisionKind.BOULDER | DecisionKind.ROCK:
             after = _carry_out_rock(log, position, decision)
         case _:
             after = _carry_out_play(log, position, decision)
     turn = state.turn
     # The first turn begins after the last placing.
-    if decision.kind is Kind.END or (position.to_place and not after.to_place):
+    if decision.kind is DecisionKind.END or (position.to_place and not after.to_place):
         turn += 1
     next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
     return log.step_to(next_state)
@@ -62,7 +62,7 @@ def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Positio
     after = place_scout(position, 1 << square)
     # Sides alternate, so this side has half of the rest (rounded down) left to place.
     number = SCOUTS_PER_SIDE - after.to_place // 2
-    name = NAMES[square]
+    name = SQUARE_NAMES[square]
     text = say("{side!c} places a scout on {square}.", side=SIDE_NAMES[position.seat], square=name)
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS_PER_SIDE)
     log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
@@ -84,11 +84,11 @@ def _carry_out_rock(log: TurnLog, position: Position, decision: Decision) -> Pos
     """Lay a boulder or a rock, which costs no play (rulebook, "Boulders")."""
     rock = ROCK_NAMES[ROCK_KINDS.index(decision.kind)]
     after = lay_rock(position, decision.kind, decision.covered)
-    squares = listed(NAMES[number] for number in squares_in(decision.covered))
+    squares = listed(SQUARE_NAMES[number] for number in squares_in(decision.covered))
     parts = {"side": SIDE_NAMES[position.seat], "rock": rock, "squares": squares}
     text = say("{side!c} lays its {rock} on {squares}.", **parts)
     why = say("It costs no move.")
-    name = NAMES[decision.squares[0]]
+    name = SQUARE_NAMES[decision.squares[0]]
     log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
     log.add_stage(say("Lay the {rock}", rock=rock), layout_of(after))
     return after
@@ -107,7 +107,7 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
     origin = 1 << squares[0]
     target = 1 << squares[-1]
     after = move_scout(before, origin, target)
-    if decision.kind is Kind.DASH:
+    if decision.kind is DecisionKind.DASH:
         title = say("Dash")
         _report_dash(log, before, *squares)
     else:
@@ -116,14 +116,14 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
     if after.is_won:
         side = SIDE_NAMES[seat]
         reason = say(
-            "{side!c} brings intel home to {square}.", side=side, square=NAMES[squares[-1]]
+            "{side!c} brings intel home to {square}.", side=side, square=SQUARE_NAMES[squares[-1]]
         )
         log.end(seat, reason, "winning", say("The intel is home."))
         _, intel_face = SCOUT_FACES[seat]
         home = say("{side!c} brings the intel home", side=side)
         log.headlines.append(Headline(home, "taken", (intel_face,)))
     # Only a scout without intel gathers it on the far rank.
-    if FAR[seat] & target and not before.intel & origin:
+    if FAR_RANKS[seat] & target and not before.intel & origin:
         _gather_intel(log, after, squares[-1], title)
     else:
         log.add_stage(title, layout_of(after))
@@ -141,9 +141,9 @@ def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
     plain_face, intel_face = SCOUT_FACES[after.seat]
     layout = layout_of(after)
     log.add_stage(title, {**layout, square: (*layout[square][:-1], plain_face)})
-    text = say("{side!c} gathers intel on {square}.", side=side, square=NAMES[end])
+    text = say("{side!c} gathers intel on {square}.", side=side, square=SQUARE_NAMES[end])
     why = say("A scout on the other home rank is turned over.")
-    log.add(ScoutsEvent.INTEL, after.seat, text, "intel", at=NAMES[end], why=why)
+    log.add(ScoutsEvent.INTEL, after.seat, text, "intel", at=SQUARE_NAMES[end], why=why)
     gathers = say("{side!c} gathers intel", side=side)
     log.headlines.append(Headline(gathers, "taken", (plain_face, intel_face)))
     log.add_stage(say("Turn the scout over"), layout)
@@ -151,36 +151,38 @@ def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
 
 def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> None:
     """Report a dash, and which scouts it buries or frees."""
-    start = 1 << origin
-    end = 1 << target
-    why = []
-    if position.scouts & end:
-        owner = position.seat if position.own & end else 1 - position.seat
-        parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[target]}
-        why.append(say("The {face} on {square} waits under it.", **parts))
-    if position.stacks & start:
-        owner = position.seat if position.own_low & start else 1 - position.seat
-        parts = {"face": SCOUT_FACES[owner][0], "square": NAMES[origin]}
-        why.append(say("The {face} on {square} is free again.", **parts))
-    at = NAMES[origin]
-    to = NAMES[target]
+    origin_bit = 1 << origin
+    target_bit = 1 << target
+    reasons = []
+    if position.scouts & target_bit:
+        owner = position.seat if position.own & target_bit else 1 - position.seat
+        parts = {"face": SCOUT_FACES[owner][0], "square": SQUARE_NAMES[target]}
+        reasons.append(say("The {face} on {square} waits under it.", **parts))
+    if position.stacks & origin_bit:
+        owner = position.seat if position.own_lower & origin_bit else 1 - position.seat
+        parts = {"face": SCOUT_FACES[owner][0], "square": SQUARE_NAMES[origin]}
+        reasons.append(say("The {face} on {square} is free again.", **parts))
+    start = SQUARE_NAMES[origin]
+    end = SQUARE_NAMES[target]
     side = SIDE_NAMES[position.seat]
-    text = say("{side!c} dashes {square} to {to}.", side=side, square=at, to=to)
-    rule = "stacks" if why else "dash"
-    reason = joined(" ", why) or None
-    log.add(ScoutsEvent.DASH, position.seat, text, rule, at=at, to=to, why=reason)
+    text = say("{side!c} dashes {square} to {to}.", side=side, square=start, to=end)
+    rule = "stacks" if reasons else "dash"
+    why = joined(" ", reasons) or None
+    log.add(ScoutsEvent.DASH, position.seat, text, rule, at=start, to=end, why=why)
 
 
 def _report_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
     """Report each jump of a chain, and the scout that it jumps over."""
     # Nothing jumps over a stack, so the upper scouts are enough.
-    (white, _), _ = by_seat(position)
+    (white, _), _ = scouts_by_seat(position)
     for origin, target in pairwise(squares):
         between = (origin + target) // 2
         owner = SIDE_NAMES[0 if white & 1 << between else 1]
-        why = say("It jumps over {side}’s scout on {square}.", side=owner, square=NAMES[between])
-        at = NAMES[origin]
-        to = NAMES[target]
+        why = say(
+            "It jumps over {side}’s scout on {square}.", side=owner, square=SQUARE_NAMES[between]
+        )
+        start = SQUARE_NAMES[origin]
+        end = SQUARE_NAMES[target]
         side = SIDE_NAMES[position.seat]
-        text = say("{side!c} jumps {square} to {to}.", side=side, square=at, to=to)
-        log.add(ScoutsEvent.JUMP, position.seat, text, "jump", at=at, to=to, why=why)
+        text = say("{side!c} jumps {square} to {to}.", side=side, square=start, to=end)
+        log.add(ScoutsEvent.JUMP, position.seat, text, "jump", at=start, to=end, why=why)

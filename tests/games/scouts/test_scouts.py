@@ -151,7 +151,7 @@ def test_the_view_tells_which_stacked_scout_has_intel() -> None:
     def pieces(**masks: str) -> Any:
         return GAME.view(at(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
 
-    upper, lower = pieces(intel="d4"), pieces(low_intel="d4")
+    upper, lower = pieces(intel="d4"), pieces(lower_intel="d4")
     assert upper["with_intel"] == lower["with_intel"] == ["d4"]
     assert upper["pieces"] == [
         {"square": "d4", "level": "upper", "intel": True},

@@ -11,7 +11,7 @@ from scouts_tools import GAME, SlowScouts, after, legal, start
 
 from companion.core.errors import Illegal
 from companion.games.base import plain_layout
-from companion.games.scouts.board import NAMES
+from companion.games.scouts.board import SQUARE_NAMES
 from companion.games.scouts.state import State
 
 
@@ -67,9 +67,11 @@ def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
     """All dashes, single jumps, placements, boulders and rocks there are, in some positions of a
     game.
     """
-    texts = [".", *(f"{kind}@{name}" for kind in ("", "B") for name in NAMES)]
-    texts += [f"{one}{sign}{other}" for sign in "-^" for one in NAMES for other in NAMES]
-    texts += {rock_text(name, step) for name in NAMES for step in ((1, 0), (0, 1))}
+    texts = [".", *(f"{kind}@{name}" for kind in ("", "B") for name in SQUARE_NAMES)]
+    texts += [
+        f"{one}{sign}{other}" for sign in "-^" for one in SQUARE_NAMES for other in SQUARE_NAMES
+    ]
+    texts += {rock_text(name, step) for name in SQUARE_NAMES for step in ((1, 0), (0, 1))}
     for state in random_line(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
         allowed = legal(state)
         assert {text for text in texts if is_legal(state, text)} == {

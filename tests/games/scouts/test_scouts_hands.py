@@ -69,7 +69,7 @@ CASES: list[tuple[State, dict[str, str | None], str]] = [
     (PLAIN, {"d5": "white boulder", "d6": "white boulder"}, ""),
     # what may have lain beneath is told from what cannot have come from anywhere
     (at("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
-    (at("c4 h1", "h9", white_low="c4", low_intel="c4"), {"c4": "white scout with intel"}, ""),
+    (at("c4 h1", "h9", white_low="c4", lower_intel="c4"), {"c4": "white scout with intel"}, ""),
     # other sides up, a rock of the other side, one that was laid before
     (after(start(), "@c1", "@c10"), {"c1": "white scout with intel"}, ""),
     (PLAIN, {"d5": "black rock", "d6": "black rock"}, ""),

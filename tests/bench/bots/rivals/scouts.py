@@ -7,9 +7,9 @@ from typing import Any
 
 from companion.core.kit import Seat
 from companion.games.base import Game
-from companion.games.scouts.board import NAMES, SQUARES, squares_in
+from companion.games.scouts.board import SQUARE_NAMES, SQUARES, squares_in
 from companion.games.scouts.moves import dash_targets, has_play, movable_scouts, shortest_chains
-from companion.games.scouts.state import Decision, Kind, Position, move_scout
+from companion.games.scouts.state import Decision, DecisionKind, Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
 _WIN = 1e6
@@ -38,13 +38,13 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
 def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
     plays = []
     for square in squares_in(movable_scouts(position)):
-        name, origin = NAMES[square], 1 << square
+        name, origin = SQUARE_NAMES[square], 1 << square
         plays += [
-            (f"{name}-{NAMES[target]}", move_scout(position, origin, 1 << target))
+            (f"{name}-{SQUARE_NAMES[target]}", move_scout(position, origin, 1 << target))
             for target in squares_in(dash_targets(position, square))
         ]
         plays += [
-            (str(Decision(Kind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
+            (str(Decision(DecisionKind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
             for chain in shortest_chains(position, square)
         ]
     return plays
@@ -59,9 +59,9 @@ def _scouts_value(position: Position) -> float:
     value = 0.0
     groups = (
         (position.own, position.intel, position.seat, 1.0),
-        (position.own_low, position.low_intel, position.seat, 0.5),
+        (position.own_lower, position.lower_intel, position.seat, 0.5),
         (position.foe, position.intel, 1 - position.seat, -1.0),
-        (position.foe_low, position.low_intel, 1 - position.seat, -0.5),
+        (position.foe_lower, position.lower_intel, 1 - position.seat, -0.5),
     )
     for mask, turned, side, sign in groups:
         for square in squares_in(mask):
