@@ -185,5 +185,5 @@ def _judgement(loss: float | None, is_best: bool) -> str:
     if loss is None:
         return say("The coach would have done something else.")
     if loss <= _MAX_FAIR_LOSS:
-        return say("That was fine; this would have been a little better.")
+        return say("That was fine. This would have been a little better.")
     return say("This would have been much better.")

@@ -470,7 +470,7 @@ class NatsConnection:
             return _DISK_FULL
         if isinstance(error, CompanionError):
             return error.message
-        return say("The hub’s store does not answer; it is being restarted.")
+        return say("The hub’s store does not answer. It is being restarted.")
 
 
 def _age_s(stored: datetime | None) -> float:

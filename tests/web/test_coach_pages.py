@@ -117,7 +117,7 @@ def test_a_replay_asks_what_would_have_been_better(rig: WebRig) -> None:
     rig.table.resign(Seat.NORTH)
     assert f'data-better="{better}"' in page_text(rig.browser(), "/history/1/scene/3")
     told = page_text(rig.browser(), better)
-    assert told.count("That was fine; this would have been a little better.") == 2
+    assert told.count("That was fine. This would have been a little better.") == 2
     assert "Left, right, shoot" in told
     assert rig.browser().get("/history/1/turn/2/better").status_code == 404
     assert not rig.table.view().seats[Seat.SOUTH].is_coached

@@ -199,7 +199,7 @@ def kit_of(text: str) -> Kit:
         notes=(
             say("Glue each tag onto a counter 6 mm high (two draughtsmen, a slice of cork)."),
             say(
-                "Begin with the lowest numbers; keep the other robots beside the board for the "
+                "Begin with the lowest numbers. Keep the other robots beside the board for the "
                 "spawning turns."
             ),
         ),

@@ -127,9 +127,9 @@ RULES = (
         "order",
         say("Order of a turn"),
         say(
-            "First, robots that defend take shelter; then self-destructs are armed; then all "
-            "moves; then, in a spawning turn, new robots appear; then all attacks; last, all "
-            "self-destructs. Within a part everything happens at once."
+            "First, robots that defend take shelter. Then self-destructs are armed. Then all "
+            "robots move. In a spawning turn, new robots appear next. Then come all attacks, and "
+            "last all self-destructs. Within a part everything happens at once."
         ),
     ),
     Rule(
@@ -148,7 +148,7 @@ RULES = (
         say(
             "A robot that is told to self-destruct stays where it is and blows up at the end of "
             "the turn, whatever happens to it before. Every robot on the eight squares around it "
-            "loses 6 points, friend or enemy; walls do not shield. The robot itself ends with 0."
+            "loses 6 points, friend or enemy. Walls do not shield. The robot itself ends with 0."
         ),
         Example(("1:X | 1:- 2:-",), {"board": "..n\n.s.\nn.."}, stage=1),
     ),
@@ -178,7 +178,7 @@ RULES = (
         say(
             "Every fifth turn is a spawning turn, the last turn included. After the moves every "
             "spawn point that is free brings a robot of its side, with the lowest number that is "
-            "free, up to eight robots a side; robots that are armed still count. A spawn point on "
+            "free, up to eight robots a side. Robots that are armed still count. A spawn point on "
             "which any robot stands brings none. A new robot has no order in that turn but can be "
             "hit."
         ),
@@ -206,8 +206,8 @@ RULES = (
         say("Winning"),
         say(
             "A side that has no robot after a turn loses, even if the next turn would bring new "
-            "ones; if both sides have none, it is a draw. After turn 30 the side with more robots "
-            "wins, then the one with more hit points in all; if these are equal too, it is a draw."
+            "ones. If both sides have none, it is a draw. After turn 30 the side with more robots "
+            "wins, then the one with more hit points in all. If these are equal too, it is a draw."
         ),
     ),
     Rule(
@@ -225,7 +225,7 @@ RULES = (
         say("Notation"),
         say(
             "Receipts and game files use the same letters in every language: N, E, S or W moves a "
-            "robot north, east, south or west, with an a in front it attacks that way; D defends, "
+            "robot north, east, south or west, with an a in front it attacks that way. D defends, "
             "X self-destructs. 1:N 2:aE 3:D are the orders of three robots. The keys show the "
             "letters of your own language."
         ),

@@ -12,7 +12,7 @@ _STACK = say("Stack")
 _COMBAT = say("Combat")
 
 LESSON = Lesson(
-    goal=say("The attacker breaks through a lane; the defender holds all six."),
+    goal=say("The attacker breaks through a lane. The defender holds all six."),
     picture=(
         (("diamond", "crimson"),),
         (("blade", "plain"),),

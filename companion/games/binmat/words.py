@@ -37,7 +37,7 @@ OPTION_ROWS = (
     OptionRow(
         "turns",
         say("Turns"),
-        say("Counted down for both sides together; the defender begins."),
+        say("Counted down for both sides together. The defender begins."),
         figures(110, 78, 40),
     ),
     OptionRow(
@@ -49,13 +49,13 @@ OPTION_ROWS = (
     OptionRow(
         "defenders",
         say("Defenders"),
-        say("Players on the defender’s side; they take its turns one after the other."),
+        say("Players on the defender’s side. They take its turns one after the other."),
         figures(1, 2, 3, 4),
     ),
     OptionRow(
         "attackers",
         say("Attackers"),
-        say("Players on the attacker’s side; they take its turns one after the other."),
+        say("Players on the attacker’s side. They take its turns one after the other."),
         figures(1, 2, 3, 4),
     ),
 )
@@ -86,8 +86,8 @@ RULES = (
         "turns",
         say("Turns"),
         say(
-            "Defender and attacker alternate, the defender begins. A turn is one action: draw a "
-            "card, play a card, declare combat, or pass. Turns are counted down from 110; a turn "
+            "Defender and attacker alternate, and the defender begins. A turn is one action: draw "
+            "a card, play a card, declare combat, or pass. Turns are counted down from 110. A turn "
             "takes five seconds at most. A turn that takes longer is a pass, or only sounds the "
             "alarm."
         ),
@@ -105,9 +105,9 @@ RULES = (
         say("Empty decks"),
         say(
             "When a card is to be drawn from an empty deck, its discard pile is shuffled into it "
-            "first. In the rulebook edition the deck lies face down from then on. With both empty "
-            "there is nothing to draw; in the hackmud edition an attacker who draws there wins, if "
-            "it is a lane deck."
+            "first. In the rulebook edition the deck lies face down from then on. If both are "
+            "empty, there is nothing to draw. In the hackmud edition an attacker who draws from "
+            "such a lane deck wins."
         ),
     ),
     Rule(
@@ -133,7 +133,7 @@ RULES = (
         say("The attacker plays a card"),
         say(
             "Put it face down on any of your six stacks. Only BOUNCE and BREAK may be played face "
-            "up. In the hackmud edition any card may; it stays face up in the stack."
+            "up. In the hackmud edition any card may be, and it stays face up in the stack."
         ),
     ),
     Rule(
@@ -141,7 +141,7 @@ RULES = (
         say("BREAK face up"),
         say(
             "A BREAK goes face up on a stack of yours that holds a card, and combat begins there "
-            "at once; the attacker stack must hold a card. The defender’s stack may not hold a "
+            "at once. The attacker stack must hold a card. The defender’s stack may not hold a "
             "face-up BREAK already, and the defender never plays a BREAK on an empty stack, not "
             "even face down. The attacker, too, plays a BREAK face down only on a stack that holds "
             "a card."
@@ -161,9 +161,9 @@ RULES = (
         "combat",
         say("Combat"),
         say(
-            "Combat needs a card in the attacker stack; the defender stack may be empty. Both "
-            "stacks are turned up; then come TRAPs, BOUNCEs, sums and damage. A defender stack "
-            "that survives stays face up; an emptied one is face down again. In the rulebook "
+            "Combat needs a card in the attacker stack. The defender stack may be empty. Both "
+            "stacks are turned up. Then come TRAPs, BOUNCEs, sums and damage. A defender stack "
+            "that survives stays face up, and an emptied one is face down again. In the rulebook "
             "edition either side declares combat. In the hackmud edition only the attacker does, "
             "and a defender stack is enough: an empty attacker stack has power 0 and does no "
             "damage."
@@ -190,8 +190,8 @@ RULES = (
         say("BOUNCE"),
         say(
             "A BOUNCE in either stack ends the combat without damage. BOUNCEs go to the other "
-            "side’s discard pile, the rest of the attacker stack to the attacker discard; the "
-            "defender’s other cards stay."
+            "side’s discard pile, and the rest of the attacker stack goes to the attacker discard. "
+            "The defender’s other cards stay."
         ),
     ),
     Rule(
@@ -217,14 +217,14 @@ RULES = (
         "damage",
         say("Damage"),
         say(
-            "A weaker attacker stack goes to the lane discard, the defender stack stays. Otherwise "
-            "the damage is the difference of the powers plus one; with a BREAK in the attacker "
-            "stack it is the attacker’s power. Each point of damage sends the last card played on "
-            "the defender stack to the attacker discard; when there is none, the top card of the "
-            "lane deck to the attacker’s hand. Then the attacker stack goes to the attacker "
-            "discard. Hackmud edition: with a BREAK in either stack the damage is the larger of "
-            "the attacker’s power and the number of cards in the defender stack; two powers of 0 "
-            "do no damage; an empty lane deck is reshuffled."
+            "A weaker attacker stack goes to the lane discard, and the defender stack stays. "
+            "Otherwise the damage is the difference of the powers plus one. With a BREAK in the "
+            "attacker stack it is the attacker’s power. Each point of damage sends the last card "
+            "played on the defender stack to the attacker discard. When there is none, it sends "
+            "the top card of the lane deck to the attacker’s hand. Then the attacker stack goes to "
+            "the attacker discard. In the hackmud edition, a BREAK in either stack makes the "
+            "damage the larger of two numbers: the attacker’s power and the number of cards in the "
+            "defender stack. Two powers of 0 do no damage. An empty lane deck is reshuffled."
         ),
         Example(("c", "5& 3% >+ / 4^ 2#"), _REAL_CARDS),
     ),
@@ -233,8 +233,8 @@ RULES = (
         say("Discarding"),
         say(
             "Hackmud edition: the defender may discard a card to a lane discard pile. The attacker "
-            "may discard one to the attacker discard and then draws two from the attacker deck; "
-            "that deck or its pile must hold a card beforehand."
+            "may discard one to the attacker discard and then draws two from the attacker deck. "
+            "That deck or its pile must hold a card beforehand."
         ),
     ),
     Rule(
@@ -253,7 +253,7 @@ RULES = (
             "With real cards the program counts the turns. Ready ends a turn, on either pad, the "
             "table’s button, a phone or the table screen. Holding ready, or A, declares combat: "
             "the clock stops until it is over. The camera then reads both stacks, laid open in "
-            "fans, or you tap the cards on a phone. The table screen says what happens; hands move "
+            "fans, or you tap the cards on a phone. The table screen says what happens. Hands move "
             "the cards."
         ),
     ),
@@ -261,9 +261,9 @@ RULES = (
         "winning",
         say("Winning"),
         say(
-            "The attacker wins when a lane deck owes a card to damage and has none. The defender "
-            "wins when all turns are over, and when the attacker can draw from no lane deck and "
-            "has no card in hand or stacks."
+            "The attacker wins when damage takes a card from a lane deck that has none. The "
+            "defender wins when all turns are over, or when the attacker can draw from no lane "
+            "deck and has no card in hand or stacks."
         ),
     ),
 )
@@ -294,7 +294,7 @@ _DAMAGE = AidPoint(
 def extras_of(options: BinmatOptions) -> Extras:
     """Return a player aid for each role, with the number of turns and the edition's actions."""
     defender_actions = attacker_actions = say("Draw, play a card, declare combat, or pass.")
-    attacker_faces = say("Cards go face down; only BOUNCE and BREAK may go face up.")
+    attacker_faces = say("Cards go face down. Only BOUNCE and BREAK may go face up.")
     if options.is_hackmud:
         defender_actions = say("Draw, play a card, discard one, or pass.")
         attacker_actions = say("Draw, play a card, declare combat, discard one, or pass.")

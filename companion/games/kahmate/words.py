@@ -53,7 +53,7 @@ RULES = (
             "six pieces. Both place them at the same time, hidden from each other, one to a square "
             "on their own two ranks: blue on 1 and 2, pink on 10 and 11. Then one strength card is "
             "drawn for the ball: card 1 puts it on b6, 2 on c6, 3 on d6, 4 on e6, 5 on f6, 6 on "
-            "g6; that card belongs to no hand. Who begins is drawn too."
+            "g6. That card belongs to no hand. Who begins is drawn too."
         ),
     ),
     Rule(
@@ -70,7 +70,7 @@ RULES = (
         say(
             "The sides take turns, a turn each. In a turn up to two different pieces run, each "
             "once and in one go. Before, between and after the runs you pass and kick as often as "
-            "you like. A tackle ends the turn; otherwise you end it yourself. Doing nothing is "
+            "you like. A tackle ends the turn. Otherwise you end it yourself. Doing nothing is "
             "allowed. Ahead is the direction in which you play, behind the other one."
         ),
     ),
@@ -79,7 +79,7 @@ RULES = (
         say("Running"),
         say(
             "A run takes as many steps as the piece’s speed allows, along file or rank, never "
-            "diagonally. Its whole path is announced at once; it may cross itself and end where it "
+            "diagonally. Its whole path is announced at once. It may cross itself and end where it "
             "began. It goes freely through team-mates and pieces that are turned over, but stops "
             "on neither."
         ),
@@ -90,7 +90,7 @@ RULES = (
         say("Opponents in the way"),
         say(
             "A runner that steps onto a standing opponent meets it in a face-off at once, the "
-            "runner’s attack against the opponent’s defence; the runner’s speed must carry it at "
+            "runner’s attack against the opponent’s defence. The runner’s speed must carry it at "
             "least one square beyond. If the runner wins, the opponent is turned over and the run "
             "goes on. If it loses, the run is over, but the turn is not: the runner is turned over "
             "on the last free square of its path before the opponent, and the ball, if it had it, "
@@ -125,7 +125,7 @@ RULES = (
         say("Intercepting"),
         say(
             "Standing opponents on squares through which the straight line of a pass goes, from "
-            "centre to centre, intercept it; touching a corner does not count. The nearest to the "
+            "centre to centre, intercept it. Touching a corner does not count. The nearest to the "
             "passer comes first: a face-off of the passer’s attack against the opponent’s defence. "
             "If the passer loses, that opponent has the ball and the turn goes on. If the passer "
             "wins, the next opponent follows, until the pass arrives. Nobody is turned over."
@@ -138,7 +138,7 @@ RULES = (
             "The carrier kicks the ball 1 to 3 ranks ahead and at most 3 files sideways, on the "
             "board, not into goal. No team-mate, turned over or not, may be on a rank ahead of the "
             "kicker. Nobody intercepts a kick. A standing piece on the target square gets the "
-            "ball, even an opponent; otherwise the ball lies there."
+            "ball, even an opponent. Otherwise the ball lies there."
         ),
         Example((*_BALL_PICKED_UP, "b6!c8"), _BALL_ON_B6, files=6, ranks=9),
     ),
@@ -147,7 +147,7 @@ RULES = (
         say("Tackling"),
         say(
             "Only the carrier of the other side is tackled, by one or two pieces that have not run "
-            "in this turn. Each needs enough speed to reach the carrier’s square; its path may "
+            "in this turn. Each needs enough speed to reach the carrier’s square. Its path may "
             "cross team-mates and pieces that are turned over, but no standing opponents. Every "
             "tackler uses up one of the turn’s two runs. Two tacklers add their attack strengths. "
             "The sum meets the carrier’s defence in a face-off. Then the tacklers are back where "
@@ -179,7 +179,7 @@ RULES = (
         "face-off",
         say("Face-off"),
         say(
-            "Each side has six cards, 1 to 6; everybody sees which have been used. Both choose one "
+            "Each side has six cards, 1 to 6. Everybody sees which have been used. Both choose one "
             "in secret and reveal it together. Card and strength are added, and the higher total "
             "wins. If the totals are equal, both choose again. Cards that were played are used up. "
             "A hand is refilled with 1 to 6 as soon as it is empty."
@@ -242,7 +242,7 @@ _POINTS = (
     AidPoint(
         say("Face-off"),
         say(
-            "Each adds one secret card. The higher total wins; equal totals are played again. All "
+            "Each adds one secret card. The higher total wins. Equal totals are played again. All "
             "six spent: you get them back."
         ),
     ),

@@ -38,7 +38,7 @@ OPTION_ROWS = (
         "tiles",
         say("Order tiles"),
         say(
-            "Camera: lay three tiles behind your wall and press ready; no phone is needed. "
+            "Camera: lay three tiles behind your wall and press ready. No phone is needed. "
             "Pictures then show only the board."
         ),
         ((say("No"), False), (say("Camera"), True)),
@@ -75,7 +75,7 @@ RULES = (
         say("Orders"),
         say(
             "Each turn both players hand in a buffer of three orders in secret: up, down, left, "
-            "right, wait (idle) or shoot; an order may repeat. Directions are seen from your own "
+            "right, wait (idle) or shoot. An order may repeat. Directions are seen from your own "
             "seat: up is away from you. Then the buffers are revealed, one pair of orders after "
             "the other."
         ),
@@ -103,8 +103,8 @@ RULES = (
         "order",
         say("Order of a step"),
         say(
-            "Both move at once; then it is checked who has won; then both shoot at once; then it "
-            "is checked again. When somebody has won, the rest of the buffers is not carried out."
+            "Both move at once. Then it is checked who has won. Then both shoot at once, and it is "
+            "checked again. When somebody has won, the rest of the buffers is not carried out."
         ),
     ),
     Rule(
@@ -121,7 +121,7 @@ RULES = (
         "flags",
         say("Flags"),
         say(
-            "A robot that ends its move on the other side’s flag takes it at once; the flag lies "
+            "A robot that ends its move on the other side’s flag takes it at once. The flag lies "
             "under or on the robot and moves with it. A dropped flag stays where the robot was hit "
             "until it is taken again. A robot sent back to a start tile on which the other flag "
             "lies takes that flag as well."
@@ -140,7 +140,7 @@ RULES = (
         say(
             "It is a draw when both flags come home in the same step, when the turn limit is "
             "reached, or when too many turns in a row pass without a flag taken or a robot hit. A "
-            "draw is played again from the beginning; the match keeps the count."
+            "draw is played again from the beginning. The match keeps the count."
         ),
     ),
     Rule(

@@ -137,7 +137,7 @@ _NOTES = (
         "either way."
     ),
     say(
-        "A scout that ends its dash on another one is put on top of it; the camera remembers the "
+        "A scout that ends its dash on another one is put on top of it. The camera remembers the "
         "one beneath."
     ),
 )

@@ -62,10 +62,10 @@ RULES = (
         "turns",
         say("Turns and moves"),
         say(
-            "A turn is two moves with two different scouts; White’s first turn is one move. A move "
-            "is either one dash or any number of jumps of one scout. If a move is possible it has "
-            "to be made; when no scout can be moved that has not been moved in this turn, the turn "
-            "may end without it. The player ends the turn by pressing the clock."
+            "A turn is two moves with two different scouts. White’s first turn is one move. A move "
+            "is either one dash or any number of jumps of one scout. A move that is possible has "
+            "to be made. If no scout can move that has not moved in this turn, the turn may end "
+            "without it. The player ends the turn by pressing the clock."
         ),
     ),
     Rule(
@@ -95,7 +95,7 @@ RULES = (
         say("Stacks"),
         say(
             "A dash may end on one other scout of either side: the two form a stack, never more. "
-            "Only the upper one can be moved, and it can only dash; the lower one waits until it "
+            "Only the upper one can be moved, and it can only dash. The lower one waits until it "
             "is uncovered. Nothing jumps over a stack, and no jump ends on a scout. By the house "
             "rule without stacks a dash needs an empty square."
         ),
@@ -109,7 +109,7 @@ RULES = (
             "by side, either way) once in the game: at any moment of its own turn, before, between "
             "or after the moves, White’s first turn included, and it counts as no move. All "
             "squares covered are free of scouts and rocks, home ranks too may be covered, and no "
-            "side touches another boulder or rock along a file or a rank; corner to corner is "
+            "side touches another boulder or rock along a file or a rank. Corner to corner is "
             "fine. Nothing enters a boulder or a rock or jumps over it, and it stays where it is."
         ),
         Example((*_PLACINGS, "B@b2", "R@e2-e3"), files=6, ranks=4),
@@ -120,7 +120,7 @@ RULES = (
         say(
             "A scout that lands on the other side’s home rank for the first time is turned over: "
             "it has intel. That ends its move, even after a jump. Landing there on top of another "
-            "scout counts; being uncovered there does not. Any number of scouts may gather intel."
+            "scout counts. Being uncovered there does not. Any number of scouts may gather intel."
         ),
     ),
     Rule(

@@ -86,7 +86,7 @@ _CAMERA = (
 )
 _SWITCH_ON = say(
     "Switch the companion on, or run “companion play” on a computer. Open the address that the "
-    "table screen shows; phones scan its code."
+    "table screen shows. Phones scan its code."
 )
 _SET_UP_PIECES = say(
     "Lay the board in view of the camera and set up the pieces as the screen says."
@@ -248,7 +248,7 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
         )
         one_side = say(
             "Or print only every other page from {first} on, and put each card into a matt sleeve "
-            "in front of an old playing card. A lost card can be printed again; a card that is on "
+            "in front of an old playing card. A lost card can be printed again. A card that is on "
             "the table twice is refused.",
             first=first,
         )
