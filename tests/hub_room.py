@@ -31,10 +31,10 @@ from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
-from web.features import Site
+from web.features import SiteConfig
 from web.hub.app import create_hub_app
 from web.hub.host import JoinedTable
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 
 NAMES = [
     "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki",
@@ -102,18 +102,18 @@ def played_records(
         return tuple(records)
 
 
-def room_of_twelve(clock: Clock) -> Room:
+def room_of_twelve(clock: Clock) -> HubRoom:
     """Make the room. Table 7 calls for help, and table 12 is free."""
-    room = Room("Tuesday club", clock)
+    room = HubRoom("Tuesday club", clock)
     fill_room(room, clock)
     return room
 
 
-def fill_room(room: Room, clock: Clock) -> None:
+def fill_room(room: HubRoom, clock: Clock) -> None:
     """Add the twelve tables to a room."""
     for number, (game, decisions) in enumerate(PLAN, start=1):
         name = f"id{number}"
-        room.add(RoomTable(name, number, "" if number != 6 else "By the window"))
+        room.add(HubTable(name, number, "" if number != 6 else "By the window"))
         for record in played_records(game, decisions, number, number == FINISHED_TABLE):
             room.receive_record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
@@ -149,7 +149,7 @@ def league_of(
 
 @contextmanager
 def hub_pages(
-    room: Room, clock: Clock, host: Any = None, league: League | None = None, **web: Any
+    room: HubRoom, clock: Clock, host: Any = None, league: League | None = None, **web: Any
 ) -> Iterator[Flask]:
     """Open the application that shows a room."""
     if league is None:
@@ -160,7 +160,7 @@ def hub_pages(
         ):
             yield app
         return
-    site = Site(
+    site = SiteConfig(
         WebSettings(**web),
         lambda: ("http://192.0.2.7:8500/",),
         b"k" * 32,

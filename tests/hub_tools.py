@@ -180,7 +180,7 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 def has_all(hub: Hub, table: TableAtHub) -> bool:
     """Return whether the hub's room shows the table's last input."""
     tables = hub.room.tables()
-    shown = next((other.shown for other in tables if other.id == table.member.table), None)
+    shown = next((other.latest for other in tables if other.id == table.member.table), None)
     return shown is not None and shown.record.entry == table.entries()[-1]
 
 

@@ -26,7 +26,7 @@ from companion.league.league import League
 from companion.league.tournament import BoardVerdict, System
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import Phase, Session
-from web.hub.room import Room
+from web.hub.room import HubRoom
 from web.server.server import Server, open_server
 
 # Key of the host of the hub whose pages are shown without a network.
@@ -48,7 +48,7 @@ PAIR_GAMES = ("outbuffered", "scouts")
 class HubTour:
     """The tour of a hub without a network. Its room, that is, all its tables, is made up."""
 
-    def __init__(self, room: Room, league: League, clock: FakeClock, server: Server) -> None:
+    def __init__(self, room: HubRoom, league: League, clock: FakeClock, server: Server) -> None:
         self.room, self.league, self._clock = room, league, clock
         self.server = server
         self.client = Client(f"http://127.0.0.1:{server.port}")
@@ -130,11 +130,11 @@ class HubTour:
 def open_hub_tour() -> Iterator[HubTour]:
     """Open the tour of a hub in a folder of its own."""
     clock = FakeClock()
-    room = Room("Tuesday club", clock)
+    room = HubRoom("Tuesday club", clock)
     with (
         TemporaryDirectory() as folder,
         league_of(
-            Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.change
+            Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.notify
         ) as league,
         hub_pages(room, clock, league=league) as app,
         open_server(app, "127.0.0.1", 0) as server,

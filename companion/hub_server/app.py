@@ -18,9 +18,9 @@ from companion.hub_server.nats_connection import NatsConnection
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
-from web.features import Site
+from web.features import SiteConfig
 from web.hub.app import create_hub_app
-from web.hub.room import Room
+from web.hub.room import HubRoom
 from web.security.tls import certificate_context
 from web.server.server import Server, open_server
 
@@ -46,7 +46,7 @@ class Hub(Closeable):
         self.nats_connection = NatsConnection(
             settings.folder, self.nats, file_content.seed, settings.keep_mb
         )
-        self.room = Room(file_content.name, clock, file_content.delay_s)
+        self.room = HubRoom(file_content.name, clock, file_content.delay_s)
         self.pairs = PairKeeper(
             self.folder,
             clock,
@@ -55,7 +55,7 @@ class Hub(Closeable):
         )
         self._stack = contextlib.ExitStack()
         try:
-            self.league = League(settings.folder, clock, self.room.free_tables, self.room.change)
+            self.league = League(settings.folder, clock, self.room.free_tables, self.room.notify)
             self._stack.callback(self.league.close)
             send_command = self.nats_connection.send_command
             desired = DesiredState(self.room, self.league, clock, send_command)
@@ -91,7 +91,7 @@ class Hub(Closeable):
         self.members.update_permissions()
         # closed in reverse order: the pages close before NATS
         self._stack.callback(self.nats_connection.close)
-        site = Site(
+        site = SiteConfig(
             web,
             self.urls,
             file.signing_key,
@@ -108,7 +108,7 @@ class Hub(Closeable):
         self._stack.callback(self.server.close)
 
         def step() -> None:
-            self.table_join_code.step()
+            self.table_join_code.renew_if_expired()
             desired.step()
 
         self.nats_connection.start(self.members, self.room, self.league, self.pairs, step)

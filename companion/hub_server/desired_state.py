@@ -10,7 +10,7 @@ from companion.core.kit import SEATS
 from companion.hub.commands import HubCommand, PairedGame, encode_command, wish_for
 from companion.league.league import League
 from companion.league.people import shown_name
-from web.hub.room import Room
+from web.hub.room import HubRoom
 
 # Interval in seconds at which a board is sent to a table that does not follow it yet.
 REPEAT_S = 1.0
@@ -24,7 +24,11 @@ class DesiredState:
     """
 
     def __init__(
-        self, room: Room, league: League, clock: Clock, send_command: Callable[[str, bytes], None]
+        self,
+        room: HubRoom,
+        league: League,
+        clock: Clock,
+        send_command: Callable[[str, bytes], None],
     ) -> None:
         self._room = room
         self._league = league

@@ -13,7 +13,7 @@ from companion.hub.commands import HubCommand, encode_command
 from companion.hub_server.folder import HubFolder, KnownTable
 from companion.hub_server.nats_server import NatsServer, accounts_text
 from web.hub.host import JoinedTable
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Members:
     def __init__(
         self,
         folder: HubFolder,
-        room: Room,
+        room: HubRoom,
         send_command: Callable[[str, bytes], None],
         nats: NatsServer,
         *,
@@ -45,7 +45,7 @@ class Members:
         self._permissions_lock = threading.Lock()
         self._when_removed = when_removed
         for table in folder.file.tables:
-            room.add(_room_table(table))
+            room.add(_hub_table(table))
 
     def update_permissions(self) -> None:
         """Write the tables' current permissions and make NATS load them.
@@ -64,7 +64,7 @@ class Members:
         Raises `SystemTrouble` if the hub takes no more tables, or cannot write its file.
         """
         table = self._folder.join(name, key)
-        self._room.add(_room_table(table))
+        self._room.add(_hub_table(table))
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
 
@@ -121,8 +121,8 @@ class Members:
         self.update_permissions()
 
 
-def _room_table(table: KnownTable) -> RoomTable:
-    return RoomTable(
+def _hub_table(table: KnownTable) -> HubTable:
+    return HubTable(
         table.id,
         table.number,
         table.name,

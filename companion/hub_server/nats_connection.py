@@ -63,7 +63,7 @@ from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, read_record, read_state
-from web.hub.room import Room
+from web.hub.room import HubRoom
 from web.security.rate_limit import Rate, TokenBuckets
 
 log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class NatsConnection:
 
     # set by `start`, because these parts need the connection themselves
     _members: Members
-    _room: Room
+    _room: HubRoom
     _league: League
     _pairs: PairKeeper
     _step_parts: Callable[[], None]
@@ -148,7 +148,7 @@ class NatsConnection:
     def start(
         self,
         members: Members,
-        room: Room,
+        room: HubRoom,
         league: League,
         pairs: PairKeeper,
         step_parts: Callable[[], None],

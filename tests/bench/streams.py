@@ -88,17 +88,17 @@ def serve_hub(viewers: int) -> None:
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
     from companion.core.resources import save_memory  # noqa: PLC0415
-    from web.features import Site  # noqa: PLC0415
+    from web.features import SiteConfig  # noqa: PLC0415
     from web.hub.app import create_hub_app  # noqa: PLC0415
-    from web.hub.room import Room, RoomTable  # noqa: PLC0415
+    from web.hub.room import HubRoom, HubTable  # noqa: PLC0415
     from web.server.server import open_server  # noqa: PLC0415
 
     save_memory()
     clock, records = RealClock(), played_records("outbuffered", 99, 1)
-    room = Room("Bench", clock)
-    room.add(RoomTable("id1", 1, "Table"))
+    room = HubRoom("Bench", clock)
+    room.add(HubTable("id1", 1, "Table"))
     web = WebSettings(host="127.0.0.1", viewers=viewers)
-    site = Site(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
+    site = SiteConfig(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
     with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
         app = create_hub_app(room, league, RecordingHost(), clock, site)
         with open_server(app, "127.0.0.1", 0) as server:

@@ -19,7 +19,7 @@ from companion.league.tournament import System
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
@@ -49,8 +49,8 @@ def window() -> Iterator[WebDriver]:
 
 def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Path) -> None:
     clock = RealClock()
-    room = Room("Club", clock)
-    room.add(RoomTable("t1", 1, ""))
+    room = HubRoom("Club", clock)
+    room.add(HubTable("t1", 1, ""))
     with (
         league_of(tmp_path, clock) as league,
         hub_pages(room, clock, league=league) as app,
@@ -98,9 +98,9 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
       (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
     ]"""
     clock, records = RealClock(), played_records("outbuffered", 2, 1)
-    room = Room("Club", clock)
+    room = HubRoom("Club", clock)
     for number in range(1, count + 1):
-        room.add(RoomTable(f"t{number}", number, ""))
+        room.add(HubTable(f"t{number}", number, ""))
         for record in records:
             room.receive_record(f"t{number}", record)
     if count > 12:
@@ -129,8 +129,8 @@ def test_the_hubs_pages_follow_a_table(
     path: str, before: str, after: str, window: WebDriver
 ) -> None:
     clock = RealClock()
-    room = Room("", clock)
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", clock)
+    room.add(HubTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()

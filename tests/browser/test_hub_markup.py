@@ -17,7 +17,7 @@ from companion.league.tournament import System
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from companion.table.seats.staff_call import Call
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 
 # A name of the greatest length, with markup in it.
 MARKUP = "\"'><img src=x id=owned>"
@@ -48,10 +48,10 @@ def hostile_message(message: dict[str, Any]) -> bytes:
 
 def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
     clock = FakeClock()
-    room = Room(SCRIPT, clock)
+    room = HubRoom(SCRIPT, clock)
     for number, game in enumerate(GAMES, start=1):
         name = f"id{number}"
-        room.add(RoomTable(name, number, SCRIPT))
+        room.add(HubTable(name, number, SCRIPT))
         for record in played_records(game, 3, number):
             room.receive_record(
                 name, read_record(hostile_message(json.loads(encode_public(record))))

@@ -26,7 +26,7 @@ from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, encode_public, read_record, read_state
 from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, change_values
-from web.hub.room import Room
+from web.hub.room import HubRoom
 
 # The host's key of `hub_room.hub_pages`.
 HOST_KEY = "abcde-fghij"
@@ -57,12 +57,12 @@ _OFTEN_ASKED = [
 _SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.csv", "/standings"]
 
 
-class HubRoom:
+class FuzzedHub:
     """The pages of a hub with twelve tables, a card and a tournament, before a stranger and before
     the host.
     """
 
-    def __init__(self, app: Flask, room: Room, league: League, clock: FakeClock) -> None:
+    def __init__(self, app: Flask, room: HubRoom, league: League, clock: FakeClock) -> None:
         self.app, self.room, self.league, self.clock = app, room, league, clock
         self.people = {"nobody": app.test_client(), "host": app.test_client()}
         self.people["host"].post("/host", data={"key": HOST_KEY})
@@ -99,13 +99,13 @@ class HubRoom:
 
 
 @contextmanager
-def open_hub(folder: Path) -> Iterator[HubRoom]:
+def open_hub(folder: Path) -> Iterator[FuzzedHub]:
     """Open such a hub without a network."""
     clock = FakeClock()
     with ExitStack() as stack:
         room = room_of_twelve(clock)
         league = stack.enter_context(league_of(folder, clock, "id12"))
-        yield HubRoom(
+        yield FuzzedHub(
             stack.enter_context(hub_pages(room, clock, league=league)), room, league, clock
         )
 

@@ -194,7 +194,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
         last = [list(each.journal.entries())[-1].id for each in companions.values()]
         until(
             "the hub has it",
-            lambda: [t.shown and t.shown.record.entry for t in hub.room.tables()] == last,
+            lambda: [t.latest and t.latest.record.entry for t in hub.room.tables()] == last,
             60,
         )
         two.are("no line is in trouble", lambda each: each.hub.sentence.startswith("Table "))

@@ -19,7 +19,7 @@ from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.host import TABLE_CODE_S
-from web.hub.room import SILENCE_TIMEOUT_S, Notifier, Room, RoomTable, ShownRecord
+from web.hub.room import SILENCE_TIMEOUT_S, HubRoom, HubTable, Notifier, TimedRecord
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -31,7 +31,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture(scope="module")
-def room(clock: FakeClock) -> Room:
+def room(clock: FakeClock) -> HubRoom:
     return room_of_twelve(clock)
 
 
@@ -41,7 +41,7 @@ def host() -> RecordingHost:
 
 
 @pytest.fixture(scope="module")
-def app(room: Room, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]:
+def app(room: HubRoom, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]:
     with hub_pages(room, clock, host) as app:
         yield app
 
@@ -84,8 +84,8 @@ def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
 
 def test_a_silent_table_is_named_until_it_returns() -> None:
     clock = FakeClock()
-    room = Room("", clock)
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", clock)
+    room.add(HubTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
     with hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
@@ -138,10 +138,10 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
 
 def test_spectators_see_everything_with_the_delay() -> None:
     clock = FakeClock()
-    room = Room("", clock, delay_s=60)
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", clock, delay_s=60)
+    room.add(HubTable("a", 1, ""))
     records = played_records("outbuffered", 2, 1)
-    followed = room.followed("a")
+    feed = room.feed("a")
     with hub_pages(room, clock) as app:
         begin_s = room.now_s()
         for record in records:
@@ -153,8 +153,8 @@ def test_spectators_see_everything_with_the_delay() -> None:
         events = []
         while len(events) < len(records):
             room.step()
-            if followed.version > len(events) and followed.shown:
-                events.append((followed.shown.record.entry, room.now_s() - begin_s))
+            if feed.version > len(events) and feed.latest:
+                events.append((feed.latest.record.entry, room.now_s() - begin_s))
             clock.advance(1)
         due = [60.0 + wait for wait in range(len(records))]
         assert events == [(record.entry, at) for record, at in zip(records, due, strict=True)]
@@ -165,22 +165,22 @@ def test_spectators_see_everything_with_the_delay() -> None:
         room.receive_record("a", msgspec.structs.replace(records[-1], entry=1000))
         room.set_delay(0)
         room.step()
-        assert followed.shown
-        assert followed.shown.record.entry == 1000
+        assert feed.latest
+        assert feed.latest.record.entry == 1000
         assert "late" not in words(page(app, "/watch/1"))
 
 
 def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = FakeClock()
-    room = Room("", clock, delay_s=60)
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", clock, delay_s=60)
+    room.add(HubTable("a", 1, ""))
     (record, *_) = played_records("outbuffered", 1, 1)
     monkeypatch.setattr("web.hub.room.MAX_WAITING_BYTES", 3 * len(encode_public(record)) + 9)
     for entry in range(1, 9):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     clock.advance(60)
     room.step()
-    assert [shown.record.entry for _, shown in room.followed("a").records_after(0) if shown] == [
+    assert [shown.record.entry for _, shown in room.feed("a").records_after(0) if shown] == [
         6,
         7,
         8,
@@ -189,37 +189,37 @@ def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_late_spectator_sees_every_event_in_order() -> None:
     """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
-    room = Room("", FakeClock())
-    room.add(RoomTable("a", 1, ""))
-    followed = room.followed("a")
+    room = HubRoom("", FakeClock())
+    room.add(HubTable("a", 1, ""))
+    feed = room.feed("a")
     (record, *_) = played_records("outbuffered", 1, 1)
     for entry in range(1, 21):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     for version, expected in ((17, [18, 19, 20]), (20, []), (1, [*range(5, 21)]), (-1, [20])):
-        shown = [shown.record.entry for _, shown in followed.records_after(version) if shown]
+        shown = [shown.record.entry for _, shown in feed.records_after(version) if shown]
         assert shown == expected
     room.remove("a")
-    assert [version for version, _ in followed.records_after(19)] == [20, 21], (
+    assert [version for version, _ in feed.records_after(19)] == [20, 21], (
         "and that the table is gone"
     )
 
 
 def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room("", FakeClock())
-    room.add(RoomTable("a", 1, ""))
-    followed = room.followed("a")
-    newest: list[tuple[int, ShownRecord | None]] = []
-    reader = Thread(target=lambda: newest.extend(followed.records_after(-1)))
+    room = HubRoom("", FakeClock())
+    room.add(HubTable("a", 1, ""))
+    feed = room.feed("a")
+    newest: list[tuple[int, TimedRecord | None]] = []
+    reader = Thread(target=lambda: newest.extend(feed.records_after(-1)))
 
     def read_meanwhile() -> None:
         reader.start()
         reader.join(0.1)  # without a lock, that is enough for it
-        Notifier.change(followed)
+        Notifier.notify(feed)
 
-    monkeypatch.setattr(followed, "change", read_meanwhile)
+    monkeypatch.setattr(feed, "notify", read_meanwhile)
     room.receive_record("a", played_records("outbuffered", 1, 1)[0])
     reader.join()
-    assert newest == [(1, followed.shown)]
+    assert newest == [(1, feed.latest)]
 
 
 @pytest.mark.parametrize(
@@ -241,12 +241,12 @@ def test_drawings_of_the_past_are_dropped(
         return drawing
 
     monkeypatch.setattr(f"web.hub.{pages}.render_template", draw)
-    room = Room("", FakeClock())
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", FakeClock())
+    room.add(HubTable("a", 1, ""))
     with hub_pages(room, FakeClock()) as app:
         for _ in range(100):
-            room.change()
-            room.followed("a").change()
+            room.notify()
+            room.feed("a").notify()
             page(app, path)
         assert len(drawn) == 200
         assert sum(drawing() is not None for drawing in drawn) <= most
@@ -262,8 +262,8 @@ def test_drawings_of_the_past_are_dropped(
 )
 def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
     clock = FakeClock()
-    room = Room("", clock)
-    room.add(RoomTable("a", 1, ""))
+    room = HubRoom("", clock)
+    room.add(HubTable("a", 1, ""))
     record = played_records("outbuffered", 1, 1)[-1]
     room.receive_record(
         "a", msgspec.structs.replace(record, view=msgspec.convert(view, PublicView))
@@ -315,7 +315,7 @@ def test_only_the_host_gives_orders(
 
 
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
-    room = Room("", clock)
+    room = HubRoom("", clock)
     with hub_pages(room, clock) as app:
         join_code, browser = app.extensions["table_join_code"], app.test_client()
 

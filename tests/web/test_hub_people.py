@@ -13,7 +13,7 @@ from hub_room import hub_pages, store_result
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.league.league import League
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -21,8 +21,8 @@ KEY = {"X-Host-Key": "abcde-fghij"}
 
 @pytest.fixture
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
-    room = Room("Club", clock)
-    room.add(RoomTable("a" * 16, 1, ""))
+    room = HubRoom("Club", clock)
+    room.add(HubTable("a" * 16, 1, ""))
     with hub_pages(room, clock, league=league) as app:
         yield app
 

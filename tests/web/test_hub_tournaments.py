@@ -16,7 +16,7 @@ from test_hub_pages import words
 from companion.core.clock import FakeClock
 from companion.league.league import League
 from companion.table.public.messages import PublicState
-from web.hub.room import Room, RoomTable
+from web.hub.room import HubRoom, HubTable
 
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
@@ -29,9 +29,9 @@ def free_tables() -> tuple[str, ...]:
 
 @pytest.fixture
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
-    room = Room("Club", clock)
+    room = HubRoom("Club", clock)
     for number in (1, 2):
-        room.add(RoomTable(f"t{number}", number, ""))
+        room.add(HubTable(f"t{number}", number, ""))
         room.receive_state(f"t{number}", PublicState("1.0.0"))
     with hub_pages(room, clock, league=league) as app:
         yield app

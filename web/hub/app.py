@@ -9,12 +9,12 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from companion.table.public.messages import unpack_sentence
 from web.app import create_base_app
-from web.features import Site
+from web.features import SiteConfig
 from web.hub import drawing
 from web.hub.cards import CardPages
 from web.hub.director import DirectorPages
 from web.hub.host import HubActions, HubHostPages, TableJoinCode
-from web.hub.room import HubContext, HubGroup, Room
+from web.hub.room import HubContext, HubRoom, HubRouteGroup
 from web.hub.spectators import SpectatorPages
 from web.hub.standings import StandingsPages
 from web.hub.tournaments import TournamentPages
@@ -26,11 +26,11 @@ from web.static_files import StaticFiles
 
 
 def create_hub_app(
-    room: Room,
+    room: HubRoom,
     league: League,
     actions: HubActions,
     clock: Clock,
-    site: Site,
+    site: SiteConfig,
     *,
     language: str = "auto",
 ) -> Flask:
@@ -43,7 +43,7 @@ def create_hub_app(
     auth = Auth(site, lambda _: None, clock)
     app = create_base_app(site, auth, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
-    table_join_code = TableJoinCode(actions, clock, room.change)
+    table_join_code = TableJoinCode(actions, clock, room.notify)
     app.extensions |= {
         "join_code": None,
         "key_page": "hub_key.html",
@@ -52,7 +52,7 @@ def create_hub_app(
     app.jinja_env.globals.update(
         is_hub=True,
         room=room,
-        hub_board=drawing.board_of,
+        hub_board=drawing.draw_board,
         sentence=unpack_sentence,
         shown_name=shown_name,
     )
@@ -73,7 +73,7 @@ def create_hub_app(
     return app
 
 
-class StatusRoutes(HubGroup):
+class StatusRoutes(HubRouteGroup):
     """Routes for programs and monitoring."""
 
     name = "pages"

@@ -13,7 +13,7 @@ from companion.games import GAMES
 from companion.league.people import Person
 from companion.league.tournament import MatchBoard, Tournament
 from web.error_pages import status_of
-from web.hub.room import HubContext, HubGroup
+from web.hub.room import HubContext, HubRouteGroup
 from web.routes.api.body import ShortText
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
@@ -23,14 +23,14 @@ from web.security.rate_limit import SHARED, GuessLimit, Rate, TokenBuckets, addr
 # Name of the cookie with the code of this browser's card.
 COOKIE = "card"
 # Rate limit of new cards for one address: eight at once, then eight an hour.
-NEW_CARDS = Rate(8, 8 / 3600)
+NEW_CARD_RATE = Rate(8, 8 / 3600)
 # Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an hour.
-ALL_NEW_CARDS = Rate(300, 1.0)
+TOTAL_NEW_CARD_RATE = Rate(300, 1.0)
 # Maximum number of results on a card's page.
 MAX_RESULTS = 20
 
 
-class CardPages(HubGroup):
+class CardPages(HubRouteGroup):
     """The routes under `/card`, and `/api/hub/card` for tables."""
 
     name = "cards"
@@ -38,8 +38,8 @@ class CardPages(HubGroup):
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
         self._guesses = GuessLimit(CODE_GUESSES, hub.clock.monotonic_s)
-        self._new_card_limit = TokenBuckets(NEW_CARDS, hub.clock.monotonic_s)
-        self._new_card_limit_all = TokenBuckets(ALL_NEW_CARDS, hub.clock.monotonic_s)
+        self._card_limit = TokenBuckets(NEW_CARD_RATE, hub.clock.monotonic_s)
+        self._total_card_limit = TokenBuckets(TOTAL_NEW_CARD_RATE, hub.clock.monotonic_s)
 
     # ---- pages ----
 
@@ -81,8 +81,8 @@ class CardPages(HubGroup):
         """Make a card for the person at this browser. Raises `Stale` after too many cards."""
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
-        has_token = self._new_card_limit.take_token(address)
-        if not has_token or not self._new_card_limit_all.take_token(SHARED):
+        has_token = self._card_limit.take_token(address)
+        if not has_token or not self._total_card_limit.take_token(SHARED):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "

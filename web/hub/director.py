@@ -16,13 +16,13 @@ from companion.league import tournament_rules
 from companion.league.standings import format_halves
 from companion.league.tournament import BoardPlace, BoardVerdict, System, Tournament
 from web.error_pages import status_of
-from web.hub.room import HubContext, HubGroup
+from web.hub.room import HubContext, HubRouteGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.route import form, get, host_only, host_page
 from web.templating.phrases import whole_number
 
 
-class DirectorPages(HubGroup):
+class DirectorPages(HubRouteGroup):
     """The routes under `/host/tournament`."""
 
     name = "director"

@@ -22,7 +22,7 @@ from companion.games.screen import Lane
 from companion.table.board_check import HandMove
 from companion.table.public.messages import PublicClock, PublicView
 from companion.table.session import Phase
-from web.hub.room import ShownRecord
+from web.hub.room import TimedRecord
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
@@ -33,16 +33,16 @@ _MAX_DRAWINGS = 512
 
 
 @dataclass(frozen=True)
-class ShownSeat:
-    """A seat on a page."""
+class SeatSummary:
+    """What pages show of one seat."""
 
     seat: Seat
     side: Side
     name: str
     """Name of the player, empty if it is not known."""
-    awaited: bool
+    is_awaited: bool
     """Whether its table waits for its action."""
-    sealed: bool
+    has_sealed: bool
     """Whether it has handed in an action that is not revealed yet."""
     result: str
     """Its points at the end of the game, such as `½`. Empty before."""
@@ -50,7 +50,7 @@ class ShownSeat:
     """HTML attributes of its clock, empty without one."""
 
 
-def kit_of(view: PublicView) -> Kit | None:
+def find_kit(view: PublicView) -> Kit | None:
     """Return the kit of a view's game, or None if this hub does not know the game or its
     options.
     """
@@ -67,7 +67,7 @@ def _kit(game: str, options: bytes) -> Kit | None:
         return None
 
 
-def board_of(view: PublicView, *, is_small: bool) -> Markup:
+def draw_board(view: PublicView, *, is_small: bool) -> Markup:
     """Draw the board or the lanes of a view in the current language.
 
     Empty if this hub does not know the game or cannot draw what the table sent. A small drawing is
@@ -83,13 +83,14 @@ def board_of(view: PublicView, *, is_small: bool) -> Markup:
         moves=() if is_small else view.moves,
         target={} if is_small else view.target,
     )
-    return _board(msgspec.json.encode(visible, order="sorted"), is_small, current_language())
+    return _draw_encoded(msgspec.json.encode(visible, order="sorted"), is_small, current_language())
 
 
 @lru_cache(maxsize=_MAX_DRAWINGS)
-def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
+def _draw_encoded(encoded: bytes, is_small: bool, _language: str) -> Markup:
+    """Draw an encoded view. The language is only a part of the cache's key."""
     view = msgspec.json.decode(encoded, type=PublicView)
-    kit = kit_of(view)
+    kit = find_kit(view)
     if kit is None:
         return Markup()
     try:
@@ -101,14 +102,15 @@ def _board(encoded: bytes, is_small: bool, _language: str) -> Markup:
                 for lane in view.lanes
             ]
             return lanes_picture(kit, lanes) if lanes else Markup()
-        layout = _layout(kit, view.layout)
-        target = _layout(kit, view.target)
-        return board_svg(BoardPicture(kit, layout, tuple(_moves(kit, view)), target=target))
+        layout = _drawable_layout(kit, view.layout)
+        target = _drawable_layout(kit, view.target)
+        moves = tuple(_drawable_moves(kit, view))
+        return board_svg(BoardPicture(kit, layout, moves, target=target))
     except (CompanionError, KeyError, ValueError, IndexError, ZeroDivisionError):
         return Markup()
 
 
-def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
+def _drawable_layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     """Return the part of a layout that this kit can show."""
     faces_of_kit = {face.name for face in kit.faces}
     drawable = {}
@@ -119,7 +121,7 @@ def _layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     return drawable
 
 
-def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
+def _drawable_moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
     """Yield the moves that this kit can show."""
     faces_of_kit = {face.name for face in kit.faces}
     for move in view.moves:
@@ -131,13 +133,13 @@ def _moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
 
 def side_of(view: PublicView, seat: Seat) -> Side:
     """Return the side of a seat. Plain if there is no game or this hub does not know it."""
-    kit = kit_of(view)
+    kit = find_kit(view)
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
 
-def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, ...]:
-    """Return both seats, South first."""
-    view = shown.record.view
+def summarize_seats(latest: TimedRecord, names: Mapping[Seat, str]) -> tuple[SeatSummary, ...]:
+    """Return what pages show of both seats, South first. `names` has the players by seat."""
+    view = latest.record.view
     seats = []
     for seat in SEATS:
         public_seat = view.seats.get(seat)
@@ -151,20 +153,23 @@ def seats_of(shown: ShownRecord, names: Mapping[Seat, str]) -> tuple[ShownSeat, 
             won, lost = ("1", "0") if len(view.winners) == 1 else ("½", "½")
             result = won if seat in view.winners else lost
         seats.append(
-            ShownSeat(
+            SeatSummary(
                 seat,
                 side_of(view, seat),
                 names.get(seat, ""),
-                awaited=bool(public_seat and public_seat.awaited),
-                sealed=bool(public_seat and public_seat.sealed),
+                is_awaited=bool(public_seat and public_seat.awaited),
+                has_sealed=bool(public_seat and public_seat.sealed),
                 result=result,
-                clock=clock_of(clock, shown) if clock else Markup(),
+                clock=clock_attributes(clock, latest) if clock else Markup(),
             )
         )
     return tuple(seats)
 
 
-def clock_of(clock: PublicClock, shown: ShownRecord) -> Markup:
-    """Return the HTML attributes of a clock, by this hub's monotonic time."""
-    due = f"{shown.accepted_s + clock.left_s:.3f}" if clock.runs else ""
+def clock_attributes(clock: PublicClock, latest: TimedRecord) -> Markup:
+    """Return the HTML attributes by which `live.js` counts a clock down.
+
+    All times are in seconds, `data-due` is the hub's monotonic time at which it runs out.
+    """
+    due = f"{latest.accepted_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')

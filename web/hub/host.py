@@ -16,7 +16,7 @@ from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import is_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
-from web.hub.room import MAX_DELAY_S, HubContext, HubGroup
+from web.hub.room import MAX_DELAY_S, HubContext, HubRouteGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import answer_owner_key, form, get, host_only, host_page, post
 from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
@@ -80,14 +80,13 @@ class TableJoinCode:
     """The code with which a table joins the hub.
 
     It is valid for one table and for ten minutes. The owner admits the table afterwards.
-
-    `when_renewed` is called after every change of the code, so that pages show it.
+    `on_renewal` is called whenever a new code replaces the old one, so that pages can show it.
     """
 
-    def __init__(self, actions: HubActions, clock: Clock, when_renewed: Callable[[], None]) -> None:
+    def __init__(self, actions: HubActions, clock: Clock, on_renewal: Callable[[], None]) -> None:
         self._actions = actions
         self._clock = clock
-        self._when_renewed = when_renewed
+        self._on_renewal = on_renewal
         self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
         self._join_lock = threading.Lock()
         self.code = ""
@@ -97,9 +96,9 @@ class TableJoinCode:
         """Replace the code."""
         self.code = new_code(JOIN_CODE_LENGTH)
         self._expires_s = self._clock.monotonic_s() + TABLE_CODE_S
-        self._when_renewed()
+        self._on_renewal()
 
-    def step(self) -> None:
+    def renew_if_expired(self) -> None:
         """Replace the code if it has expired."""
         if self._clock.monotonic_s() >= self._expires_s:
             self.renew()
@@ -111,7 +110,7 @@ class TableJoinCode:
         `HubActions.join` raises.
         """
         with self._join_lock:  # otherwise two tables could use one code
-            self.step()
+            self.renew_if_expired()
             self._guesses.require(
                 address,
                 lambda: is_code(typed_code, self.code),
@@ -126,7 +125,7 @@ class TableJoinCode:
         return joined
 
 
-class HubHostPages(HubGroup):
+class HubHostPages(HubRouteGroup):
     """The owner's page of the hub, and the routes under `/api/hub`."""
 
     name = "host"

@@ -1,7 +1,7 @@
 """The state of all tables as the hub's pages show it, with the delay for spectators.
 
 Tables send messages over NATS: records (a public view after each input) and states (connection,
-call for staff, names). `companion.hub_server` passes them to the `Room`, which the pages follow.
+call for staff, names). `companion.hub_server` passes them to the `HubRoom`, which the pages follow.
 NATS sorts messages by subject. The subjects of a table's messages have its id, a random text.
 """
 
@@ -38,28 +38,26 @@ MAX_RECENT_RECORDS = 16
 
 
 @dataclass(frozen=True)
-class ShownRecord:
-    """A record as a page shows it."""
+class TimedRecord:
+    """A record, and when its table accepted it."""
 
     record: PublicRecord
     accepted_s: float
-    """When its table accepted it, in seconds of the hub's monotonic time. For spectators that time
-    is later by the delay.
-    """
+    """Hub's monotonic time of that in seconds. For spectators it is later by the delay."""
 
 
 @dataclass(frozen=True)
-class RoomTable:
+class HubTable:
     """What the hub knows of a table. A change makes a new object."""
 
     id: str
     """Id in the subjects of messages. `number` and `name` are for people."""
     number: int
     name: str
-    shown: ShownRecord | None = None
-    """Last record, without the delay for spectators."""
+    latest: TimedRecord | None = None
+    """Latest record, without the delay for spectators."""
     state: PublicState | None = None
-    heard_s: float = 0.0
+    last_heard_s: float = 0.0
     """Monotonic time of the last message, 0 if there was none since the hub's start."""
     refusal: str = ""
     """Why the last message was refused, as a sentence. Empty if it was not."""
@@ -70,12 +68,12 @@ class RoomTable:
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
-        return now_s - self.heard_s > SILENCE_TIMEOUT_S
+        return now_s - self.last_heard_s > SILENCE_TIMEOUT_S
 
     @property
     def phase(self) -> Phase:
         """Return the phase of the table's game."""
-        return self.shown.record.view.phase if self.shown else Phase.LOBBY
+        return self.latest.record.view.phase if self.latest else Phase.LOBBY
 
     def need(self, now_s: float) -> str:
         """Return why the table needs attention, as a sentence. Empty if it does not."""
@@ -95,7 +93,7 @@ class RoomTable:
 
 
 class Notifier:
-    """A version counter on which any thread may wait for a change. Streams follow it."""
+    """A version number that any thread can wait for. Streams follow it, see `ChangeSource`."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -107,14 +105,12 @@ class Notifier:
         return self._version
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the version differs or the timeout in seconds ends. Return the current
-        version.
-        """
+        """Wait until the version differs, at most for the timeout. Return the current version."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, timeout_s)
         return self._version
 
-    def change(self) -> None:
+    def notify(self) -> None:
         """Increase the version and wake all waiting threads."""
         with self._changed:
             self._version += 1
@@ -125,31 +121,32 @@ class _EncodedRecord(NamedTuple):
     """A record as bytes, which take a tenth of the memory."""
 
     accepted_s: float
-    """As in `ShownRecord`."""
+    """As in `TimedRecord`."""
     content: bytes
 
 
-class FollowedTable(Notifier):
-    """A table as spectators follow it. Its records wait here until the delay has passed.
+class SpectatorFeed(Notifier):
+    """The records of a table for its spectators. New ones wait here until the delay has passed.
 
     The most recent ones stay available, so that slow spectators see each of them. The hub's
-    connection to NATS calls `add` and `show_due`, in its one thread. Any thread may call the rest.
+    connection to NATS calls `add` and `show_due`, in its one thread. Any thread may call the other
+    methods.
     """
 
     def __init__(self) -> None:
         super().__init__()
         # The newest record whose delay has passed.
-        self.shown: ShownRecord | None = None
+        self.latest: TimedRecord | None = None
         # Records whose delay has not passed, oldest first.
         self._waiting: deque[_EncodedRecord] = deque()
         self._waiting_bytes = 0
         # The records that were shown most recently, each with its version.
         self._recent: deque[tuple[int, _EncodedRecord]] = deque(maxlen=MAX_RECENT_RECORDS)
 
-    def add(self, shown: ShownRecord) -> None:
+    def add(self, timed_record: TimedRecord) -> None:
         """Add a record to those that wait. If they are too large, drop the oldest ones."""
-        content = encode_public(shown.record)
-        self._waiting.append(_EncodedRecord(shown.accepted_s, content))
+        content = encode_public(timed_record.record)
+        self._waiting.append(_EncodedRecord(timed_record.accepted_s, content))
         self._waiting_bytes += len(content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._take_oldest()
@@ -162,9 +159,9 @@ class FollowedTable(Notifier):
             shown_s = accepted_s + delay_s
             # record and version change together, so that nobody gets the record twice
             with self._changed:
-                self.shown = ShownRecord(read_record(content), shown_s)
+                self.latest = TimedRecord(read_record(content), shown_s)
                 self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
-                self.change()
+                self.notify()
 
     def _take_oldest(self) -> _EncodedRecord:
         """Remove the record that has waited longest, and return it."""
@@ -172,7 +169,7 @@ class FollowedTable(Notifier):
         self._waiting_bytes -= len(oldest.content)
         return oldest
 
-    def records_after(self, version: int) -> list[tuple[int, ShownRecord | None]]:
+    def records_after(self, version: int) -> list[tuple[int, TimedRecord | None]]:
         """Return the records after a version, oldest first, each with its version.
 
         The newest record always comes last, with the current version. It also comes again after a
@@ -180,24 +177,24 @@ class FollowedTable(Notifier):
         the version -1 it is the only one. Empty if the version is the current one.
         """
         with self._changed:
-            newest = self.version
-            shown = self.shown
+            newest_version = self.version
+            latest = self.latest
             recent = tuple(self._recent)
-        if version == newest:
+        if version == newest_version:
             return []
         between = [
-            (number, ShownRecord(read_record(content), accepted_s))
+            (number, TimedRecord(read_record(content), accepted_s))
             for number, (accepted_s, content) in recent
-            if 0 <= version < number < newest
+            if 0 <= version < number < newest_version
         ]
         # the newest is always included, even if some of those between are gone
-        return [*between, (newest, shown)]
+        return [*between, (newest_version, latest)]
 
 
-class Room(Notifier):
+class HubRoom(Notifier):
     """All tables of a hub.
 
-    The wall follows the room itself, spectators follow `followed(table_id)`. `step` has to be
+    The wall follows the room itself, spectators follow `feed(table_id)`. `step` has to be
     called regularly: it shows records that are due and detects lost tables. It and the two
     `receive` methods are called in the one thread of the hub's connection to NATS, the others in
     any thread.
@@ -212,8 +209,8 @@ class Room(Notifier):
         """Trouble of the hub itself, as a sentence. Empty if there is none."""
         self._clock = clock
         self._lock = threading.Lock()
-        self._tables: dict[str, RoomTable] = {}
-        self._followed: dict[str, FollowedTable] = {}
+        self._tables: dict[str, HubTable] = {}
+        self._feeds: dict[str, SpectatorFeed] = {}
         self._lost_tables: frozenset[str] = frozenset()
         self._needs_drawing = False
         self._last_draw_s = -WALL_INTERVAL_S
@@ -234,7 +231,7 @@ class Room(Notifier):
         # the distance from now is the same on both clocks
         return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
 
-    def tables(self) -> tuple[RoomTable, ...]:
+    def tables(self) -> tuple[HubTable, ...]:
         """Return all tables, sorted by number."""
         with self._lock:
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
@@ -253,7 +250,7 @@ class Room(Notifier):
         usable.sort(key=lambda table: table.phase not in BETWEEN_GAMES)
         return [table.id for table in usable]
 
-    def table(self, number: int) -> RoomTable | None:
+    def table(self, number: int) -> HubTable | None:
         """Return the table with this number, or None."""
         with self._lock:
             return next((table for table in self._tables.values() if table.number == number), None)
@@ -267,26 +264,26 @@ class Room(Notifier):
         table = self._tables.get(table_id)
         return table.number if table else None
 
-    def followed(self, table_id: str) -> FollowedTable:
-        """Return what spectators of a table follow. It stays empty if there is no such table."""
-        return self._followed.get(table_id) or FollowedTable()
+    def feed(self, table_id: str) -> SpectatorFeed:
+        """Return the feed of a table. Without such a table it is a feed that never changes."""
+        return self._feeds.get(table_id) or SpectatorFeed()
 
     # ---- called by the hub ----
 
-    def add(self, table: RoomTable) -> None:
+    def add(self, table: HubTable) -> None:
         """Add a table."""
         with self._lock:
             self._tables[table.id] = table
-            self._followed[table.id] = FollowedTable()
+            self._feeds[table.id] = SpectatorFeed()
         self._request_drawing()
 
     def remove(self, table_id: str) -> None:
         """Remove a table."""
         with self._lock:
             self._tables.pop(table_id, None)
-            removed = self._followed.pop(table_id, None)
+            removed = self._feeds.pop(table_id, None)
         if removed:
-            removed.change()
+            removed.notify()
         self._request_drawing()
 
     def receive_record(self, table_id: str, record: PublicRecord, age_s: float = 0.0) -> None:
@@ -294,19 +291,21 @@ class Room(Notifier):
         than the last one.
         """
         now_s = self.now_s()
-        shown = ShownRecord(record, now_s - max(0.0, age_s))
+        timed_record = TimedRecord(record, now_s - max(0.0, age_s))
         with self._lock:
             table = self._tables.get(table_id)
             if table is None:
                 return
-            last = table.shown.record if table.shown else None
+            last = table.latest.record if table.latest else None
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
                 return  # the record is not new
-            self._tables[table_id] = replace(table, shown=shown, heard_s=now_s, refusal="")
-            followed = self._followed[table_id]
+            self._tables[table_id] = replace(
+                table, latest=timed_record, last_heard_s=now_s, refusal=""
+            )
+            feed = self._feeds[table_id]
         # after the lock is free, because this encodes the record and wakes all followers
-        followed.add(shown)
-        followed.show_due(now_s, self.delay_s)
+        feed.add(timed_record)
+        feed.show_due(now_s, self.delay_s)
         self._request_drawing()
 
     def receive_state(self, table_id: str, state: PublicState) -> None:
@@ -316,7 +315,7 @@ class Room(Notifier):
             table = self._tables.get(table_id)
             if table is None:
                 return
-            self._tables[table_id] = replace(table, state=state, heard_s=now_s)
+            self._tables[table_id] = replace(table, state=state, last_heard_s=now_s)
         # an unchanged state causes no new drawing
         if table.is_lost(now_s) or table.state != state:
             self._request_drawing()
@@ -346,15 +345,15 @@ class Room(Notifier):
         """Set the delay for spectators. What they have seen already stays."""
         self.delay_s = delay_s
         # all pages say the new delay
-        for followed in tuple(self._followed.values()):
-            followed.change()
+        for feed in tuple(self._feeds.values()):
+            feed.notify()
         self._request_drawing()
 
     def step(self) -> None:
         """Show records that are due, and detect lost tables."""
         now_s = self.now_s()
-        for followed in tuple(self._followed.values()):
-            followed.show_due(now_s, self.delay_s)
+        for feed in tuple(self._feeds.values()):
+            feed.show_due(now_s, self.delay_s)
         lost = frozenset(table.id for table in self.tables() if table.is_lost(now_s))
         if lost != self._lost_tables:
             self._lost_tables = lost
@@ -372,7 +371,7 @@ class Room(Notifier):
         if self._needs_drawing and now_s - self._last_draw_s >= WALL_INTERVAL_S:
             self._needs_drawing = False
             self._last_draw_s = now_s
-            self.change()
+            self.notify()
 
 
 def delay_text(delay_s: float) -> str:
@@ -388,7 +387,7 @@ def delay_text(delay_s: float) -> str:
 class HubContext:
     """What the hub's pages share: the tables, the league, and the parts of the application."""
 
-    room: Room
+    room: HubRoom
     league: League
     """The people, results and tournaments."""
     clock: Clock
@@ -398,7 +397,7 @@ class HubContext:
     """Returns the hub's addresses, the best one for phones first."""
 
 
-class HubGroup:
+class HubRouteGroup:
     """Base class of a hub's route groups. Subclasses set `name`, the prefix of endpoints."""
 
     def __init__(self, hub: HubContext) -> None:
@@ -410,7 +409,7 @@ class HubGroup:
         self._auth = hub.auth
         self._streams = hub.streams
 
-    def _require_table(self, number: int) -> RoomTable:
+    def _require_table(self, number: int) -> HubTable:
         """Return the table with this number. Raises `NotFound`."""
         table = self._room.table(number)
         if table is None:

@@ -12,20 +12,20 @@ from flask import Response, redirect, render_template
 from companion.table.public.messages import unpack_sentence
 from companion.table.session import Phase
 from web.context import Fragments
-from web.hub.drawing import seats_of
+from web.hub.drawing import summarize_seats
 from web.hub.room import (
     MAX_RECENT_RECORDS,
     HubContext,
-    HubGroup,
-    RoomTable,
-    ShownRecord,
+    HubRouteGroup,
+    HubTable,
+    TimedRecord,
     delay_text,
 )
 from web.routes.route import get
 from web.server.sse import CHECK_INTERVAL_S, message
 
 
-class SpectatorPages(HubGroup):
+class SpectatorPages(HubRouteGroup):
     """The routes under `/watch` and `/overlay`, and the short link of a table, such as `/7`.
 
     A stream only wakes for the table that it follows.
@@ -53,10 +53,10 @@ class SpectatorPages(HubGroup):
     def page(self, page: str, number: int) -> str:
         """Show a table as a page for phones, or as an overlay for video."""
         table = self._require_table(number)
-        followed = self._room.followed(table.id)
+        feed = self._room.feed(table.id)
         # for the version -1 there is only the newest record
-        version, shown = followed.records_after(-1)[0]
-        fragment = self._fragment(page, table, version, shown)
+        version, timed_record = feed.records_after(-1)[0]
+        fragment = self._fragment(page, table, version, timed_record)
         return render_template(
             f"hub_{page}.html",
             fragment=fragment,
@@ -69,45 +69,45 @@ class SpectatorPages(HubGroup):
     def live(self, page: str, number: int) -> Response:
         """Stream the page or overlay of a table."""
         table = self._require_table(number)
-        followed = self._room.followed(table.id)
+        feed = self._room.feed(table.id)
         sent_version = -1
 
-        def message_of(version: int, shown: ShownRecord | None) -> str:
+        def message_of(version: int, timed_record: TimedRecord | None) -> str:
             current = self._room.table(number)
             # the number may belong to another table by now
             if current is None or current.id != table.id:
                 return message('<main id="live" data-go="/watch"></main>')
-            return message(self._fragment(page, current, version, shown))
+            return message(self._fragment(page, current, version, timed_record))
 
         def next_messages() -> str:
             nonlocal sent_version
             # a slow spectator gets each missed record in turn
             messages = []
-            for version, shown in followed.records_after(sent_version):
-                messages.append(message_of(version, shown))
+            for version, timed_record in feed.records_after(sent_version):
+                messages.append(message_of(version, timed_record))
                 sent_version = version
             return "".join(messages)
 
         def wait_for_record() -> None:
-            followed.wait(sent_version, CHECK_INTERVAL_S)
+            feed.wait(sent_version, CHECK_INTERVAL_S)
 
         return self._streams.stream(next_messages, wait_for_record)
 
     def _fragment(
-        self, page: str, table: RoomTable, version: int, shown: ShownRecord | None
+        self, page: str, table: HubTable, version: int, timed_record: TimedRecord | None
     ) -> str:
         return self._fragments.get(
-            (page, table.id), version, lambda: self._draw(page, table, shown)
+            (page, table.id), version, lambda: self._draw(page, table, timed_record)
         )
 
-    def _draw(self, page: str, table: RoomTable, shown: ShownRecord | None) -> str:
-        view = shown.record.view if shown else None
+    def _draw(self, page: str, table: HubTable, timed_record: TimedRecord | None) -> str:
+        view = timed_record.record.view if timed_record else None
         names = table.state.names if table.state else {}
         return render_template(
             f"_hub_{page}.html",
             table=table,
             public=view,
-            seats=seats_of(shown, names) if shown else (),
+            seats=summarize_seats(timed_record, names) if timed_record else (),
             title=unpack_sentence(view.title) if view else "",
             delay_words=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

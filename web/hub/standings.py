@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 from companion.games import GAMES
 from companion.league.people import shown_name
 from companion.league.results import StoredResult
-from web.hub.room import HubGroup
+from web.hub.room import HubRouteGroup
 from web.routes.route import download, form, get, host_only, host_page
 
 # Maximum number of results on the page.
@@ -34,7 +34,7 @@ COLUMNS = (
 )
 
 
-class StandingsPages(HubGroup):
+class StandingsPages(HubRouteGroup):
     """The routes `/standings`, `/results.csv` and `/host/people`."""
 
     name = "standings"

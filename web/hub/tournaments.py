@@ -17,7 +17,7 @@ from companion.league.league import League
 from companion.league.people import shown_name
 from companion.league.standings import format_halves, format_quarters, standings
 from companion.league.tournament import BoardVerdict, System, Tournament
-from web.hub.room import HubContext, HubGroup, Room
+from web.hub.room import HubContext, HubRoom, HubRouteGroup
 from web.routes.route import get
 
 # Names of the systems of tournaments.
@@ -40,7 +40,7 @@ VERDICT_WORDS = {
 class TournamentWords:
     """Words for a tournament's people, tables and results, for templates."""
 
-    def __init__(self, league: League, room: Room) -> None:
+    def __init__(self, league: League, room: HubRoom) -> None:
         self._league = league
         self._room = room
 
@@ -65,7 +65,7 @@ class TournamentWords:
         return VERDICT_WORDS[BoardVerdict(verdict)] if verdict else "–"
 
 
-class TournamentPages(HubGroup):
+class TournamentPages(HubRouteGroup):
     """The routes under `/tournament`. The director's pages also call `all`."""
 
     name = "tournaments"

@@ -15,9 +15,9 @@ from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.context import Fragments
-from web.hub.drawing import ShownSeat, seats_of
+from web.hub.drawing import SeatSummary, summarize_seats
 from web.hub.host import TableJoinCode
-from web.hub.room import HubContext, HubGroup, Room, RoomTable, ShownRecord, delay_text
+from web.hub.room import HubContext, HubRoom, HubRouteGroup, HubTable, TimedRecord, delay_text
 from web.hub.tournaments import TournamentWords
 from web.routes.route import get
 from web.security.auth import is_own_screen
@@ -28,7 +28,7 @@ MAX_LISTED_NEEDS = 4
 # Maximum number of rows of the standings. The page shows them in turn, as many as fit.
 MAX_STANDINGS = 128
 # Placeholder for a table that has sent nothing yet.
-NOTHING_SENT = ShownRecord(
+NOTHING_SENT = TimedRecord(
     PublicRecord(
         entry=0, mark="", epoch=0, what="", game=0, at=0.0, view=PublicView(phase=Phase.LOBBY)
     ),
@@ -50,9 +50,9 @@ class TileState(NamedTuple):
 class Tile:
     """A table on the wall."""
 
-    table: RoomTable
+    table: HubTable
     state: TileState
-    seats: tuple[ShownSeat, ...]
+    seats: tuple[SeatSummary, ...]
 
 
 class WallSign(NamedTuple):
@@ -63,10 +63,10 @@ class WallSign(NamedTuple):
     """Whether somebody is needed. The sign then points to the list of the tables in need."""
 
 
-class WallPages(HubGroup):
+class WallPages(HubRouteGroup):
     """The wall and its stream.
 
-    The room with its tables (`_room`), the tournaments and the streams come from `HubGroup`.
+    The room with its tables (`_room`), the tournaments and the streams come from `HubRouteGroup`.
     """
 
     name = "wall"
@@ -94,12 +94,12 @@ class WallPages(HubGroup):
     def _fragment(self, on_own_screen: bool) -> str:
         """Return the wall. It shows the code for joining only on the machine's own screen."""
         # the code on the wall may have expired
-        self._table_join_code.step()
+        self._table_join_code.renew_if_expired()
         return self._fragments.get(
             on_own_screen, self._room.version, lambda: self._draw(on_own_screen)
         )
 
-    def _paired_names(self, table_id: str) -> Mapping[Seat, str]:
+    def _paired_players(self, table_id: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table, or none."""
         placed = self._tournaments.board_of(table_id)
         if placed is None:
@@ -116,17 +116,17 @@ class WallPages(HubGroup):
         tables = room.tables()
         tournament = self._tournaments.current
         round_ = tournament.round if tournament else None
-        needs = needs_of(tables, now_s)
+        needs = tables_in_need(tables, now_s)
         return render_template(
             "_hub_wall.html",
-            tiles=[tile_of(table, now_s, self._paired_names(table.id)) for table in tables],
+            tiles=[build_tile(table, now_s, self._paired_players(table.id)) for table in tables],
             tournament=tournament,
             due_s=room.due_s(round_.ends_s) if round_ and not round_.is_decided else None,
             standings=standings(tournament)[:MAX_STANDINGS] if tournament and round_ else (),
             league_words=self._words,
             needs=needs,
             max_listed=MAX_LISTED_NEEDS,
-            sign=sign_of(room, tables, needs),
+            sign=choose_sign(room, tables, needs),
             urls=self._hub.urls(),
             code=self._table_join_code.code if on_own_screen else "",
             viewer_count=self._streams.open_count,
@@ -134,19 +134,19 @@ class WallPages(HubGroup):
         )
 
 
-def tile_of(table: RoomTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
+def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
     """Return the tile of a table. `paired` has the players' names if a round is to be played there,
     and is empty otherwise.
     """
     # names from the pairing override those from the table
     names = {**(table.state.names if table.state else {}), **paired}
     # a table with a pairing shows its players before it has sent anything
-    shown = table.shown or (NOTHING_SENT if paired else None)
-    seats = seats_of(shown, names) if shown else ()
+    latest = table.latest or (NOTHING_SENT if paired else None)
+    seats = summarize_seats(latest, names) if latest else ()
     return Tile(table, _state_of(table, now_s, bool(paired)), seats)
 
 
-def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
+def _state_of(table: HubTable, now_s: float, is_paired: bool) -> TileState:
     """Return the state of a table. `is_paired` is whether a board of a round is its next game."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
@@ -155,12 +155,12 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
         return TileState(say("Calls"), "bell", "call")
     if call is Call.COMING:
         return TileState(say("Somebody is coming"), "bell", "coming")
-    if table.shown is None or table.phase is Phase.LOBBY:
+    if table.latest is None or table.phase is Phase.LOBBY:
         return TileState("", "", "on") if is_paired else TileState(say("Free"), "", "free")
     # a table is paired until the result of its board is in, so a game that is over was another one
     if table.phase is Phase.OVER and not is_paired:
         return TileState(say("Finished"), "tick", "done")
-    view = table.shown.record.view
+    view = table.latest.record.view
     drawing = "noentry" if table.need(now_s) else ""
     if view.paused:
         return TileState(say("Paused"), drawing, "paused")
@@ -169,23 +169,23 @@ def _state_of(table: RoomTable, now_s: float, is_paired: bool) -> TileState:
     return TileState(say("Turn {turn}", turn=view.turn), drawing, "on")
 
 
-def _is_calling(table: RoomTable) -> bool:
+def _is_calling_staff(table: HubTable) -> bool:
     return table.state is not None and table.state.call is Call.CALLED
 
 
-def needs_of(tables: tuple[RoomTable, ...], now_s: float) -> list[tuple[RoomTable, str]]:
+def tables_in_need(tables: tuple[HubTable, ...], now_s: float) -> list[tuple[HubTable, str]]:
     """Return the tables that need somebody, each with the reason as a sentence.
 
     Tables whose players call the staff come first, then the others, both by number.
     """
     # False sorts before True, and the sort is stable
-    in_order = sorted(tables, key=lambda table: not _is_calling(table))
+    in_order = sorted(tables, key=lambda table: not _is_calling_staff(table))
     needs = [(table, table.need(now_s)) for table in in_order]
     return [(table, need) for table, need in needs if need]
 
 
-def sign_of(
-    room: Room, tables: tuple[RoomTable, ...], needs: Sequence[tuple[RoomTable, str]]
+def choose_sign(
+    room: HubRoom, tables: tuple[HubTable, ...], needs: Sequence[tuple[HubTable, str]]
 ) -> WallSign:
     """Return the most important sentence: trouble, then a table in need, then a free table."""
     if room.trouble:
@@ -193,7 +193,7 @@ def sign_of(
     if needs:
         table, need = needs[0]
         words = say("Table {number}: {what}", number=table.number, what=need)
-        if _is_calling(table):
+        if _is_calling_staff(table):
             words = say("Table {number} is calling", number=table.number)
         return WallSign(words, needs_somebody=True)
     free = [table for table in tables if table.phase is Phase.LOBBY]
