@@ -19,7 +19,7 @@ from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from web.app import create_app
-from web.features import Features, Site, Welcome
+from web.features import Features, SiteConfig, TableEquipment
 
 STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
@@ -35,9 +35,9 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
 
         urls = ("http://192.0.2.7:8080/",)
         settings, compiled = WebSettings(viewers=16, **web), compiled_templates()
-        site = Site(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
-        welcome = Welcome(lambda: Wifi("Table", "wifi-secret"), None, True)
-        app = create_app(table, GAMES, clock, site, Features(welcome=welcome))
+        site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
+        equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), None, True)
+        app = create_app(table, GAMES, clock, site, Features(equipment=equipment))
         yield WebRig(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
         app.extensions["streams"].close()
 

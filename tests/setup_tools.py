@@ -30,7 +30,7 @@ from hardware.check import PanelChecker
 from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from web.app import create_app
-from web.features import Features, Site
+from web.features import Features, SiteConfig
 
 HOST_KEY = "abcde-fghij"
 
@@ -114,7 +114,7 @@ def open_service_rig(
             upkeep = Upkeep(
                 settings, path, table, clock, use=use, restart=lambda: restarts.append(True)
             )
-            site = Site(
+            site = SiteConfig(
                 settings.web,
                 lambda: ("http://192.0.2.7:8080/",),
                 journal.key("signing"),

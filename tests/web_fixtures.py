@@ -31,7 +31,7 @@ from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.simulated import simulated_panel
 from web.app import create_app
-from web.features import CameraFeature, Features, Site, Welcome, Workbench
+from web.features import CameraFeature, Features, SimulationFeature, SiteConfig, TableEquipment
 from web.rendering.game_film import game_film
 
 # The host's key of every table here.
@@ -123,10 +123,10 @@ class _NoSuchAttribute(Undefined):
 def open_web_rig(
     folder: Path,
     viewers: int = 16,
-    workbench: Workbench | None = None,
+    workbench: SimulationFeature | None = None,
     camera: CameraFeature | None = None,
     table_settings: TableSettings | None = None,
-    welcome: Welcome | None = None,
+    equipment: TableEquipment | None = None,
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[WebRig]:
@@ -138,7 +138,7 @@ def open_web_rig(
     ):
         urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
         features = Features(
-            welcome=welcome or Welcome(),
+            equipment=equipment or TableEquipment(),
             workbench=workbench,
             camera=camera,
             printer=KitPrinter(GAMES),
@@ -153,7 +153,7 @@ def open_web_rig(
             opponents=all_characters(()),
             coach=Coach(table, b"k" * 32, open_coach),
         )
-        site = Site(
+        site = SiteConfig(
             WebSettings(viewers=viewers, join=join),
             lambda: urls,
             b"k" * 32,
@@ -173,7 +173,7 @@ def open_workbench_rig(folder: Path, **more: Any) -> Iterator[WebRig]:
     """Open a rig with a workbench: a printed table, and a panel on mock pins."""
     game = GAMES["outbuffered"]
     panel, hands = simulated_panel(PanelSettings(), FakeClock(), lambda _: None)
-    bench = Workbench(printed_table(game.kit(game.options({}))), hands)
+    bench = SimulationFeature(printed_table(game.kit(game.options({}))), hands)
     with panel, open_web_rig(folder, workbench=bench, **more) as rig:
         yield rig
 

@@ -20,30 +20,30 @@ from companion.core.i18n import Sentence, best_language, current_language, set_l
 from companion.games.base import Game
 from companion.table.table import Table
 from web import error_pages
-from web.context import PageContext, Presence
-from web.features import Features, PhoneCameraFeature, Site
+from web.context import PageContext, PhonePresence
+from web.features import Features, PhoneCameraFeature, SiteConfig
 from web.phone_camera import PhoneCameraPages, PhoneOwnerPages
 from web.routes.api.host import HostRoutes
 from web.routes.api.opponents import Lessons, Opponents
 from web.routes.api.seat import SeatRoutes
-from web.routes.api.table import SharedRoutes, StaffKeys, TableRoutes
+from web.routes.api.table import SharedRoutes, StaffCallRoutes, TableRoutes
 from web.routes.camera import CameraPictures, CameraReports
 from web.routes.health import HealthPages
 from web.routes.history import HistoryPages
 from web.routes.host import HostPages
 from web.routes.hub import HubRoutes
-from web.routes.join import Joining
-from web.routes.openapi import Description
+from web.routes.join import JoinPages
+from web.routes.openapi import ApiDescription
 from web.routes.owner.check import PanelTrials
-from web.routes.owner.first_evening import FirstEvening
+from web.routes.owner.first_evening import FirstEveningPages
 from web.routes.owner.settings import SettingsPage
 from web.routes.owner.wifi import WifiPage
-from web.routes.pages import Pages
+from web.routes.pages import TablePages
 from web.routes.printing import KitPages
 from web.routes.route import RouteGroup, add_routes
 from web.routes.rules import RulesPages
 from web.routes.shared_phone import SharedPhonePages
-from web.routes.workbench import Bench
+from web.routes.workbench import WorkbenchPages
 from web.security.auth import Auth, require_own_origin
 from web.security.codes import JoinCode
 from web.security.host_names import MachineNames, UnknownName, parse_host
@@ -71,7 +71,7 @@ def create_app(
     table: Table,
     games: Mapping[str, Game[Any, Any]],
     clock: Clock,
-    site: Site,
+    site: SiteConfig,
     features: Features | None = None,
 ) -> Flask:
     """Return the application of a table, with pages for the features that it has.
@@ -85,7 +85,7 @@ def create_app(
     app = create_base_app(site, auth, table.now_s, lambda: table.settings.language)
     streams: Streams = app.extensions["streams"]
     join_code = JoinCode(table, clock.monotonic_s) if site.settings.join == "code" else None
-    presence = Presence(table, clock.monotonic_s)
+    presence = PhonePresence(table, clock.monotonic_s)
     page_context = PageContext(
         table=table,
         games=games,
@@ -128,11 +128,11 @@ def create_app(
 def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
     """Yield the routes of every table, then those of available features."""
     yield StaticFiles()
-    yield Description()
+    yield ApiDescription()
     for group_type in (
-        Pages,
+        TablePages,
         RulesPages,
-        Joining,
+        JoinPages,
         SharedPhonePages,
         HostPages,
         SharedRoutes,
@@ -147,19 +147,19 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
     camera_reports = CameraReports(page_context)
     if features.upkeep:
         yield SettingsPage(page_context, features.upkeep)
-        yield FirstEvening(page_context, features.upkeep, camera_reports)
+        yield FirstEveningPages(page_context, features.upkeep, camera_reports)
     if features.panel_check:
         yield PanelTrials(page_context, features.panel_check)
     if features.health:
         yield HealthPages(page_context, features.health, camera_reports)
     if features.staff:
-        yield StaffKeys(page_context, features.staff)
+        yield StaffCallRoutes(page_context, features.staff)
     if features.hub:
         yield HubRoutes(page_context, features.hub)
     if features.history:
         yield HistoryPages(page_context, features.history)
     if features.workbench:
-        yield Bench(page_context, features.workbench)
+        yield WorkbenchPages(page_context, features.workbench)
     if features.printer:
         yield KitPages(page_context, features.printer)
     if features.own_wifi:
@@ -212,7 +212,7 @@ def _translate_all(value: Any) -> Any:
 
 
 def create_base_app(
-    site: Site,
+    site: SiteConfig,
     auth: Auth,
     now_s: Callable[[], float],
     screen_language: Callable[[], str] = lambda: "auto",

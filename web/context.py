@@ -40,7 +40,7 @@ GONE_AFTER_S = 30.0
 _COACH_CHOICES = WORDS["table.coach"].choices
 
 
-class Presence:
+class PhonePresence:
     """Knows which seats' phones are gone, by counting the streams of each seat. Thread-safe.
 
     The service's housekeeping calls `update` every few seconds.
@@ -151,7 +151,7 @@ class PageContext:
     join_code: JoinCode | None
     """Code that is needed to sit down, or None if anybody may."""
     features: Features
-    presence: Presence
+    presence: PhonePresence
     """The seats whose phone is gone."""
     worker: Worker = field(default_factory=Worker)
     """Thread that makes pictures, PDFs and films."""
@@ -188,7 +188,7 @@ class PageContext:
 
     def require_pads(self) -> None:
         """Raise `Illegal` if the table has no pads."""
-        if not self.features.welcome.has_pads:
+        if not self.features.equipment.has_pads:
             raise wrong_phase(say("There are no pads here: continue by phone"))
 
     # ---- the requester ----
@@ -253,7 +253,7 @@ class PageContext:
         may_know_code = at_table or page == "host"
         join_code = self.join_code.current() if self.join_code and may_know_code else ""
         shows_wifi = page == "table" and at_table and view.phase is Phase.LOBBY
-        wifi = features.welcome.wifi() if shows_wifi else None
+        wifi = features.equipment.wifi() if shows_wifi else None
         # only for the workbench and the owner's page
         pads = {seat: table.view(seat).own.pad for seat in SEATS if page == "workbench"}
         host_key = self.auth.host_key if page == "host" else ""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Site:
+class SiteConfig:
     """Where the pages of a table or a hub are served, and the secrets that identify people.
 
     Made once by the service at its start.
@@ -59,7 +59,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Workbench:
+class SimulationFeature:
     """The simulation, used without hardware."""
 
     world: SimulatedTable
@@ -69,7 +69,7 @@ class Workbench:
 
 
 @dataclass(frozen=True)
-class Welcome:
+class TableEquipment:
     """What a table offers to people who arrive."""
 
     wifi: Callable[[], Wifi | None] = lambda: None
@@ -193,8 +193,8 @@ class HubConnection(Protocol):
 class Features:
     """The optional parts of an installation. A part that is None has no pages."""
 
-    welcome: Welcome = field(default_factory=Welcome)
-    workbench: Workbench | None = None
+    equipment: TableEquipment = field(default_factory=TableEquipment)
+    workbench: SimulationFeature | None = None
     """The simulated table and panel. None unless the program simulates them."""
     camera: CameraFeature | None = None
     printer: KitPrinter | None = None
@@ -216,4 +216,4 @@ class Features:
     own_wifi: OwnWifi | None = None
     """What changes the machine's Wi-Fi."""
     has_first_evening: bool = False
-    """Whether a new owner is asked four questions first, see `FirstEvening`."""
+    """Whether a new owner is asked four questions first, see `FirstEveningPages`."""

@@ -56,7 +56,7 @@ from vision.simulation.printed import PrintedKit
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.watcher import Watcher
 from web.app import create_app
-from web.features import CameraFeature, Features, Site, Welcome, Workbench
+from web.features import CameraFeature, Features, SimulationFeature, SiteConfig, TableEquipment
 from web.rendering.game_film import game_film
 from web.security.codes import JoinCode
 from web.server.server import Server, open_server
@@ -407,7 +407,7 @@ class Companion(Closeable):
             from web.security.tls import certificate_context  # noqa: PLC0415 - brings what only a certificate needs
 
             tls = certificate_context(web.certificate, web.key)
-        site = Site(
+        site = SiteConfig(
             web,
             self.urls,
             self.journal.key("signing"),
@@ -448,8 +448,8 @@ class Companion(Closeable):
             lambda: self.broker.sentence,
         )
         return Features(
-            welcome=Welcome(self.wifi, self.speech, self.panel is not None),
-            workbench=Workbench(simulation.world, simulation.hands) if simulation else None,
+            equipment=TableEquipment(self.wifi, self.speech, self.panel is not None),
+            workbench=SimulationFeature(simulation.world, simulation.hands) if simulation else None,
             camera=CameraFeature(self.eye, self.album, self.phone_server.phone_camera),
             printer=KitPrinter(GAMES),
             upkeep=self.upkeep,

@@ -18,7 +18,7 @@ from window_tools import enter, hand_in
 from companion.core.config import Settings, VoiceSettings
 from companion.core.kit import Seat
 from companion.speech.speech_policy import SpeechPolicy
-from web.features import Welcome
+from web.features import TableEquipment
 from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
@@ -57,15 +57,15 @@ def window() -> Iterator[WebDriver]:
 
 @pytest.fixture
 def served(tmp_path: Path, window: WebDriver) -> Iterator[Served]:
-    welcome = Welcome()
+    equipment = TableEquipment()
     with (
-        open_web_rig(tmp_path, welcome=welcome) as rig,
+        open_web_rig(tmp_path, equipment=equipment) as rig,
         open_server(rig.app, "127.0.0.1", 0) as server,
     ):
         policy = SpeechPolicy(
             rig.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), rig.clock
         )
-        object.__setattr__(welcome, "voice", policy)
+        object.__setattr__(equipment, "voice", policy)
         server.start()
         yield Served(rig, f"http://127.0.0.1:{server.port}", policy)
         window.get("about:blank")

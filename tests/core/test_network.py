@@ -17,13 +17,13 @@ from companion.cli.greeting import greeting
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import PadKey, Press
-from web.features import Welcome
+from web.features import TableEquipment
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_web_rig(
-        tmp_path, welcome=Welcome(lambda: Wifi("Table; one", "ab:12345"), None, True)
+        tmp_path, equipment=TableEquipment(lambda: Wifi("Table; one", "ab:12345"), None, True)
     ) as opened:
         yield opened
 

@@ -36,7 +36,7 @@ from fuzz.endings import goes_on, hands_follow
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
-from web.features import Features, Site
+from web.features import Features, SiteConfig
 
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
@@ -220,7 +220,9 @@ class Twin:
             self.clock,
             on_table=lambda: self.table.progress().number,
         )
-        site = Site(WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij")
+        site = SiteConfig(
+            WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij"
+        )
         self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(history=past))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}

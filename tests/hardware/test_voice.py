@@ -32,7 +32,7 @@ from companion.speech.speech_policy import SpeechPolicy, is_in_quiet_hours
 from companion.storage.journal import Journal
 from companion.table.table import Table
 from hardware.voice import MAX_WAITING, MachineVoice
-from web.features import Welcome
+from web.features import TableEquipment
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NIGHT = QuietSettings("22:00", "08:00")
@@ -278,10 +278,10 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
 
 
 def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
-    welcome = Welcome()
-    with open_web_rig(tmp_path, welcome=welcome) as rig:
+    equipment = TableEquipment()
+    with open_web_rig(tmp_path, equipment=equipment) as rig:
         manners = SpeechPolicy(rig.table, Settings(), rig.clock)
-        object.__setattr__(welcome, "voice", manners)
+        object.__setattr__(equipment, "voice", manners)
         rig.to_orders()
         page = page_text(rig.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)

@@ -17,7 +17,7 @@ from companion.storage.journal import Journal
 from companion.table.seats.staff_call import Call, StaffBell
 from companion.table.table import Table
 from web.app import create_app
-from web.features import Features, Site
+from web.features import Features, SiteConfig
 
 STRANGER = {"REMOTE_ADDR": "192.0.2.9"}
 
@@ -67,7 +67,7 @@ def test_a_call_that_nobody_hears_is_forgotten(bell: StaffBell) -> None:
 @contextmanager
 def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-        site = Site(WebSettings(), lambda: (), b"k", "abcde-fghij")
+        site = SiteConfig(WebSettings(), lambda: (), b"k", "abcde-fghij")
         app = create_app(table, GAMES, clock, site, Features(staff=bell))
         bell.on_change = table.redraw
         yield app.test_client()

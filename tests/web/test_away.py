@@ -11,15 +11,15 @@ from flask.testing import FlaskClient
 from web_fixtures import WebRig, error_of, open_web_rig, page_text
 
 from companion.core.kit import Seat
-from web.context import GONE_AFTER_S, Presence
-from web.features import Welcome
+from web.context import GONE_AFTER_S, PhonePresence
+from web.features import TableEquipment
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
-    with open_web_rig(tmp_path, welcome=Welcome(has_pads=True)) as rig:
+    with open_web_rig(tmp_path, equipment=TableEquipment(has_pads=True)) as rig:
         yield rig
 
 
@@ -27,7 +27,7 @@ def goes(rig: WebRig) -> str:
     """Seat South, begin a game, and let nothing follow the seat for long. Return the sitting."""
     south = rig.sit("south", "Ann")
     rig.to_orders()
-    presence: Presence = rig.app.extensions["presence"]
+    presence: PhonePresence = rig.app.extensions["presence"]
     with south.get("/live/seat/south", buffered=False):
         for _ in range(3):
             rig.clock.advance(GONE_AFTER_S)

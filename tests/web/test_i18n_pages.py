@@ -33,7 +33,7 @@ from companion.games import GAMES
 from companion.table.board_check import top_faces
 from companion.table.session import Phase
 from vision.readability import advise_without_board
-from web.features import Welcome
+from web.features import TableEquipment
 
 __all__ = ["brackets"]
 
@@ -69,8 +69,8 @@ Strays = set[tuple[str, str]]
 
 @pytest.fixture
 def rig(tmp_path: Path, brackets: None) -> Iterator[WebRig]:
-    welcome = Welcome(lambda: Wifi("Mesa", "ab:12345"), None, True)
-    with open_workbench_rig(tmp_path, welcome=welcome) as rig:
+    equipment = TableEquipment(lambda: Wifi("Mesa", "ab:12345"), None, True)
+    with open_workbench_rig(tmp_path, equipment=equipment) as rig:
         yield rig
 
 

@@ -10,7 +10,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
 
-# Header pin of each GPIO number (Raspberry Pi pin-out).
+# Number of the header pin by GPIO number (Raspberry Pi pin-out).
 GPIO_PINS: Mapping[WiredPin, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31,
     13: 33, 19: 35, 26: 37,
@@ -26,8 +26,8 @@ EVEN_GROUND_PIN = 6
 
 
 @dataclass(frozen=True)
-class Wire:
-    """The wire from a pin to one part: a key, a lamp or the buzzer."""
+class PartWiring:
+    """How one part of the panel is wired to the Raspberry Pi: a key, a lamp or the buzzer."""
 
     name: str
     """Name of the part, such as `south_up`, by which the check of the panel marks it."""
@@ -36,45 +36,45 @@ class Wire:
     kind: str
     """`key`, `lamp` or `buzzer`."""
     gpio: WiredPin
-    """GPIO number of the pin, or empty if the part is not wired."""
+    """GPIO number (BCM) of the pin, or an empty string if the part is not wired."""
     is_active_low: bool = False
     """Whether the lamp is lit while its pin is low, so that its other end is at 3.3 V."""
 
     @property
     def pin(self) -> int:
-        """Return the header pin."""
+        """Return the number of the header pin, as printed in pin-outs."""
         return GPIO_PINS[self.gpio]
 
     @property
-    def between(self) -> str:
-        """Describe what is connected between the two ends."""
+    def component(self) -> str:
+        """Describe what to connect between the pin and the other end."""
         if self.kind == "lamp":
             return say("{ohm} ohms, then the lamp", ohm=RESISTOR_OHM)
         return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
     def other_end(self) -> str:
-        """Describe where the other end is connected."""
+        """Describe where the other end of the part goes: a ground pin, or 3.3 V."""
         if self.is_active_low:
             return say("3V3, pin 1")
         pin = ODD_GROUND_PIN if self.pin % 2 else EVEN_GROUND_PIN
         return say("ground, pin {pin}", pin=pin)
 
 
-def wires(settings: PanelSettings) -> tuple[Wire, ...]:
-    """Return every wire, pad by pad. A part without a pin has none."""
-    wires: list[Wire] = []
+def panel_wiring(settings: PanelSettings) -> tuple[PartWiring, ...]:
+    """Return the wiring of every part that has a pin: pad by pad, then the parts of the table."""
+    wiring: list[PartWiring] = []
     for seat, pins in zip(SEATS, (settings.south, settings.north), strict=True):
-        for part, words in PAD_PARTS.items():
+        for part, part_name in PAD_PARTS.items():
             name = f"{seat}_{part.removeprefix('lamp_')}"
-            title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=words)
+            title = say("{seat!c}: {part}", seat=SEAT_WORDS[seat], part=part_name)
             kind = "lamp" if part.startswith("lamp_") else "key"
-            is_low = part in pins.lamps_active_low
-            wires.append(Wire(name, title, kind, getattr(pins, part), is_low))
-    is_low = settings.system_lamp_active_low
-    wires += [
-        Wire("buzzer", say("Buzzer"), "buzzer", settings.buzzer),
-        Wire("table", say("Table button"), "key", settings.table_button),
-        Wire("system_lamp", say("System lamp"), "lamp", settings.system_lamp, is_low),
+            is_active_low = part in pins.lamps_active_low
+            wiring.append(PartWiring(name, title, kind, getattr(pins, part), is_active_low))
+    is_active_low = settings.system_lamp_active_low
+    wiring += [
+        PartWiring("buzzer", say("Buzzer"), "buzzer", settings.buzzer),
+        PartWiring("table", say("Table button"), "key", settings.table_button),
+        PartWiring("system_lamp", say("System lamp"), "lamp", settings.system_lamp, is_active_low),
     ]
-    return tuple(wire for wire in wires if wire.gpio != "")
+    return tuple(part for part in wiring if part.gpio != "")

@@ -21,7 +21,7 @@ from web.features import CameraFeature
 from web.rendering.answers import PhotographJson, PhotographsJson
 from web.rendering.camera_overlay import square_words
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, get, host_only, post
+from web.routes.route import TableRouteGroup, get, host_only, post
 
 if TYPE_CHECKING:
     from vision.diagnosis import BoardEye
@@ -114,7 +114,7 @@ def _judge(state: CameraState, board: BoardSeen | None, advice: tuple[Advice, ..
 
 
 @dataclass
-class CameraPictures(PageGroup):
+class CameraPictures(TableRouteGroup):
     """The routes under `/camera`, and those of photographs."""
 
     name = "camera"

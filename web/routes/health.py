@@ -17,10 +17,10 @@ from companion.core.i18n import say
 from companion.diagnostics.findings import Finding, Grade, HealthSource, Status, worst_grade
 from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import answer_of, plain_json
-from web.rendering.wiring import wires
+from web.rendering.wiring import panel_wiring
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
 from web.routes.owner.check import cues
-from web.routes.route import PageGroup, download, get, host_only, host_page
+from web.routes.route import TableRouteGroup, download, get, host_only, host_page
 from web.server.sse import Audience
 
 # Address of the page.
@@ -83,7 +83,7 @@ class FirstAdvice:
 
 
 @dataclass
-class HealthPages(PageGroup):
+class HealthPages(TableRouteGroup):
     """The routes of the page, its stream and the support bundle."""
 
     name = "health"
@@ -127,7 +127,7 @@ class HealthPages(PageGroup):
             live="/live/health",
             size=FRAME_PX,
             board_eye=self.camera_reports.board_eye,
-            wires=wires(panel_check.settings) if panel_check else (),
+            wires=panel_wiring(panel_check.settings) if panel_check else (),
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
             **self._parts(self.health_source.run_checks()),

@@ -41,7 +41,7 @@ from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_of_replay
 from web.rendering.json_view import plain_json
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, download, form, get, host_only, post
+from web.routes.route import TableRouteGroup, download, form, get, host_only, post
 
 # Number of games per page of the list.
 GAMES_A_PAGE = 50
@@ -58,7 +58,7 @@ _ENDING_WORDS = {
 
 
 @dataclass
-class HistoryPages(PageGroup):
+class HistoryPages(TableRouteGroup):
     """The routes under `/history`. Everybody may read, but only the owner may change anything."""
 
     name = "history"

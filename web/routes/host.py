@@ -16,7 +16,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.i18n import say
 from companion.games.base import OptionRow
 from companion.table.session import Phase
-from web.routes.route import PageGroup, answer_owner_key, ask_for_key, form, get
+from web.routes.route import TableRouteGroup, answer_owner_key, ask_for_key, form, get
 
 # Pages that may ask for the owner key. Once it is entered, the browser goes back there.
 RETURN_PATHS = (
@@ -41,7 +41,7 @@ class ChosenRow:
     """That text, or a sample of one."""
 
 
-class HostPages(PageGroup):
+class HostPages(TableRouteGroup):
     """The routes under `/host`."""
 
     name = "host"

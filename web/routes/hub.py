@@ -20,7 +20,7 @@ from web.features import HubConnection
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT_PART, ShortText
 from web.routes.route import (
-    PageGroup,
+    TableRouteGroup,
     form,
     get,
     host_only,
@@ -35,7 +35,7 @@ PlayerName = Annotated[str, Meta(max_length=24)]
 
 
 @dataclass
-class HubRoutes(PageGroup):
+class HubRoutes(TableRouteGroup):
     """Routes for joining a hub, playing at two tables, players' cards and tournament rounds."""
 
     name = "hub"

@@ -13,7 +13,7 @@ from companion.table.session import MACHINE
 from companion.table.table_view import TableView
 from web.error_pages import status_of
 from web.routes.api.body import SEAT_PART
-from web.routes.route import PageGroup, form, get
+from web.routes.route import TableRouteGroup, form, get
 from web.security.auth import Auth
 
 # Content security policy of `/here`, which shows two pages of this table side by side.
@@ -22,7 +22,7 @@ FRAMING_POLICY = (
 )
 
 
-class Joining(PageGroup):
+class JoinPages(TableRouteGroup):
     """The pages under `/join` and `/try`, and the short addresses of the seats.
 
     `/try` plays a trial game at the table screen itself, against the machine. Whoever takes a seat

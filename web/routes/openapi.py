@@ -85,7 +85,7 @@ _ERROR = {
 }
 
 
-class Description:
+class ApiDescription:
     """The route of the API's description."""
 
     name = "described"

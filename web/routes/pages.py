@@ -20,7 +20,7 @@ from companion.table.table_view import TableView
 from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
 from web.routes.join import occupied_page, redirect_to_swapped_seat
-from web.routes.route import PageGroup, get, host_only, seat_holder
+from web.routes.route import TableRouteGroup, get, host_only, seat_holder
 from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered_seat
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
@@ -33,7 +33,7 @@ DARK_FROM_H = 20
 DARK_UNTIL_H = 7
 
 
-class Pages(PageGroup):
+class TablePages(TableRouteGroup):
     """The routes of pages that follow the table, their streams, and its clock."""
 
     name = "pages"
@@ -115,7 +115,7 @@ class Pages(PageGroup):
         While a stream with the query `voice` is open, the screen speaks instead of the machine.
         """
         loaded_settings = request.args.get("look")
-        voice = self._features.welcome.voice
+        voice = self._features.equipment.voice
 
         def render() -> str:
             # theme and language are in the page itself and cannot be streamed

@@ -14,7 +14,7 @@ from companion.core.i18n import current_language, say
 from companion.core.kit import Kit
 from companion.games.base import Game
 from companion.printing.kit_printer import PAPERS, KitPrinter
-from web.routes.route import PageGroup, get
+from web.routes.route import TableRouteGroup, get
 from web.security.auth import is_own_screen
 from web.templating.phrases import whole_number
 
@@ -35,7 +35,7 @@ class KitChoice(NamedTuple):
 
 
 @dataclass
-class KitPages(PageGroup):
+class KitPages(TableRouteGroup):
     """The page of all printable sheets, and the PDFs."""
 
     name = "kit"
@@ -47,7 +47,7 @@ class KitPages(PageGroup):
         paper = _paper()
         language = _language()
         offers = [self._offer(game, paper, language) for game in self._games.values()]
-        has_wifi = self._features.welcome.wifi() is not None
+        has_wifi = self._features.equipment.wifi() is not None
         return render_template(
             "kit.html",
             offers=offers,
@@ -88,7 +88,7 @@ class KitPages(PageGroup):
         shown.
         """
         urls = self.page_context.join_urls()
-        wifi = self._features.welcome.wifi() if self._may_show_wifi() else None
+        wifi = self._features.equipment.wifi() if self._may_show_wifi() else None
         card = self._run_in_worker(lambda: self.printer.join_card(urls, wifi, paper, language))
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 

@@ -211,7 +211,7 @@ class RouteGroup(Protocol):
 
 
 @dataclass
-class PageGroup:
+class TableRouteGroup:
     """Base class of a table's route groups.
 
     `create_app` makes one object of each subclass. Subclasses set `name`, and those of an optional

@@ -15,10 +15,10 @@ from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, at_table, get, post, seat_post
+from web.routes.route import TableRouteGroup, at_table, get, post, seat_post
 
 
-class RulesPages(PageGroup):
+class RulesPages(TableRouteGroup):
     """The rules with one page per game, and the help that is based on them."""
 
     name = "rules"

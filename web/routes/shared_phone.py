@@ -21,7 +21,7 @@ from companion.table.table_view import TableView
 from web.error_pages import status_of
 from web.rendering.cards import acting_seat
 from web.routes.join import redirect_to_swapped_seat
-from web.routes.route import PageGroup, form, get
+from web.routes.route import TableRouteGroup, form, get
 from web.security.auth import Auth
 from web.server.sse import Audience
 
@@ -29,7 +29,7 @@ from web.server.sse import Audience
 COVER = '<main id="live" data-go="/pass"></main>'
 
 
-class SharedPhonePages(PageGroup):
+class SharedPhonePages(TableRouteGroup):
     """The pages under `/pass`."""
 
     name = "passing"

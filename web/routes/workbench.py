@@ -24,11 +24,11 @@ from companion.core.grid import Square
 from companion.core.i18n import say, translate
 from companion.core.kit import Seat
 from companion.core.ports import PanelView
-from web.features import Workbench
+from web.features import SimulationFeature
 from web.rendering.answers import WorkbenchJson, WorldJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, get, post
+from web.routes.route import TableRouteGroup, get, post
 from web.server.sse import Audience, message
 
 # Polling interval of the buzzer in seconds, as long as the shortest tone.
@@ -41,11 +41,11 @@ Px = Annotated[float, Meta(ge=-100_000, le=100_000)]
 
 
 @dataclass
-class Bench(PageGroup):
+class WorkbenchPages(TableRouteGroup):
     """The routes under `/workbench`."""
 
     name = "bench"
-    workbench: Workbench
+    workbench: SimulationFeature
     # The square under the hand.
     _hand: Square | None = None
 

@@ -22,7 +22,7 @@ from companion.table.views import sitting_of
 from web.security.rate_limit import OWN_ADDRESSES, GuessLimit, Rate
 
 if TYPE_CHECKING:
-    from web.features import Site
+    from web.features import SiteConfig
 
 # Lifetime of cookies in seconds, the maximum that browsers allow.
 COOKIE_AGE_S = 400 * 24 * 3600
@@ -53,7 +53,9 @@ class Auth:
     free seat. A nonce is made whenever somebody sits down, so older cookies become void.
     """
 
-    def __init__(self, site: Site, seat_nonce: Callable[[Seat], str | None], clock: Clock) -> None:
+    def __init__(
+        self, site: SiteConfig, seat_nonce: Callable[[Seat], str | None], clock: Clock
+    ) -> None:
         self._signer = URLSafeSerializer(site.signing_key, salt="tabletop-companion")
         # Browsers send a cookie to every port of a machine, so its name identifies the table.
         self._cookie_suffix = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_SUFFIX_LENGTH]

@@ -1,4 +1,5 @@
-"""The client of a request behind a proxy. Forwarded headers count only from configured proxies.
+"""Finding the client of a request behind a proxy. Forwarded headers count only from configured
+proxies.
 
 A request through any proxy never counts as one from the machine's own screen.
 """
@@ -29,7 +30,7 @@ PROXY_HEADERS = frozenset(
 )
 
 
-class Caller(NamedTuple):
+class RequestClient(NamedTuple):
     """The client of a request. What no proxy has reported is empty."""
 
     address: str
@@ -45,28 +46,31 @@ class Proxies:
     """The configured proxies, as addresses and networks.
 
     >>> proxies = Proxies(["10.0.0.2"])
-    >>> proxies.caller("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7", "HTTP_X_FORWARDED_PROTO":
-    ... "https"})
-    Caller(address='192.0.2.7', scheme='https', host='', path='')
-    >>> proxies.caller("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
-    Caller(address='192.0.2.9', scheme='', host='', path='')
+    >>> proxies.find_client("10.0.0.2", {"HTTP_X_FORWARDED_FOR": "192.0.2.7",
+    ... "HTTP_X_FORWARDED_PROTO": "https"})
+    RequestClient(address='192.0.2.7', scheme='https', host='', path='')
+    >>> proxies.find_client("192.0.2.9", {"HTTP_X_FORWARDED_FOR": "127.0.0.1"})
+    RequestClient(address='192.0.2.9', scheme='', host='', path='')
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
         self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
 
-    def caller(self, address: str, environ: Mapping[str, Any]) -> Caller:
-        """Return the client of a connection from this address, as its WSGI environment tells."""
+    def find_client(self, address: str, environ: Mapping[str, Any]) -> RequestClient:
+        """Return who sends a request: the peer at `address`, or if that is a proxy, its client.
+
+        `environ` is the WSGI environment of the request.
+        """
         if not self._networks or not self._is_proxy(address):
             # a proxy on this machine may not be configured, but it forwards requests of others
             is_forwarded = address in OWN_ADDRESSES and not PROXY_HEADERS.isdisjoint(environ)
-            return Caller(UNKNOWN_ADDRESS if is_forwarded else address)
-        scheme = _last(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
-        host = _last(environ.get("HTTP_X_FORWARDED_HOST", ""))
+            return RequestClient(UNKNOWN_ADDRESS if is_forwarded else address)
+        scheme = _last_value(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
+        host = _last_value(environ.get("HTTP_X_FORWARDED_HOST", ""))
         # Home Assistant has a header of its own, Traefik and Caddy use the other one
         prefix = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
-        path = _last(prefix).rstrip("/")
-        return Caller(
+        path = _last_value(prefix).rstrip("/")
+        return RequestClient(
             self._client_address(environ.get("HTTP_X_FORWARDED_FOR", "")),
             scheme if scheme in ("http", "https") else "",
             host,
@@ -79,7 +83,7 @@ class Proxies:
         """
         # each proxy appends its own client, so the nearest proxy's is last
         for text in reversed(forwarded.split(",")):
-            address = _address(text)
+            address = _parse_forwarded(text)
             if not address:
                 return UNKNOWN_ADDRESS
             if not self._is_proxy(address):
@@ -92,7 +96,7 @@ class Proxies:
         return parsed is not None and any(parsed in network for network in self._networks)
 
 
-def _address(text: str) -> str:
+def _parse_forwarded(text: str) -> str:
     """Return an address from a proxy's header without brackets and port, empty if it is invalid."""
     text = text.strip()
     if text.startswith("["):
@@ -104,7 +108,7 @@ def _address(text: str) -> str:
     return plain_address(str(parsed)) if parsed else ""
 
 
-def _last(header: str) -> str:
+def _last_value(header: str) -> str:
     """Return the last value of a list, which the nearest proxy has added."""
     return header.rpartition(",")[2].strip()
 
@@ -124,14 +128,14 @@ class ProxyMiddleware:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         sender = environ["REMOTE_ADDR"]
-        caller = self._proxies.caller(sender, environ)
-        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = caller.address
+        client = self._proxies.find_client(sender, environ)
+        environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = client.address
         # this machine itself may connect without TLS
         own_scheme = "http" if sender in OWN_ADDRESSES else self._scheme
-        environ["wsgi.url_scheme"] = caller.scheme or own_scheme
-        if caller.host:
-            environ["HTTP_HOST"] = caller.host
-        environ["SCRIPT_NAME"] = caller.path or self._path
+        environ["wsgi.url_scheme"] = client.scheme or own_scheme
+        if client.host:
+            environ["HTTP_HOST"] = client.host
+        environ["SCRIPT_NAME"] = client.path or self._path
         path = environ["PATH_INFO"]
         # whole segments only: `/tables` is not below `/table`
         if self._path and f"{path}/".startswith(f"{self._path}/"):

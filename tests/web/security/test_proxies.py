@@ -19,7 +19,7 @@ from werkzeug.test import Client
 from companion.core.config import Settings, WebSettings, read_settings
 from companion.core.errors import ConfigError
 from companion.service.app import Companion
-from web.security.proxies import UNKNOWN_ADDRESS, Caller, Proxies, ProxyMiddleware
+from web.security.proxies import UNKNOWN_ADDRESS, Proxies, ProxyMiddleware, RequestClient
 
 ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
 # Headers with which the machine asks for its own screen.
@@ -49,8 +49,8 @@ OWN = {"Host": "127.0.0.1"}
 )
 def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, ...]) -> None:
     sent = {f"HTTP_X_FORWARDED_{name}": value for name, value in headers.items()}
-    expected = Caller(*told, *[""] * (3 - len(told)))
-    assert Proxies(["10.0.0.1/24"]).caller(address, sent) == expected
+    expected = RequestClient(*told, *[""] * (3 - len(told)))
+    assert Proxies(["10.0.0.1/24"]).find_client(address, sent) == expected
 
 
 @pytest.mark.parametrize("path", ["table", "/table/", "/", "//table", "/a/../b", "/ta ble", "/t?x"])

@@ -23,7 +23,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.kit import Seat
 from companion.core.network import Wifi, host_key_text, plain_code
 from companion.storage.journal import Journal
-from web.features import Welcome
+from web.features import TableEquipment
 from web.security.host_names import MachineNames
 
 PAGE = {"Accept": "text/html"}
@@ -237,7 +237,7 @@ def test_only_people_at_the_table_get_the_wifi(
         return b"%PDF"
 
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card", card)
-    with open_web_rig(tmp_path, welcome=Welcome(lambda: wifi)) as home:
+    with open_web_rig(tmp_path, equipment=TableEquipment(lambda: wifi)) as home:
         guest = stranger(home)
         for browser, code in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
             browser.get("/kit/join.pdf")

@@ -9,13 +9,13 @@ from flask import Response, jsonify
 from companion.core.kit import Seat
 from web.rendering.answers import NewHostKey, Picture
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, host_only, post
+from web.routes.route import TableRouteGroup, host_only, post
 from web.templating.icons import start_board
 
 GameOptions = dict[str, Any]
 
 
-class HostRoutes(PageGroup):
+class HostRoutes(TableRouteGroup):
     """The routes under `/api/host`, for requests with the owner key."""
 
     name = "api"

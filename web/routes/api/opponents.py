@@ -12,10 +12,10 @@ from companion.table.state import CoachSubject
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
 from web.rendering.json_view import answer_of
 from web.routes.api.body import SEAT_PART, ShortText
-from web.routes.route import PageGroup, post, seat_post, shared_post
+from web.routes.route import TableRouteGroup, post, seat_post, shared_post
 
 
-class Opponents(PageGroup):
+class Opponents(TableRouteGroup):
     """The routes of opponents and coach under `/api/seat`. Anybody who may sit down can seat a
     machine.
     """
@@ -77,7 +77,7 @@ class Opponents(PageGroup):
             raise Illegal(Refusal.NOT_YOUR_SEAT, text)
 
 
-class Lessons(PageGroup):
+class Lessons(TableRouteGroup):
     """The routes of lessons, for people at a seat or at the table screen."""
 
     name = "lessons"

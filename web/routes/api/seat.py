@@ -23,10 +23,10 @@ from web.rendering.board_picture import own_square
 from web.rendering.json_view import answer_of, plain_view
 from web.rendering.piece_controls import plain_plays
 from web.routes.api.body import SEAT_PART, LongText, ShortText
-from web.routes.route import PageGroup, get, own_seat, post, seat_holder, seat_post
+from web.routes.route import TableRouteGroup, get, own_seat, post, seat_holder, seat_post
 
 
-class SeatRoutes(PageGroup):
+class SeatRoutes(TableRouteGroup):
     """The routes under `/api/seat`, for the browser that has the seat.
 
     The guard `own_seat`, the default of `seat_post`, also demands of a shared phone that it shows

@@ -18,11 +18,11 @@ from companion.table.seats.staff_call import StaffBell
 from web.rendering.answers import StaffCall, ViewJson
 from web.rendering.json_view import plain_view
 from web.routes.api.body import SEAT_PART, LongText, ShortText
-from web.routes.route import PageGroup, at_table, get, post, shared_post
+from web.routes.route import TableRouteGroup, at_table, get, post, shared_post
 from web.security.auth import is_own_screen
 
 
-class SharedRoutes(PageGroup):
+class SharedRoutes(TableRouteGroup):
     """The routes that seats, the table screen and the owner (`host` in addresses) share.
 
     A turn is shown in stages. What happened in a stage is told in headlines, one sentence each.
@@ -87,7 +87,7 @@ class SharedRoutes(PageGroup):
             )
 
 
-class TableRoutes(PageGroup):
+class TableRoutes(TableRouteGroup):
     """The routes of the table as a whole."""
 
     name = "api"
@@ -158,7 +158,7 @@ class TableRoutes(PageGroup):
 
 
 @dataclass
-class StaffKeys(PageGroup):
+class StaffCallRoutes(TableRouteGroup):
     """The routes under `/api/staff`, by which people at the table call the staff."""
 
     name = "staff"

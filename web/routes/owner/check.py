@@ -20,7 +20,7 @@ from companion.maintenance.panel_check import PanelCheck, PanelCheckFeature
 from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, get, host_only, post
+from web.routes.route import TableRouteGroup, get, host_only, post
 from web.server.sse import Audience, message
 
 # Interval in seconds at which an open page looks for pressed keys.
@@ -50,7 +50,7 @@ def cues() -> Labels:
 
 
 @dataclass
-class PanelTrials(PageGroup):
+class PanelTrials(TableRouteGroup):
     """The routes of the panel's check. They are for the owner only, because keys may be secrets.
 
     During the check keys and lamps belong to it, and not to the table.

@@ -17,7 +17,7 @@ from companion.core.i18n import LANGUAGES
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.routes.camera import FRAME_PX, CameraReports
-from web.routes.route import PageGroup, ask_for_key, form, get, host_only, host_page
+from web.routes.route import TableRouteGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
 
@@ -28,7 +28,7 @@ PAGES = ("language", "camera", "print", "seats")
 
 
 @dataclass
-class FirstEvening(PageGroup):
+class FirstEveningPages(TableRouteGroup):
     """The routes under `/host/first`.
 
     Until the questions are answered, the machine's own screen needs no owner key, as it shows that

@@ -33,7 +33,7 @@ from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
 from web.rendering.answers import SettingsSaved
 from web.routes.api.body import ShortText
-from web.routes.route import PageGroup, form, get, host_only, host_page, post
+from web.routes.route import TableRouteGroup, form, get, host_only, host_page, post
 from web.server.server import MAX_UPLOAD_BYTES
 from web.templating.phrases import date_words
 
@@ -63,7 +63,7 @@ _MAIN_SETTINGS = frozenset(
 
 
 @dataclass
-class SettingsPage(PageGroup):
+class SettingsPage(TableRouteGroup):
     """The routes under `/settings`, for the owner only."""
 
     name = "settings"

@@ -10,11 +10,11 @@ from flask import render_template, request
 from companion.core.errors import wrong_phase
 from companion.core.network import Wifi
 from companion.maintenance.own_wifi import OwnWifi
-from web.routes.route import PageGroup, ask_for_key, form, get, host_page
+from web.routes.route import TableRouteGroup, ask_for_key, form, get, host_page
 
 
 @dataclass
-class WifiPage(PageGroup):
+class WifiPage(TableRouteGroup):
     """The routes under `/wifi`, for the owner. Until there is one, for people at the machine or in
     its own Wi-Fi.
     """
