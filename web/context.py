@@ -126,10 +126,10 @@ class LivePart(NamedTuple):
     """Name of its template without underscore and suffix, such as `seat` for `_seat.html`."""
     viewer: Seat | None
     """The seat that looks, or None for a page that everybody may see."""
-    own_screen: bool = False
+    is_own_screen: bool = False
     """Whether the machine's own screen shows it."""
-    at_table: bool = False
-    """Whether the viewer may know how to join."""
+    is_at_table: bool = False
+    """Whether the viewer is at the table, and so may know how to join."""
 
 
 @dataclass
@@ -228,71 +228,78 @@ class PageContext:
     # ---- fragments ----
 
     def fragment(
-        self, page: str, viewer: Seat | None, own_screen: bool = False, at_table: bool = False
+        self,
+        page: str,
+        viewer: Seat | None,
+        is_own_screen: bool = False,
+        is_at_table: bool = False,
     ) -> str:
         """Return the live part of a page for one viewer, in the language of the request.
 
         It is drawn once per change and language. `LivePart` explains the parameters.
         """
-        part = LivePart(page, viewer, own_screen, at_table)
+        part = LivePart(page, viewer, is_own_screen, is_at_table)
         return self._fragments.get(part, self.table.version, partial(self._draw, part))
 
     def _draw(self, part: LivePart) -> str:
         """Render the template of a part, with all values that any of these templates needs."""
-        page, viewer, own_screen, at_table = part
         table = self.table
         features = self.features
+        viewer = part.viewer
         view, public_view = self._views(viewer)
         # only in a game of pieces can moves be tapped on the board
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
         # buttons name moves if the viewer has to choose one, in an open game, and in a lesson
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
-        # on the table screen the seat at the left comes first
-        is_turned = page == "table" and table.settings.tip_south == "right"
-        # who may join, and how
-        may_know_code = at_table or page == "host"
-        join_code = self.join_code.current() if self.join_code and may_know_code else ""
-        shows_wifi = page == "table" and at_table and view.phase is Phase.LOBBY
-        wifi = features.equipment.wifi() if shows_wifi else None
-        # only for the workbench and the owner's page
-        pads = {seat: table.view(seat).own.pad for seat in SEATS if page == "workbench"}
-        host_key = self.auth.host_key if page == "host" else ""
-        coach_for = _COACH_CHOICES[table.settings.coach] if features.coach else None
+        may_know_code = part.is_at_table or part.page == "host"
         with side_names(table.player_names()):
             plays = (
                 table.coaching.plays(acting_seat, view.moment)
                 if acting_seat and shows_plays
                 else ()
             )
-            coach = table.coaching.subjects(viewer) if viewer and features.coach else ()
             finale = None
             if features.history and view.phase is Phase.OVER:
                 # the moment `3.2` belongs to game 3
                 finale = features.history.finale(int(view.moment.partition(".")[0]))
-            end = end_words(finale, viewer) if finale and view.match.outcome else None
-            # only for the cover of a shared phone
-            seat_small = table.view(SEATS[0]).sign.small if page == "pass" else ""
             return render_template(
-                f"_{page}.html",
+                f"_{part.page}.html",
                 view=view,
                 public_card_ui=public_view.board.card_ui,
                 viewer=viewer,
                 settings=table.settings,
-                SEATS=SEATS[::-1] if is_turned else SEATS,
-                finale=finale,
-                end=end,
                 plays=plays,
-                coach=coach,
+                coach=table.coaching.subjects(viewer) if viewer and features.coach else (),
+                finale=finale,
+                end=end_words(finale, viewer) if finale and view.match.outcome else None,
                 urls=self.join_urls(),
-                join_code=join_code,
-                may_sit=at_table or self.join_code is None,
-                wifi=wifi,
-                own_screen=own_screen,
-                host_key=host_key,
-                coach_for=coach_for,
-                seat_small=seat_small,
-                pads=pads,
+                join_code=self.join_code.current() if self.join_code and may_know_code else "",
+                may_sit=part.is_at_table or self.join_code is None,
+                **self._page_values(part, view.phase),
             )
+
+    def _page_values(self, part: LivePart, phase: Phase) -> dict[str, Any]:
+        """Return the template values that a part of only one page needs."""
+        table = self.table
+        match part.page:
+            case "table":
+                # the seat at the left comes first
+                is_turned = table.settings.tip_south == "right"
+                shows_wifi = part.is_at_table and phase is Phase.LOBBY
+                return {
+                    "SEATS": SEATS[::-1] if is_turned else SEATS,
+                    "wifi": self.features.equipment.wifi() if shows_wifi else None,
+                    "is_own_screen": part.is_own_screen,
+                }
+            case "host":
+                coach_for = _COACH_CHOICES[table.settings.coach] if self.features.coach else None
+                return {"host_key": self.auth.host_key, "coach_for": coach_for}
+            case "workbench":
+                return {"pads": {seat: table.view(seat).own.pad for seat in SEATS}}
+            case "pass":
+                # the small print of a seat's sign, on the cover of a shared phone
+                return {"seat_small": table.view(SEATS[0]).sign.small}
+        return {}
 
     def _views(self, viewer: Seat | None) -> tuple[TableView, TableView]:
         """Return a viewer's view of the table, and the public one of the same version.

@@ -108,10 +108,6 @@ def _answer_unexpected(error: Exception) -> Response:
     return _answer(500, "internal", _ADVICE[500])
 
 
-def _title(status: int) -> str:
-    return _TITLES.get(status, HTTPStatus(status).phrase)
-
-
 def wants_page() -> bool:
     """Return whether a browser is asking, and not a program."""
     if request.path.startswith("/api/"):
@@ -134,18 +130,19 @@ def _answer(
     `link` is an address and its text, by default those of the paragraph about the rule.
     """
     link = link or current_app.extensions["paragraph"](rule)
+    title = _TITLES.get(status, HTTPStatus(status).phrase)
     if wants_page():
         page = render_template(
             "error.html",
             status=status,
-            title=_title(status),
+            title=title,
             message=message,
             link=link,
             retry_after_s=RETRY_AFTER_S,
         )
         answer = make_response(page)
     else:
-        sentence = joined(". ", (_title(status), message)) if kind.startswith("http_") else message
+        sentence = joined(". ", (title, message)) if kind.startswith("http_") else message
         answer = jsonify(
             error={"kind": kind, "message": sentence, "rule": rule, "reason": reason, "link": link}
         )

@@ -366,9 +366,10 @@ class _Sketch:
     def _departure_arrow(self, origin: Square) -> str:
         """Draw an arrow over the nearest edge of the board."""
         centre = self.centre(origin)
-        ends = [complex(-_ARROW_OVERHANG, centre.imag), complex(centre.real, -_ARROW_OVERHANG)]
-        # the opposite edges, mirrored at the centre of the board
-        ends += [
+        # beyond the left, upper, right and lower edge
+        ends = [
+            complex(-_ARROW_OVERHANG, centre.imag),
+            complex(centre.real, -_ARROW_OVERHANG),
             complex(self.size.real + _ARROW_OVERHANG, centre.imag),
             complex(centre.real, self.size.imag + _ARROW_OVERHANG),
         ]

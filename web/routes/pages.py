@@ -173,7 +173,7 @@ class TablePages(TableRouteGroup):
 
     def _table_fragment(self) -> str:
         return self.page_context.fragment(
-            "table", None, own_screen=is_own_screen(), at_table=self._auth.is_at_table()
+            "table", None, is_own_screen=is_own_screen(), is_at_table=self._auth.is_at_table()
         )
 
     def _screen_settings(self) -> str:

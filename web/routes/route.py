@@ -20,7 +20,6 @@ from typing import Any, Protocol, TypeVar, get_type_hints, is_typeddict
 import msgspec
 from flask import (
     Flask,
-    Request,
     Response,
     abort,
     current_app,
@@ -312,7 +311,7 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     if route.actor:
         values["actor"] = values.pop("seat") if route.actor == "seat" else route.actor
     if route.body:
-        body = _read_body(request, route.body)
+        body = _read_body(route.body)
         fields = msgspec.structs.asdict(body) if route.fields != ("body",) else {"body": body}
     else:
         fields = {name: request.form.get(name, "") for name in route.fields}
@@ -328,15 +327,15 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     return {} if answer is None else answer
 
 
-def _read_body(sent: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
-    """Parse the body of a request. Raises `Malformed` or `UnsupportedMediaType`.
+def _read_body(body_type: type[msgspec.Struct]) -> msgspec.Struct:
+    """Parse the JSON body of the current request. Raises `Malformed` or `UnsupportedMediaType`.
 
     Messages may repeat an unknown name, but never a free text, which may be a secret order.
     """
-    if sent.mimetype != "application/json":
+    if request.mimetype != "application/json":
         raise UnsupportedMediaType()
     try:
-        return msgspec.json.decode(sent.get_data(), type=kind)
+        return msgspec.json.decode(request.get_data(), type=body_type)
     except msgspec.ValidationError as error:
         raise Malformed(say("The request is not valid: {error}", error=str(error))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

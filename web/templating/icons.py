@@ -78,14 +78,15 @@ def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -
     A board of lanes is a small icon. Raises `Malformed` if the game has no such options.
     """
     options = game.options(chosen or {})
-    if game.kit(options).deck:
-        return lanes_sign(game.kit(options))
+    kit = game.kit(options)
+    if kit.deck:
+        return lanes_sign(kit)
     # any seed works, because only the start position is drawn
     state = game.setup(options, Random(0))
     board_ui = game.board_ui(state, None)
     layout = game.expected(state) or {}
     badges = board_ui.badges if board_ui else {}
-    return board_svg(BoardPicture(game.kit(options), layout, badges=badges))
+    return board_svg(BoardPicture(kit, layout, badges=badges))
 
 
 def qr_code(url: str) -> Markup:
