@@ -36,7 +36,14 @@ def at(state: State, lane: int = 0, **piles: str | bool) -> State:
     `deck`, `discard`, `defence`, `attack`, `defence_open` and `decks_open` belong to the lane.
     """
     changes: dict[str, Any] = {}
-    names = {"deck": "decks", "discard": "discards"}
+    names = {
+        "deck": "decks",
+        "discard": "discards",
+        "defence": "defender_stacks",
+        "attack": "attacker_stacks",
+        "defence_open": "is_defender_open",
+        "decks_open": "is_deck_open",
+    }
     for name, pile in piles.items():
         cards = pile if isinstance(pile, bool) else parse_cards(pile)
         if name in ("south", "north"):
@@ -88,8 +95,8 @@ def every_card(state: State) -> list[str]:
     piles: Iterable[Cards] = (
         *state.decks,
         *state.discards,
-        *state.defence,
-        *state.attack,
+        *state.defender_stacks,
+        *state.attacker_stacks,
         *state.hands,
         state.attacker_deck,
         state.attacker_discard,

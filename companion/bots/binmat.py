@@ -117,7 +117,7 @@ class BinmatBot(Bot):
         # what lay open and is no longer visible was drawn by the other side
         self._cards_of_other |= set(self._open_tops)
         self._cards_of_other -= cards_shown(state)
-        decks = zip(state.decks, state.decks_open, strict=True)
+        decks = zip(state.decks, state.is_deck_open, strict=True)
         self._open_tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
@@ -248,8 +248,8 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
         if lane in LANES:
             deck = playout.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
-            stacks = tuple(playout.attack[lane]), tuple(playout.defence[lane])
-            place = (*stacks, playout.defence_open[lane], *piles)
+            stacks = tuple(playout.attacker_stacks[lane]), tuple(playout.defender_stacks[lane])
+            place = (*stacks, playout.is_defender_open[lane], *piles)
         distinct.setdefault((kind, card[:1], *place), action)
     return list(distinct.values())
 
@@ -292,12 +292,12 @@ def _attack_points(playout: Playout, move: PlayoutMove) -> float:
             return 2.5 - 0.5 * len(hand)
         # a discard, only better than a pass
         return -6.0
-    wall = playout.defence[lane]
+    wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane)
     # each draw from a lane brings its end nearer, so it is worth more than the attacker deck
     if kind == DRAW:
         return 5.0 - 0.15 * cards_left - 0.5 * len(hand)
-    before = playout.attack[lane]
+    before = playout.attacker_stacks[lane]
     attack = [*before, card] if card else before
     attack_power = power(attack)
     if _is_combat(move):
@@ -332,7 +332,7 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
         return 0.0
     if kind == DISCARD:
         return -4.0
-    wall = playout.defence[lane]
+    wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane)
     hand = playout.hands[DEFENDER_SEAT]
     if kind == DRAW:
@@ -343,7 +343,7 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
     if _is_combat(move):
         return -6.0
     gain = power([*wall, card]) - power(wall)
-    threat = len(playout.attack[lane])  # cards of the attacker in front of the wall
+    threat = len(playout.attacker_stacks[lane])  # cards of the attacker in front of the wall
     if not wall:
         # every bare lane needs a wall, the shortest one most
         points = 5.0 + 0.5 * max(0, LANE_CARDS - cards_left) + gain + 1.5 * threat
@@ -351,7 +351,7 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
     # a higher wall is worth more, and most under attack
     points = 1.5 * gain + threat
     # a TRAP works only in a stack that is face down
-    if card[0] == TRAP and not playout.defence_open[lane]:
+    if card[0] == TRAP and not playout.is_defender_open[lane]:
         points += 1.0
     # a card can also weaken a wall, whose sum is then no power of two any more
     return points - 3.0 if gain < 0 else points
@@ -379,8 +379,8 @@ def attacker_move(playout: Playout, rng: Random) -> PlayoutMove:
     # how attractive it is to build in each lane: most in one with few cards left and a short wall
     attractions = []
     for lane in LANES:
-        wall = playout.defence[lane]
-        attack = playout.attack[lane]
+        wall = playout.defender_stacks[lane]
+        attack = playout.attacker_stacks[lane]
         cards_left = _cards_left(playout, lane) + len(wall)
         weight = _lane_weight(cards_left)
         attractions.append(weight + 0.4 * random() - 0.12 * len(wall))
@@ -419,10 +419,10 @@ def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]
 
     For a face-down one it guesses 0 to 3.
     """
-    wall = playout.defence[lane]
+    wall = playout.defender_stacks[lane]
     if not wall:
         return 0
-    if playout.defence_open[lane]:
+    if playout.is_defender_open[lane]:
         return power(wall)
     # 0 for nearly half of the random numbers, since a wall of random cards often has no power
     return max(0, int(random() * 5.5 - 1.5))
@@ -434,11 +434,11 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     It considers one or two cards, and the turn of the combat. If no card leads to a combat, the
     gain is `_LAST_RESORT_GAIN` and the card is empty.
     """
-    wall = playout.defence[lane]
+    wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane) + len(wall)
     weight = _lane_weight(cards_left)
     wall_power = _assumed_wall_power(playout, lane, rng.random)
-    before = sum([CARD_VALUES[card] for card in playout.attack[lane]])
+    before = sum([CARD_VALUES[card] for card in playout.attacker_stacks[lane]])
     # how much the wall reduces the damage: not at all against a BREAK, otherwise by its power minus
     # one (damage = attack power - wall power + 1)
     blocked = 0 if has_break and wall else wall_power - 1
@@ -472,24 +472,24 @@ def defender_move(playout: Playout, rng: Random) -> PlayoutMove:
 
 def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutMove | None:
     """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
-    bare_lanes = [lane for lane in LANES if not playout.defence[lane]]
+    bare_lanes = [lane for lane in LANES if not playout.defender_stacks[lane]]
     if bare_lanes:
         # a lane is safer with more cards left and fewer attackers: one attacking card counts as
         # 4 cards left
         safeties = [
-            _cards_left(playout, lane) - 4 * len(playout.attack[lane]) + 2 * rng.random()
+            _cards_left(playout, lane) - 4 * len(playout.attacker_stacks[lane]) + 2 * rng.random()
             for lane in bare_lanes
         ]
         lane = bare_lanes[safeties.index(min(safeties))]
         card = _best_card(hand, [], rng)
         # a full lane deck has 13 cards. If it is not urgent, draw instead in two cases out of five
-        is_urgent = len(hand) > 2 or playout.attack[lane] or _cards_left(playout, lane) < 9
+        is_urgent = len(hand) > 2 or playout.attacker_stacks[lane] or _cards_left(playout, lane) < 9
         if card and (is_urgent or rng.random() < 0.6):
             return (PLAY_DOWN, card, lane)
     for lane in LANES:
-        wall = playout.defence[lane]
+        wall = playout.defender_stacks[lane]
         # strengthen a wall only under attack, or with many cards in hand
-        if not wall or not (playout.attack[lane] or len(hand) > 5):
+        if not wall or not (playout.attacker_stacks[lane] or len(hand) > 5):
             continue
         card = _best_card(hand, wall, rng)
         if card:

@@ -34,8 +34,8 @@ from companion.games.binmat.actions import (
 from companion.games.binmat.cards import (
     BOUNCE,
     BREAK,
+    CARD_NUMBERS,
     DECK,
-    NUMBERS,
     TRAP,
     WILD,
     Cards,
@@ -51,7 +51,7 @@ PASS_MOVE: PlayoutMove = ACTION_PARTS[PASS]
 _WILD_VALUE = 1 << 12
 # What each card adds to the sum from which `power_of_sum` works out the power of a stack.
 CARD_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
-    card: NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
+    card: CARD_NUMBERS.get(card, _WILD_VALUE * (card[0] == WILD)) for card in DECK
 }
 
 # The two seats by their numbers (`Seat.number`).
@@ -90,9 +90,9 @@ class Playout:
         self.seat = SEATS.index(state.seat)
         self.decks = [list(deck[::-1]) for deck in state.decks]
         self.discards = list(map(list, state.discards))
-        self.defence = list(map(list, state.defence))
-        self.defence_open = list(state.defence_open)
-        self.attack = list(map(list, state.attack))
+        self.defender_stacks = list(map(list, state.defender_stacks))
+        self.is_defender_open = list(state.is_defender_open)
+        self.attacker_stacks = list(map(list, state.attacker_stacks))
         self.attacker_deck = list(state.attacker_deck[::-1])
         self.attacker_discard = list(state.attacker_discard)
         self.hands = (list(state.hands[0]), list(state.hands[1]))
@@ -113,7 +113,7 @@ class Playout:
             self._draw(lane, rng)
         elif kind in (PLAY_DOWN, PLAY_UP):
             self.hands[self.seat].remove(card)
-            stacks = self.attack if self.seat == ATTACKER_SEAT else self.defence
+            stacks = self.attacker_stacks if self.seat == ATTACKER_SEAT else self.defender_stacks
             stacks[lane].append(card)
         if kind in (COMBAT, PLAY_UP):
             self._fight(lane, rng)
@@ -127,9 +127,11 @@ class Playout:
 
         Cards of the attacker deck do not help (ruling).
         """
-        if self.hands[ATTACKER_SEAT] or any(self.attack):
+        if self.hands[ATTACKER_SEAT] or any(self.attacker_stacks):
             return False
-        for wall, deck, discard in zip(self.defence, self.decks, self.discards, strict=True):
+        for wall, deck, discard in zip(
+            self.defender_stacks, self.decks, self.discards, strict=True
+        ):
             # a wall blocks the deck behind it
             if not wall and (self.is_hackmud or deck or discard):
                 return False
@@ -157,10 +159,10 @@ class Playout:
 
         A playout does not know which attacker cards lay face up, so all their TRAPs spring.
         """
-        attack = self.attack[lane]
-        self.attack[lane] = []
+        attack = self.attacker_stacks[lane]
+        self.attacker_stacks[lane] = []
         self._spring_traps(lane, attack)
-        wall = self.defence[lane]
+        wall = self.defender_stacks[lane]
         if any(card[0] == BOUNCE for card in (*attack, *wall)):
             self._end_by_bounce(lane, attack)
             return
@@ -178,7 +180,7 @@ class Playout:
                 self.attacker_discard.append(wall.pop())
             cards_owed = damage - wall_losses
             self.attacker_discard += attack
-        self.defence_open[lane] = bool(wall)
+        self.is_defender_open[lane] = bool(wall)
         # the attacker draws a card of the lane for each damage that the wall could not take
         for _ in range(cards_owed):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
@@ -192,20 +194,20 @@ class Playout:
         BOUNCEs go to the other side's discards, and the other defender cards stay face up.
         """
         attacker_bounces, other_attacker_cards = separate_bounces(attack)
-        defender_bounces, remaining = separate_bounces(self.defence[lane])
+        defender_bounces, remaining = separate_bounces(self.defender_stacks[lane])
         self.discards[lane] += attacker_bounces
         self.attacker_discard += other_attacker_cards + defender_bounces
-        self.defence[lane] = list(remaining)
-        self.defence_open[lane] = bool(remaining)
+        self.defender_stacks[lane] = list(remaining)
+        self.is_defender_open[lane] = bool(remaining)
 
     def _spring_traps(self, lane: int, attack: list[str]) -> None:
         """Spring the TRAPs, except in a face-up wall: each takes a card of the other stack.
 
         Those of the seat that began the combat act first.
         """
-        wall = self.defence[lane]
+        wall = self.defender_stacks[lane]
         for seat in (self.seat, 1 - self.seat):
-            if seat == DEFENDER_SEAT and self.defence_open[lane]:
+            if seat == DEFENDER_SEAT and self.is_defender_open[lane]:
                 continue
             own, other = (attack, wall) if seat == ATTACKER_SEAT else (wall, attack)
             pile = self.attacker_discard if seat == ATTACKER_SEAT else self.discards[lane]
@@ -252,33 +254,39 @@ def state_of(view: Mapping[str, Any]) -> State:
     """Return the state of a view, with `HIDDEN` for backs."""
     lanes = view["lanes"]
     seat = ATTACKER_SEAT if view["to_act"] == [SEATS[ATTACKER_SEAT]] else DEFENDER_SEAT
-    decks, discards, defence, attack, attack_open = (
+    decks, discards, defence, attack, attacker_open = (
         tuple(tuple(lane[name]) for lane in lanes)
         for name in ("deck", "discard", "defender", "attacker", "attacker_open")
     )
-    cards_with_open = zip(chain(*attack), chain(*attack_open), strict=True)
+    cards_with_open = zip(chain(*attack), chain(*attacker_open), strict=True)
     # `State.seat` follows from whether the number of turns played is even or odd. A view does not
     # have that number, so use 0 for the defender and 1 for the attacker
     return State(
         options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + seat),
         decks=decks,
-        decks_open=tuple(lane["deck_open"] for lane in lanes),
+        is_deck_open=tuple(lane["deck_open"] for lane in lanes),
         discards=discards,
-        defence=defence,
-        defence_open=tuple(lane["defender_open"] for lane in lanes),
-        attack=attack,
+        defender_stacks=defence,
+        is_defender_open=tuple(lane["defender_open"] for lane in lanes),
+        attacker_stacks=attack,
         attacker_deck=tuple(view["attacker_deck"]),
         attacker_discard=tuple(view["attacker_discard"]),
         hands=(tuple(view["hands"]["south"]), tuple(view["hands"]["north"])),
         turns_left=view["turns_left"],
         passes=(view["passes"]["south"], view["passes"]["north"]),
-        attack_open=frozenset(card for card, is_open in cards_with_open if is_open),
+        open_attacker_cards=frozenset(card for card, is_open in cards_with_open if is_open),
     )
 
 
 def cards_shown(state: State) -> set[str]:
     """Return every card that is visible in a state with `HIDDEN` backs."""
-    piles = [*state.decks, *state.discards, *state.defence, *state.attack, *state.hands]
+    piles = [
+        *state.decks,
+        *state.discards,
+        *state.defender_stacks,
+        *state.attacker_stacks,
+        *state.hands,
+    ]
     return set().union(*piles, state.attacker_deck, state.attacker_discard) - {HIDDEN}
 
 
@@ -292,7 +300,7 @@ def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random)
     known_cards = [card for card in unseen if card in cards_of_other]
     unknown_cards = [card for card in unseen if card not in cards_of_other]
     other_hand = state.hands[1 - seat]
-    other_stacks = state.attack if seat == DEFENDER_SEAT else state.defence
+    other_stacks = state.attacker_stacks if seat == DEFENDER_SEAT else state.defender_stacks
     backs = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))
     while True:
         unknown = unknown_cards[:]
@@ -309,8 +317,8 @@ def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random)
         yield replace(
             state,
             hands=(hands[0], hands[1]),
-            attack=stacks if seat == DEFENDER_SEAT else state.attack,
-            defence=stacks if seat == ATTACKER_SEAT else state.defence,
+            attacker_stacks=stacks if seat == DEFENDER_SEAT else state.attacker_stacks,
+            defender_stacks=stacks if seat == ATTACKER_SEAT else state.defender_stacks,
             decks=tuple(_fill_backs(deck, for_decks) for deck in state.decks),
             attacker_deck=_fill_backs(state.attacker_deck, for_decks),
         )

@@ -31,7 +31,12 @@ EDITIONS = ("rulebook", "hackmud")
 def content(playout: Playout) -> tuple[object, ...]:
     """Return all that two tables must have alike. Piles are compared as sets."""
     piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
-    lanes = (playout.decks, playout.defence, playout.defence_open, playout.attack)
+    lanes = (
+        playout.decks,
+        playout.defender_stacks,
+        playout.is_defender_open,
+        playout.attacker_stacks,
+    )
     return (*lanes, playout.attacker_deck, piles, playout.hands, playout.turns_left)
 
 
@@ -47,7 +52,9 @@ def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
             action = move(playout, rng)
             letter, card, lane = action
             faces = {
-                "p": "u" if playout.seat == DEFENDER_SEAT and playout.defence_open[lane] else "p"
+                "p": "u"
+                if playout.seat == DEFENDER_SEAT and playout.is_defender_open[lane]
+                else "p"
             }
             wanted = (faces.get(letter, letter), card, lane)
             text = next(

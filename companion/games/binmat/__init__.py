@@ -29,12 +29,12 @@ from companion.games.binmat.state import (
     State,
     check_options,
     deal,
-    lead_of_defender,
+    defender_lead,
     mask_state,
     plain_state,
 )
-from companion.games.binmat.tools import tools_of_binmat
-from companion.games.binmat.words import OPTION_ROWS, RULES, extras_of
+from companion.games.binmat.tools import binmat_commands
+from companion.games.binmat.words import OPTION_ROWS, RULES, build_extras
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 
@@ -67,8 +67,8 @@ class Binmat(Game[Any, str]):
     lesson = LESSON
     help_words = HELP
     chosen_options = frozenset({"deck", "hands"})
-    extras = staticmethod(extras_of)
-    tools = staticmethod(tools_of_binmat)
+    extras = staticmethod(build_extras)
+    tools = staticmethod(binmat_commands)
     presets = (
         Preset(say("Full game"), {"way": "full"}),
         Preset(say("Real cards"), {"way": "referee"}),
@@ -116,9 +116,10 @@ class Binmat(Game[Any, str]):
         return self.chosen_options
 
     def to_act(self, state: Position) -> frozenset[Seat]:
-        """Return the side that must act.
+        """Return the seat that must act: the one on turn, or nobody once the game is over.
 
-        With real cards the attacker acts after a combat that gives him cards to draw.
+        With real cards the attacker acts after a combat that gives him cards to draw, even in a
+        turn of the defender.
         """
         if state.outcome:
             return frozenset()
@@ -127,7 +128,8 @@ class Binmat(Game[Any, str]):
     def legal_actions(self, state: Position, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat.
 
-        With real cards, the entries of open cards are left out, because there are too many.
+        With real cards, the actions that name the open cards of a combat are left out, because
+        there are too many.
         """
         if seat not in self.to_act(state):
             return []
@@ -170,17 +172,17 @@ class Binmat(Game[Any, str]):
         """Return South's lead by turns and cards, or None with real cards."""
         if isinstance(state, RealCardsState):
             return None
-        return lead_of_defender(state)
+        return defender_lead(state)
 
     def time_limit(self, state: Position) -> float | None:
-        """Return the seconds of a turn. None if casual, or in a combat with real cards."""
+        """Return the seconds of a turn. None in a casual game, or in a combat with real cards."""
         if isinstance(state, RealCardsState) and state.is_in_combat:
             return None
-        # 0 stands for a casual game
+        # 0 stands for a casual game.
         return state.options.seconds or None
 
     def on_timeout(self, state: Position, seat: Seat) -> str | None:
-        """Return a pass, or None if only the alarm sounds."""
+        """Return a pass. None if the option `timeout` only sounds the alarm."""
         if state.options.timeout == "pass":
             return full_game.PASS
         return None
@@ -200,7 +202,7 @@ class Binmat(Game[Any, str]):
         return screen.card_ui(state, seat)
 
     def laid_open(self, state: Position, fans: Layout, before: Layout) -> str | None:
-        """Return the action for cards that are laid open, which only real cards have."""
+        """Return the action that face-up cards show. None in the full game, which has no cards."""
         if isinstance(state, RealCardsState):
             return real_cards.laid_open(state, fans, before)
         return None

@@ -161,7 +161,7 @@ def _refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
     if kind == COMBAT:
         return _combat_refusal(state, seat, parts.lane)
     if kind in _PLAYS:
-        return _hand_refusal(state, seat, parts.card) or _play_refusal(state, seat, parts)
+        return _missing_card_refusal(state, seat, parts.card) or _play_refusal(state, seat, parts)
     if kind == DISCARD:
         return _discard_refusal(state, seat, parts)
     return None
@@ -172,7 +172,7 @@ def has_combat_stack(state: State, lane: int) -> bool:
 
     It needs an attacker stack. In the hackmud edition a defender stack is enough.
     """
-    return bool(state.attack[lane] or (state.is_hackmud and state.defence[lane]))
+    return bool(state.attacker_stacks[lane] or (state.is_hackmud and state.defender_stacks[lane]))
 
 
 def _draw_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
@@ -200,7 +200,7 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
         may_draw = bool(state.decks[lane] or state.discards[lane])
     if may_draw:
         return None
-    if seat is ATTACKER and state.defence[lane]:
+    if seat is ATTACKER and state.defender_stacks[lane]:
         return Illegal(
             Reason.LANE_DEFENDED,
             say(
@@ -234,7 +234,7 @@ def _combat_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
     return Illegal(Reason.NO_ATTACKER_STACK, text, "combat")
 
 
-def _hand_refusal(state: State, seat: Seat, card: str) -> Illegal | None:
+def _missing_card_refusal(state: State, seat: Seat, card: str) -> Illegal | None:
     if card in state.hands[seat.number]:
         return None
     return Illegal(
@@ -247,7 +247,7 @@ def _hand_refusal(state: State, seat: Seat, card: str) -> Illegal | None:
 def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
     """Return why a card of the hand may not be played (rulebook, "Playing a Card")."""
     is_attacker = seat is ATTACKER
-    stack = (state.attack if is_attacker else state.defence)[parts.lane]
+    stack = (state.attacker_stacks if is_attacker else state.defender_stacks)[parts.lane]
     if parts.card[0] == BREAK and not stack:
         return Illegal(
             Reason.STACK_EMPTY,
@@ -294,7 +294,7 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> Il
     A card takes the face of its stack. A BREAK may also be played face up, which begins combat.
     """
     lane = parts.lane
-    is_stack_open = state.defence_open[lane]
+    is_stack_open = state.is_defender_open[lane]
     if parts.kind == PLAY_DOWN:
         if not is_stack_open:
             return None
@@ -313,7 +313,7 @@ def _defender_play_refusal(state: State, parts: ActionParts, stack: Cards) -> Il
             say("Your stack in lane {lane} does not lie face up: play face down there", lane=lane),
             "playing-defender",
         )
-    if not state.attack[lane]:
+    if not state.attacker_stacks[lane]:
         return Illegal(
             Reason.NO_ATTACKER_STACK,
             say("Lane {lane} has no attacker stack to fight: a BREAK face up needs one", lane=lane),
@@ -351,7 +351,7 @@ def _discard_refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | 
             say("The attacker discards to the attacker discard: expected a after the card"),
             "discarding",
         )
-    if refusal := _hand_refusal(state, seat, parts.card):
+    if refusal := _missing_card_refusal(state, seat, parts.card):
         return refusal
     if seat is ATTACKER and not (state.attacker_deck or state.attacker_discard):
         return Illegal(

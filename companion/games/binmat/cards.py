@@ -24,7 +24,7 @@ VALUES = "23456789a@*?>"
 
 # Takes the top card of the other stack, if it lay face down before: `Combat._spring_trap`.
 TRAP = "@"
-# Lifts the sum of its own stack to the next power of two: `combat.sum_of`.
+# Lifts the sum of its own stack to the next power of two: `combat.sum_stack`.
 WILD = "*"
 # Ends a combat without damage, and goes to the other side's discard: `Combat._end_by_bounce`. In
 # the rulebook edition the attacker may also play it face up on an empty stack. That begins no
@@ -40,7 +40,7 @@ BREAK = ">"
 DECK: Cards = tuple(value + suit for suit in SUITS for value in VALUES)
 
 # Value of each number card. Modifiers are not included.
-NUMBERS: Mapping[str, int] = {
+CARD_NUMBERS: Mapping[str, int] = {
     value + suit: number for suit in SUITS for number, value in enumerate(VALUES[:9], start=2)
 }
 

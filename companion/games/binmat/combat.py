@@ -16,8 +16,8 @@ from companion.core.kit import Layout, Seat
 from companion.games.binmat.cards import (
     BOUNCE,
     BREAK,
+    CARD_NUMBERS,
     CARD_TEXTS,
-    NUMBERS,
     TRAP,
     WILD,
     Cards,
@@ -78,25 +78,30 @@ class CombatSetup:
 
 
 @dataclass(frozen=True)
-class Sum:
-    """The sum of a stack, its attack power, and what each card adds. Cards are displayed texts."""
+class StackSum:
+    """The sum of a stack, its attack power, and what each card adds.
+
+    Cards are given as people read them, such as `10&`.
+    """
 
     parts: tuple[tuple[str, str], ...]
-    """Each card with what it adds, such as `("5&", "5")` or `("*%", "to 8")`."""
+    """Pairs of a card and what it adds, such as `("5&", "5")` or `("*%", "to 8")`."""
     total: int
     power: int
     lifts: tuple[tuple[str, int], ...] = ()
-    """Each WILD with the sum after it."""
+    """Pairs of a WILD and the sum to which it lifts the stack."""
 
 
-def sum_of(stack: Cards) -> Sum:
+def sum_stack(stack: Cards) -> StackSum:
     """Return the sum and attack power of a stack (rulebook, "Combat" and "The Wild Modifier").
 
     Number cards are added first. Then each WILD lifts the sum to the next power of two. Without
     number cards the first WILD counts 2. Other cards add nothing.
 
-    >>> sum_of(("5&", "3%", ">+")).power, sum_of(("*&", "*%")).total, sum_of(("4^", "2#")).power
-    (3, 4, 0)
+    >>> sum_stack(("5&", "3%", ">+")).power, sum_stack(("4^", "2#")).power
+    (3, 0)
+    >>> sum_stack(("*&", "*%")).total
+    4
     """
     parts = []
     wilds = []
@@ -104,7 +109,7 @@ def sum_of(stack: Cards) -> Sum:
     idle_parts = []
     total = 0
     for card in stack:
-        number = NUMBERS.get(card)
+        number = CARD_NUMBERS.get(card)
         if number is not None:
             total += number
             parts.append((CARD_TEXTS[card], str(number)))
@@ -118,7 +123,7 @@ def sum_of(stack: Cards) -> Sum:
         total = 2 if counts_two else 1 << total.bit_length()
         parts.append((CARD_TEXTS[card], "2" if counts_two else say("to {sum}", sum=total)))
         lifts.append((CARD_TEXTS[card], total))
-    return Sum((*parts, *idle_parts), total, power_of(total), tuple(lifts))
+    return StackSum((*parts, *idle_parts), total, power_of(total), tuple(lifts))
 
 
 def power_of(total: int) -> int:
@@ -135,7 +140,7 @@ def power_of(total: int) -> int:
     return 0
 
 
-def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
+def explain_sum(stack: Cards, stack_sum: StackSum) -> str | None:
     """Return an explanation of a stack's sum and power, clause by clause.
 
     Return None if the only number card is a power of two and there is no WILD, since that explains
@@ -143,7 +148,7 @@ def explain_sum(stack: Cards, stack_sum: Sum) -> str | None:
     """
     if not stack:
         return say("The stack is empty.")
-    numbers = [NUMBERS[card] for card in stack if card in NUMBERS]
+    numbers = [CARD_NUMBERS[card] for card in stack if card in CARD_NUMBERS]
     total = stack_sum.total
     clauses = []
     if len(numbers) > 1:
@@ -189,7 +194,7 @@ class Combat(TurnLog):
         """What is left of the stacks, bottom first. Only the defender's outlasts the combat."""
         self.trapped: Cards = ()
         """Cards that TRAPs have taken, in order."""
-        self.sums: dict[Seat, Sum] = {}
+        self.sums: dict[Seat, StackSum] = {}
         """Sum of each stack. Empty if a BOUNCE ended the combat."""
         self.damage = 0
         """Number of cards that the defender loses: first those of the stack, then `cards_owed`."""
@@ -291,7 +296,7 @@ class Combat(TurnLog):
 
     def _compare_powers(self) -> None:
         """Compute and report both sums, then carry out the result of the comparison."""
-        self.sums = {seat: sum_of(stack) for seat, stack in self.stacks.items()}
+        self.sums = {seat: sum_stack(stack) for seat, stack in self.stacks.items()}
         tallies = []
         for seat, stack_sum in self.sums.items():
             self._report_sum(seat, stack_sum)
@@ -306,7 +311,7 @@ class Combat(TurnLog):
         else:
             self._deal_damage(attack_power, defence_power)
 
-    def _report_sum(self, seat: Seat, stack_sum: Sum) -> None:
+    def _report_sum(self, seat: Seat, stack_sum: StackSum) -> None:
         """Report the sum and power of a stack, and explain them."""
         text = say(
             "{role!c} has {total}: power {power}.",
@@ -427,11 +432,11 @@ def add_combat(turn: TurnLog, combat: Combat) -> None:
         if part.title == _TRAPS_TITLE:
             turn.headlines = [Headline(event.text, "sums") for event in part.events]
             trapped = frozenset(CARD_TEXTS[card] for card in combat.trapped)
-            tallies = tuple(replace(tally, lost=trapped) for tally in _cards_of(combat.setup))
+            tallies = tuple(replace(tally, lost=trapped) for tally in _card_tallies(combat.setup))
             turn.add_stage(_stage_title(combat), None, tallies=tallies)
 
 
-def add_result(
+def add_result_stage(
     turn: TurnLog,
     combat: Combat,
     expected: Layout | None = None,
@@ -452,7 +457,9 @@ def add_result(
         for seat, cards in lost_cards.items()
     }
     # Show the powers, or only the cards if a BOUNCE prevented the sums.
-    shown = next((part.tallies for part in combat.stages if part.tallies), _cards_of(combat.setup))
+    shown = next(
+        (part.tallies for part in combat.stages if part.tallies), _card_tallies(combat.setup)
+    )
     tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in shown)
     headline = Headline(COMBAT_BOUNCES, "bump")
     if combat.sums:
@@ -466,7 +473,7 @@ def _stage_title(combat: Combat) -> str:
     return say("Combat") if lane is None else say("Lane {lane}", lane=lane)
 
 
-def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
+def _tally(seat: Seat, stack_sum: StackSum, is_greater: bool) -> Tally:
     """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
     # The row goes at least to 32, so that it shows how far a weak sum falls short.
     length = max(5, stack_sum.power)
@@ -481,7 +488,7 @@ def _tally(seat: Seat, stack_sum: Sum, is_greater: bool) -> Tally:
     )
 
 
-def _cards_of(setup: CombatSetup) -> tuple[Tally, ...]:
+def _card_tallies(setup: CombatSetup) -> tuple[Tally, ...]:
     """Return the cards of both stacks for the screen, without sums."""
     stacks = {ATTACKER: setup.attacker_stack, DEFENDER: setup.defender_stack}
     return tuple(

@@ -72,15 +72,15 @@ TURNS_OVER = say("All turns are over.")
 LANE_RUN_DRY = say("A lane deck has run dry.")
 
 
-def declares_text(role: str, lane: int | None) -> str:
-    """Say that a combat begins. `lane` is None if it is not known."""
+def declaration_text(role: str, lane: int | None) -> str:
+    """Return the sentence that a side declares combat. `lane` is None if it is not known."""
     if lane is None:
         return say("{role!c} declares combat.", role=role)
     return say("{role!c} declares combat in lane {lane}.", role=role, lane=lane)
 
 
-def draws_text(role: str, card: str | None, lane: int) -> str:
-    """Say that a card is drawn from a lane deck. `card` is None unless it lay open."""
+def draw_text(role: str, card: str | None, lane: int) -> str:
+    """Return the sentence that a side draws from a lane deck. `card` is None unless it lay open."""
     if card is None:
         return say("{role!c} draws a card from lane {lane}.", role=role, lane=lane)
     return say(
@@ -88,13 +88,13 @@ def draws_text(role: str, card: str | None, lane: int) -> str:
     )
 
 
-def passes_text(role: str) -> str:
-    """Say that a side passes."""
+def pass_text(role: str) -> str:
+    """Return the sentence that a side passes."""
     return say("{role!c} passes.", role=role)
 
 
 def lane_discard_text(role: str, cards: Cards) -> str:
-    """Say that cards of a stack go to the lane discard."""
+    """Return the sentence that cards of a side's stack go to the lane discard."""
     return say_n(
         "{role!c}’s {cards} goes to the lane discard.",
         "{role!c}’s {cards} go to the lane discard.",
@@ -105,7 +105,7 @@ def lane_discard_text(role: str, cards: Cards) -> str:
 
 
 def attacker_discard_text(role: str, cards: Cards) -> str:
-    """Say that cards of a stack go to the attacker discard."""
+    """Return the sentence that cards of a side's stack go to the attacker discard."""
     return say_n(
         "{role!c}’s {cards} goes to the attacker discard.",
         "{role!c}’s {cards} go to the attacker discard.",

@@ -4,7 +4,7 @@
 """
 
 from companion.core.i18n import say
-from companion.games.binmat.events import ATTACKER, DEFENDER, ROLES, BinmatEvent, declares_text
+from companion.games.binmat.events import ATTACKER, DEFENDER, ROLES, BinmatEvent, declaration_text
 from companion.games.lesson import Lesson, LessonStep
 
 _LAY = say("Lay")
@@ -70,7 +70,7 @@ LESSON = Lesson(
         LessonStep(
             _COMBAT,
             {ATTACKER: "c2"},
-            head=declares_text(ROLES[ATTACKER], 2),
+            head=declaration_text(ROLES[ATTACKER], 2),
             why=say("Both stacks are turned up. 8 has power 3, 5 has none."),
             tasks={ATTACKER: say("Combat, then lane 2: both stacks are turned up.")},
             after=say(

@@ -28,7 +28,7 @@ from companion.core.kit import Layout, Seat
 from companion.games.base import Event, Outcome, Step, plain_outcome
 from companion.games.binmat.actions import PASS
 from companion.games.binmat.cards import BREAK, SUITS, VALUES, Cards, cards_text, parse_cards
-from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result
+from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result_stage
 from companion.games.binmat.events import (
     ATTACKER,
     DEFENDER,
@@ -36,8 +36,8 @@ from companion.games.binmat.events import (
     ROLES,
     TURNS_OVER,
     BinmatEvent,
-    declares_text,
-    passes_text,
+    declaration_text,
+    pass_text,
 )
 from companion.games.binmat.screen import KIT, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
@@ -47,7 +47,7 @@ from companion.games.turn_log import TurnLog
 
 DONE = "."
 DECLARE = "c"
-WON = "!"
+ATTACKER_WON = "!"
 # Suffix of a card that lay face up before the combat.
 OPEN_MARK = "u"
 _DECLARATIONS = (DECLARE, *(f"{DECLARE}{lane}" for lane in LANES))
@@ -61,14 +61,14 @@ _OPEN_CARDS = re.compile(
 # Rank of each seat's zone of a lane, in which its cards are fanned out for the camera.
 _ZONE_RANKS = KIT.deck.zones if KIT.deck else {}
 # A card of a fan that the camera could not read.
-_UNREAD = "X"
+_UNREAD_CARD = "X"
 # Maximum number of characters of the sign, as `CardUi.sign` demands.
 _MAX_SIGN_LENGTH = 40
 # Action of each key, by the name of the key.
 _CHOICES = {
     "done": CardChoice(DONE, "done"),
     "combat": CardChoice(DECLARE, "combat"),
-    "won": CardChoice(WON, "won"),
+    "won": CardChoice(ATTACKER_WON, "won"),
 }
 
 
@@ -109,7 +109,7 @@ def is_real_cards_notation(text: str) -> bool:
 
     `c3` and `--` are not, because the full game has them too.
     """
-    return text in (DONE, DECLARE, WON) or is_open_cards(text)
+    return text in (DONE, DECLARE, ATTACKER_WON) or is_open_cards(text)
 
 
 def is_open_cards(text: str) -> bool:
@@ -119,7 +119,7 @@ def is_open_cards(text: str) -> bool:
 
 def parse_action(text: str) -> str:
     """Return the action in its canonical notation. Raises `Malformed`."""
-    if text in (DONE, WON, PASS, *_DECLARATIONS):
+    if text in (DONE, ATTACKER_WON, PASS, *_DECLARATIONS):
         return text
     if not is_open_cards(text):
         raise Malformed(
@@ -180,7 +180,7 @@ def legal_actions(state: RealCardsState) -> tuple[str, ...]:
     if state.outcome:
         return ()
     if state.is_in_combat:
-        return (DONE, WON)
+        return (DONE, ATTACKER_WON)
     return (DONE, PASS, *_DECLARATIONS)
 
 
@@ -210,7 +210,7 @@ def _refusal_text(state: RealCardsState, action: str) -> str:
         return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
     if state.is_declared:
         return say("A combat is on: write . when it is over, ! if the attacker has won")
-    if action == WON:
+    if action == ATTACKER_WON:
         return say("The attacker wins by a combat: declare it first")
     return say(
         "Cards are played on the table here: only . (done), c (combat) and -- (pass) are counted"
@@ -225,16 +225,16 @@ def carry_out(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsS
     if action in _DECLARATIONS:
         named_lane = action.removeprefix(DECLARE)
         lane = int(named_lane) if named_lane else None
-        event = Event(BinmatEvent.COMBAT, declares_text(role, lane), seat, rule="combat")
+        event = Event(BinmatEvent.COMBAT, declaration_text(role, lane), seat, rule="combat")
         return Step(replace(state, is_declared=True, lane=lane), (event,))
-    if action == WON:
+    if action == ATTACKER_WON:
         reason = say("The lane deck owes a card and has none.")
         outcome = Outcome(frozenset({ATTACKER}), reason, LANE_RUN_DRY)
         # The turn of the winning combat is counted too (ruling).
         return Step(replace(_end_turn(state), outcome=outcome), (outcome.event("winning"),))
     text = say("{role!c} is done.", role=role)
     if action == PASS:
-        text = passes_text(role)
+        text = pass_text(role)
     elif state.cards_owed:
         text = say("{role!c} has drawn.", role=role)
     return Step(_end_turn(state), (Event(BinmatEvent.TURN_DONE, text, seat, rule="turns"),))
@@ -263,7 +263,7 @@ def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[Real
         }
     log = TurnLog()
     add_combat(log, combat)
-    add_result(log, combat, expected, _discard_tasks(combat))
+    add_result_stage(log, combat, expected, _discard_tasks(combat))
     after = _end_turn(state)
     # The turn ends only when the attacker has drawn the cards that the lane deck owes.
     if combat.cards_owed:
@@ -328,7 +328,7 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
         acting=acting,
         keys=keys,
         choices=tuple(_CHOICES[key.name] for key in keys) if may_act else (),
-        entry=_card_entry(state) if may_act else None,
+        entry=_build_card_entry(state) if may_act else None,
         sign=sign,
         hint=hint,
         pad_hint=say("Ready ends it. Hold it to declare combat.") if is_plain_turn else "",
@@ -344,7 +344,7 @@ def _sign_and_hint(state: RealCardsState) -> tuple[str, str]:
         hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
         if state.options.is_hackmud:
             hints.append(say("An empty deck is first refilled from its discard pile."))
-        return _draw_sign(state.cards_owed, state.lane), joined(" ", hints)
+        return _draw_cards_sign(state.cards_owed, state.lane), joined(" ", hints)
     if state.is_declared:
         sign = say("Both: fan your cards face up")
         if state.lane is not None:
@@ -354,7 +354,7 @@ def _sign_and_hint(state: RealCardsState) -> tuple[str, str]:
     return say("{player!c}: your turn", player=player), ""
 
 
-def _draw_sign(cards_owed: int, lane: int | None) -> str:
+def _draw_cards_sign(cards_owed: int, lane: int | None) -> str:
     """Return the instruction to draw cards. The lane may be unknown."""
     side = ROLES[ATTACKER]
     if lane is None:
@@ -383,7 +383,7 @@ def _keys(state: RealCardsState) -> tuple[ChoiceKey, ...]:
     return (done, ChoiceKey("combat", say("Combat")))
 
 
-def _card_entry(state: RealCardsState) -> CardEntry | None:
+def _build_card_entry(state: RealCardsState) -> CardEntry | None:
     """Return the form for the cards of both stacks, or None unless their cards are to be known."""
     if not state.is_declared:
         return None
@@ -414,7 +414,7 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     """
     if not state.is_declared:
         return None
-    lane = _open_lane(fans, before) if state.lane is None else state.lane
+    lane = _find_open_lane(fans, before) if state.lane is None else state.lane
     if lane is None:
         return None
     attacker_zone = Square(lane, _ZONE_RANKS[ATTACKER])
@@ -423,7 +423,7 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     defender = fans.get(defender_zone, ())
     cards = (*attacker, *defender)
     # The stacks are not known while a card could not be read.
-    if not attacker or _UNREAD in cards or len(set(cards)) < len(cards):
+    if not attacker or _UNREAD_CARD in cards or len(set(cards)) < len(cards):
         return None
     # Only in the hackmud edition do single attacker cards lie open before a combat.
     open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
@@ -432,7 +432,7 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     return parse_action(f"{lane}: {attacker_text} / {defender_text}")
 
 
-def _open_lane(fans: Layout, before: Layout) -> int | None:
+def _find_open_lane(fans: Layout, before: Layout) -> int | None:
     """Return the only lane whose attacker stack is laid open, or None.
 
     If there are several, those without a change since the declaration do not count.
@@ -454,7 +454,9 @@ _TURN_PAD = PadGrammar(
 )
 # Ready ends the turn. B and then ready report that the attacker has won.
 _COMBAT_PAD = PadGrammar(
-    (Key(WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),), length=1, ready_alone=DONE
+    (Key(ATTACKER_WON, say("{side} won", side=ROLES[ATTACKER]), "burst", "b"),),
+    length=1,
+    ready_alone=DONE,
 )
 
 

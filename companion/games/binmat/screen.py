@@ -123,7 +123,7 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
     return CardUi(
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
-        lanes=tuple(_lane(visible, lane) for lane in LANES),
+        lanes=tuple(_build_lane(visible, lane) for lane in LANES),
         piles={
             say("Attacker deck"): _pile(visible.attacker_deck),
             say("Attacker discard"): state.attacker_discard,
@@ -175,16 +175,16 @@ def _choices(state: State) -> tuple[CardChoice, ...]:
         _, card, lane = ACTION_PARTS[action]
         # A pass has no lane, and the piles of the attacker are beside the lanes.
         lane_name = str(lane) if lane in LANES else None
-        choices.append(CardChoice(action, _key_of(action).name, card or None, lane_name))
+        choices.append(CardChoice(action, _find_key(action).name, card or None, lane_name))
     return tuple(choices)
 
 
 def command_word(action: str) -> str:
     """Return the label of an action's key, without card and lane."""
-    return _key_of(action).label
+    return _find_key(action).label
 
 
-def _key_of(action: str) -> ChoiceKey:
+def _find_key(action: str) -> ChoiceKey:
     return _KEYS.get(action) or _KEYS[ACTION_PARTS[action].kind]
 
 
@@ -193,12 +193,12 @@ def _pile(cards: Cards) -> Pile:
     return tuple(None if card == HIDDEN else card for card in cards)
 
 
-def _lane(visible: State, lane: int) -> Lane:
+def _build_lane(visible: State, lane: int) -> Lane:
     return Lane(
         str(lane),
-        north=_pile(visible.attack[lane]),
+        north=_pile(visible.attacker_stacks[lane]),
         # The screen lists the top card last, as in stacks.
         deck=_pile(visible.decks[lane])[::-1],
-        south=_pile(visible.defence[lane]),
+        south=_pile(visible.defender_stacks[lane]),
         discard=visible.discards[lane],
     )

@@ -1,8 +1,7 @@
 """Options of BINMAT, and the state of the full game: the deal, the view of a seat, the lead.
 
 Each of six lanes has a deck, a discard pile, and a stack of each side. South is the defender and
-North the attacker, who also has a deck and a discard pile beside the lanes. A ruling decides what
-the rulebook leaves open. All of them are on the rules page (see `words`).
+North the attacker, who also has a deck and a discard pile beside the lanes.
 """
 
 from __future__ import annotations
@@ -100,16 +99,16 @@ class State:
     options: BinmatOptions
     decks: tuple[Cards, ...]
     """Deck of each lane."""
-    decks_open: tuple[bool, ...]
-    """Whether each lane deck shows its top card."""
+    is_deck_open: tuple[bool, ...]
+    """Whether the deck of each lane shows its top card."""
     discards: tuple[Cards, ...]
     """Discard pile of each lane."""
-    defence: tuple[Cards, ...]
-    """Defender stack of each lane."""
-    defence_open: tuple[bool, ...]
-    """Whether each defender stack lies face up. False for an empty one."""
-    attack: tuple[Cards, ...]
-    """Attacker stack of each lane."""
+    defender_stacks: tuple[Cards, ...]
+    """Stack of the defender in each lane."""
+    is_defender_open: tuple[bool, ...]
+    """Whether the defender stack of each lane lies face up. False for an empty one."""
+    attacker_stacks: tuple[Cards, ...]
+    """Stack of the attacker in each lane."""
     attacker_deck: Cards
     attacker_discard: Cards
     hands: tuple[Cards, Cards]
@@ -117,7 +116,7 @@ class State:
     """Number of turns of both sides together that are still to be played."""
     passes: tuple[int, int] = (0, 0)
     """Number of consecutive passes of each seat."""
-    attack_open: frozenset[str] = frozenset()
+    open_attacker_cards: frozenset[str] = frozenset()
     """Cards of all attacker stacks that lie face up. Always empty in the rulebook edition."""
     outcome: Outcome | None = None
 
@@ -148,11 +147,11 @@ def deal(options: BinmatOptions, rng: Random) -> State:
     return State(
         options=options,
         decks=tuple(tuple(cards[size * lane : size * (lane + 1)]) for lane in LANES),
-        decks_open=tuple(lane in OPEN_LANES for lane in LANES),
+        is_deck_open=tuple(lane in OPEN_LANES for lane in LANES),
         discards=empty_lanes,
-        defence=empty_lanes,
-        defence_open=(False,) * len(LANES),
-        attack=empty_lanes,
+        defender_stacks=empty_lanes,
+        is_defender_open=(False,) * len(LANES),
+        attacker_stacks=empty_lanes,
         attacker_deck=(),
         attacker_discard=(),
         hands=options.hands,
@@ -166,7 +165,7 @@ def can_draw(state: State, lane: int) -> bool:
     A defender stack blocks the deck behind it. In the hackmud edition he may draw from an empty
     deck, which wins the game (ruling).
     """
-    if state.defence[lane]:
+    if state.defender_stacks[lane]:
         return False
     return state.is_hackmud or bool(state.decks[lane] or state.discards[lane])
 
@@ -182,17 +181,17 @@ def mask_state(state: State, viewer: Seat | None) -> State:
 
     decks = [
         deck[:1] + backs(deck[1:]) if is_open else backs(deck)
-        for deck, is_open in zip(state.decks, state.decks_open, strict=True)
+        for deck, is_open in zip(state.decks, state.is_deck_open, strict=True)
     ]
-    defence = state.defence
+    defender_stacks = state.defender_stacks
     if viewer is not DEFENDER:
-        stacks = zip(defence, state.defence_open, strict=True)
-        defence = tuple(stack if is_up else backs(stack) for stack, is_up in stacks)
-    attack = state.attack
+        stacks = zip(defender_stacks, state.is_defender_open, strict=True)
+        defender_stacks = tuple(stack if is_up else backs(stack) for stack, is_up in stacks)
+    attacker_stacks = state.attacker_stacks
     if viewer is not ATTACKER:
-        attack = tuple(
-            tuple(card if card in state.attack_open else HIDDEN for card in stack)
-            for stack in attack
+        attacker_stacks = tuple(
+            tuple(card if card in state.open_attacker_cards else HIDDEN for card in stack)
+            for stack in attacker_stacks
         )
     south, north = (
         hand if seat is viewer else backs(hand)
@@ -201,8 +200,8 @@ def mask_state(state: State, viewer: Seat | None) -> State:
     return replace(
         state,
         decks=tuple(decks),
-        defence=defence,
-        attack=attack,
+        defender_stacks=defender_stacks,
+        attacker_stacks=attacker_stacks,
         attacker_deck=backs(state.attacker_deck),
         hands=(south, north),
     )
@@ -222,12 +221,14 @@ def plain_state(state: State) -> dict[str, Any]:
         "lanes": [
             {
                 "deck": list(state.decks[lane]),
-                "deck_open": state.decks_open[lane],
+                "deck_open": state.is_deck_open[lane],
                 "discard": list(state.discards[lane]),
-                "defender": list(state.defence[lane]),
-                "defender_open": state.defence_open[lane],
-                "attacker": list(state.attack[lane]),
-                "attacker_open": [card in state.attack_open for card in state.attack[lane]],
+                "defender": list(state.defender_stacks[lane]),
+                "defender_open": state.is_defender_open[lane],
+                "attacker": list(state.attacker_stacks[lane]),
+                "attacker_open": [
+                    card in state.open_attacker_cards for card in state.attacker_stacks[lane]
+                ],
             }
             for lane in LANES
         ],
@@ -239,12 +240,12 @@ def plain_state(state: State) -> dict[str, Any]:
     }
 
 
-def lead_of_defender(state: State) -> float:
-    """Return how far the defender is ahead, from -1 to 1. Negative: the attacker is ahead.
+def defender_lead(state: State) -> float:
+    """Return how far the defender is ahead, from -1 to 1. Negative if the attacker is ahead.
 
     This is the share of turns played, minus the share of cards gone from the smallest lane. The
-    defender wins when all turns are played, the attacker when a lane runs out. Everybody can count
-    both.
+    defender wins when all turns are played, the attacker when a lane runs out of cards. Everybody
+    can count both.
     """
     turns_share = 1 - state.turns_left / state.options.turns
     # Discards are counted as well, because a reshuffle brings them back.

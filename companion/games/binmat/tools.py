@@ -36,8 +36,8 @@ def _cards_or_none(cards: Cards) -> str:
     return cards_text(cards) or "none"
 
 
-def tools_of_binmat() -> tuple[Command, ...]:
-    """Return the command `combat`."""
+def binmat_commands() -> tuple[Command, ...]:
+    """Return the game's only command, `combat`."""
     purpose = "work out a combat of BINMAT and explain how it ends"
     return (Command("combat", purpose, _add_arguments, _print_combat),)
 
@@ -63,7 +63,8 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
 def _print_combat(options: argparse.Namespace) -> int:
     """Resolve a combat of two stacks that are given as text, and print its explanation.
 
-    Raises `Malformed` for a text that is no stack, and for stacks between which there is no combat.
+    Return the exit status. Raises `Malformed` for a text that is no stack, and for stacks between
+    which the edition allows no combat.
     """
     attacker = parse_cards(options.attacker)
     open_cards = parse_cards(options.attacker_open)

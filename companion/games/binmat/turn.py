@@ -23,7 +23,7 @@ from companion.games.binmat.cards import (
     cards_text,
     separate_bounces,
 )
-from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result
+from companion.games.binmat.combat import Combat, CombatSetup, add_combat, add_result_stage
 from companion.games.binmat.events import (
     ATTACKER,
     DEFENDER,
@@ -32,10 +32,10 @@ from companion.games.binmat.events import (
     TURNS_OVER,
     BinmatEvent,
     attacker_discard_text,
-    declares_text,
-    draws_text,
+    declaration_text,
+    draw_text,
     lane_discard_text,
-    passes_text,
+    pass_text,
 )
 from companion.games.binmat.state import LANES, State, can_draw
 from companion.games.turn_log import TurnLog
@@ -47,7 +47,7 @@ def carry_out(state: State, action: str, rng: Random) -> Step[State]:
     turn.carry_out(ACTION_PARTS[action])
     after = turn.finish()
     if turn.combat:
-        add_result(turn, turn.combat)
+        add_result_stage(turn, turn.combat)
     return turn.step_to(after)
 
 
@@ -70,9 +70,10 @@ def is_reversible(state: State, action: str) -> bool:
 
 
 class _Turn(TurnLog):
-    """The position while a turn is carried out: the fields of `State`, in lists that change.
+    """The position while a turn is carried out: the fields of `State`, in mutable lists.
 
-    `carry_out` makes one for each turn and calls `carry_out`, then `finish`.
+    The function `carry_out` makes one for each turn. It calls the method `carry_out`, which moves
+    the cards and reports events, then `finish`.
     """
 
     def __init__(self, state: State, rng: Random) -> None:
@@ -86,14 +87,14 @@ class _Turn(TurnLog):
         self.role = ROLES[self.seat]
         self.decks = list(state.decks)
         self.discards = list(state.discards)
-        self.decks_open = list(state.decks_open)
-        self.defence_open = list(state.defence_open)
-        self.defence = list(state.defence)
-        self.attack = list(state.attack)
+        self.is_deck_open = list(state.is_deck_open)
+        self.is_defender_open = list(state.is_defender_open)
+        self.defender_stacks = list(state.defender_stacks)
+        self.attacker_stacks = list(state.attacker_stacks)
         self.attacker_deck = state.attacker_deck
         self.attacker_discard = state.attacker_discard
         self.hands = list(state.hands)
-        self.attack_open = set(state.attack_open)
+        self.open_attacker_cards = set(state.open_attacker_cards)
         self.combat: Combat | None = None
         """The combat of this turn, if there was one."""
 
@@ -107,7 +108,7 @@ class _Turn(TurnLog):
             case actions.PLAY_UP:
                 self._play_face_up(parts.card, parts.lane)
             case actions.COMBAT:
-                text = declares_text(self.role, parts.lane)
+                text = declaration_text(self.role, parts.lane)
                 self.add(BinmatEvent.COMBAT, self.seat, text, "combat")
                 self._resolve_combat(parts.lane)
             case actions.DISCARD:
@@ -116,7 +117,7 @@ class _Turn(TurnLog):
                 self._pass()
 
     def finish(self) -> State:
-        """End the game if the defender has won, and return the position after the turn."""
+        """Count the turn, end the game if the defender has won, and return the next state."""
         before = self.before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
@@ -125,17 +126,17 @@ class _Turn(TurnLog):
         after = replace(
             before,
             decks=tuple(self.decks),
-            decks_open=tuple(self.decks_open),
+            is_deck_open=tuple(self.is_deck_open),
             discards=tuple(self.discards),
-            defence=tuple(self.defence),
-            defence_open=tuple(self.defence_open),
-            attack=tuple(self.attack),
+            defender_stacks=tuple(self.defender_stacks),
+            is_defender_open=tuple(self.is_defender_open),
+            attacker_stacks=tuple(self.attacker_stacks),
             attacker_deck=self.attacker_deck,
             attacker_discard=self.attacker_discard,
             hands=(self.hands[0], self.hands[1]),
             turns_left=before.turns_left - 1,
             passes=(passes[0], passes[1]),
-            attack_open=frozenset(self.attack_open),
+            open_attacker_cards=frozenset(self.open_attacker_cards),
         )
         # A win of the attacker during the turn takes precedence.
         if self.outcome is None and (reason := _why_defender_wins(after)):
@@ -164,13 +165,13 @@ class _Turn(TurnLog):
         # Read before the draw: everybody has seen a card that lay open.
         open_card = self._open_top_card(lane)
         self._draw_from_lane(lane, self.seat)
-        text = draws_text(self.role, open_card, lane)
+        text = draw_text(self.role, open_card, lane)
         self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
 
     def _open_top_card(self, lane: int) -> str | None:
         """Return the top card of a lane deck if it lies open, else None."""
         deck = self.decks[lane]
-        if deck and self.decks_open[lane]:
+        if deck and self.is_deck_open[lane]:
             return deck[0]
         return None
 
@@ -178,7 +179,7 @@ class _Turn(TurnLog):
         """Move the top card of a lane deck, refilled if it is empty, to the hand of a seat."""
         # A reshuffled deck lies face up only in the hackmud edition (ruling).
         if not self.decks[lane] and not self.before.is_hackmud:
-            self.decks_open[lane] = False
+            self.is_deck_open[lane] = False
         text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
         deck, self.discards[lane] = self._refill(self.decks[lane], self.discards[lane], text)
         self.decks[lane] = deck[1:]
@@ -210,8 +211,8 @@ class _Turn(TurnLog):
     def _stacks(self) -> list[Cards]:
         """Return the stacks of the seat on turn, by lane."""
         if self.seat is ATTACKER:
-            return self.attack
-        return self.defence
+            return self.attacker_stacks
+        return self.defender_stacks
 
     @property
     def _playing_rule(self) -> str:
@@ -253,10 +254,10 @@ class _Turn(TurnLog):
                 why = say("A BOUNCE face up begins combat at once.")
         elif self.seat is ATTACKER:
             why = say("It stays face up in the stack.")
-            self.attack_open.add(card)
+            self.open_attacker_cards.add(card)
         else:
             why = say("The stack lies face up.")
-            self.defence_open[lane] = True
+            self.is_defender_open[lane] = True
         text = say(
             "{role!c} plays {card} face up in lane {lane}.",
             role=self.role,
@@ -278,9 +279,9 @@ class _Turn(TurnLog):
         It begins no combat. The BOUNCEs of the defender go to the attacker discard, and the one
         that was played goes to the lane discard.
         """
-        stack = self.defence[lane]
+        stack = self.defender_stacks[lane]
         defender = ROLES[DEFENDER]
-        if stack and not self.defence_open[lane]:
+        if stack and not self.is_defender_open[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
             self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         defender_bounces, remaining = separate_bounces(stack)
@@ -288,9 +289,9 @@ class _Turn(TurnLog):
             text = attacker_discard_text(defender, defender_bounces)
             self.add(BinmatEvent.CARDS_DISCARDED, DEFENDER, text, "bounce-up")
         self.attacker_discard += defender_bounces
-        self.defence[lane] = remaining
+        self.defender_stacks[lane] = remaining
         # An emptied stack is face down again (ruling).
-        self.defence_open[lane] = bool(remaining)
+        self.is_defender_open[lane] = bool(remaining)
         self.discards[lane] += (bounce,)
         text = lane_discard_text(self.role, (bounce,))
         self.add(BinmatEvent.CARDS_DISCARDED, self.seat, text, "bounce-up")
@@ -299,23 +300,23 @@ class _Turn(TurnLog):
 
     def _resolve_combat(self, lane: int) -> None:
         """Resolve the combat of a lane (rulebook, "Combat"), and move its cards."""
-        attacker_stack = self.attack[lane]
-        # TRAPs that lay open before the combat do not spring
+        attacker_stack = self.attacker_stacks[lane]
+        # TRAPs that lay open before the combat do not spring.
         setup = CombatSetup(
             attacker_stack,
-            self.defence[lane],
+            self.defender_stacks[lane],
             initiator=self.seat,
-            is_defender_open=self.defence_open[lane],
-            open_attacker_cards=frozenset(self.attack_open.intersection(attacker_stack)),
+            is_defender_open=self.is_defender_open[lane],
+            open_attacker_cards=frozenset(self.open_attacker_cards.intersection(attacker_stack)),
             lane=lane,
         )
         combat = self.combat = Combat(setup, self.before.options.edition)
         add_combat(self, combat)
-        self.attack[lane] = ()
-        self.defence[lane] = combat.defender_stack
+        self.attacker_stacks[lane] = ()
+        self.defender_stacks[lane] = combat.defender_stack
         # Cards that survive a combat stay face up (ruling).
-        self.defence_open[lane] = bool(combat.defender_stack)
-        self.attack_open.difference_update(attacker_stack)
+        self.is_defender_open[lane] = bool(combat.defender_stack)
+        self.open_attacker_cards.difference_update(attacker_stack)
         self.attacker_discard += combat.to_attacker_discard
         self.discards[lane] += combat.to_lane_discard
         if combat.cards_owed:
@@ -359,7 +360,7 @@ class _Turn(TurnLog):
 
     def _pass(self) -> None:
         """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
-        self.add(BinmatEvent.PASS, self.seat, passes_text(self.role), "turns")
+        self.add(BinmatEvent.PASS, self.seat, pass_text(self.role), "turns")
         # The newest card goes first (ruling).
         lost_cards = self.hands[self.index][::-1]
         costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
@@ -381,7 +382,10 @@ class _Turn(TurnLog):
 
 
 def _payment_text(open_card: str | None, paid: int, lane: int) -> str:
-    """Say how many cards a lane deck gives for damage. Only a card that lay open is named."""
+    """Return the sentence on cards that a lane deck gives for damage.
+
+    `open_card` is the first of them if it lay open, which is named. The others are only counted.
+    """
     parts = {"role": ROLES[ATTACKER], "lane": lane}
     if open_card is None:
         return say_n(
@@ -391,7 +395,7 @@ def _payment_text(open_card: str | None, paid: int, lane: int) -> str:
             **parts,
         )
     if paid == 1:
-        return draws_text(ROLES[ATTACKER], open_card, lane)
+        return draw_text(ROLES[ATTACKER], open_card, lane)
     return say_n(
         "{role!c} draws {card} and {n} more card from lane {lane}.",
         "{role!c} draws {card} and {n} more cards from lane {lane}.",
@@ -411,7 +415,7 @@ def _why_defender_wins(state: State) -> str | None:
     # Cards in the attacker deck do not count for the attacker (ruling).
     if (
         state.hands[ATTACKER.number]
-        or any(state.attack)
+        or any(state.attacker_stacks)
         or any(can_draw(state, lane) for lane in LANES)
     ):
         return None

@@ -291,7 +291,7 @@ _DAMAGE = AidPoint(
 )
 
 
-def extras_of(options: BinmatOptions) -> Extras:
+def build_extras(options: BinmatOptions) -> Extras:
     """Return a player aid for each role, with the number of turns and the edition's actions."""
     defender_actions = attacker_actions = say("Draw, play a card, declare combat, or pass.")
     attacker_faces = say("Cards go face down. Only BOUNCE and BREAK may go face up.")

@@ -22,7 +22,7 @@ def test_lanes_get_thirteen_cards_three_face_up() -> None:
     state = start()
     assert [len(deck) for deck in state.decks] == [13] * 6
     assert state.decks[0] == DECK[:13]
-    assert state.decks_open == (False, False, False, True, True, True)
+    assert state.is_deck_open == (False, False, False, True, True, True)
     assert state.hands == ((), ())
     assert (state.turns_left, GAME.time_limit(state)) == (110, 5.0)
     assert GAME.time_limit(start(seconds=0)) is None, "casual play ignores the rule"
@@ -189,7 +189,7 @@ def test_an_empty_deck_takes_its_shuffled_discards() -> None:
         play(at(start(), 4, deck="", discard=pile), "d4").state for pile in ("2& 3& 4&", "4& 2& 3&")
     )
     assert one == other
-    assert (one.discards[4], one.decks_open[4]) == ((), False)
+    assert (one.discards[4], one.is_deck_open[4]) == ((), False)
     assert sorted(one.hands[0] + one.decks[4]) == ["2&", "3&", "4&"]
     attack = play(attacker_to_move(at(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
@@ -246,7 +246,7 @@ def test_a_winning_combat_counts_as_a_turn() -> None:
     after = play(attacker_to_move(last), "c2").state
     assert after.outcome
     assert after.outcome.winners == {ATTACKER}
-    assert (after.turns_left, after.attack[2], after.attacker_discard) == (
+    assert (after.turns_left, after.attacker_stacks[2], after.attacker_discard) == (
         0,
         (),
         ("9#", "2^", "8^"),

@@ -10,7 +10,7 @@ from binmat_tools import at, attacker_to_move, play, start, texts
 from companion.core.errors import Malformed
 from companion.games.base import Event
 from companion.games.binmat.cards import DECK, SUITS, parse_card, parse_cards
-from companion.games.binmat.combat import Combat, CombatSetup, sum_of
+from companion.games.binmat.combat import Combat, CombatSetup, sum_stack
 from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import Edition
 
@@ -96,7 +96,7 @@ def test_a_trap_takes_nothing_from_empty_stacks() -> None:
     ],
 )
 def test_wilds_lift_a_sum_to_its_power(stack: str, total: int, power: int) -> None:
-    its = sum_of(parse_cards(stack))
+    its = sum_stack(parse_cards(stack))
     assert (its.total, its.power) == (total, power)
 
 

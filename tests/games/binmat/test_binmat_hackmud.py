@@ -22,10 +22,10 @@ def fresh(**options: Any) -> State:
 
 def test_top_cards_stay_open_after_a_reshuffle() -> None:
     after = play(at(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
-    assert after.decks_open == (False, False, False, True, True, True)
+    assert after.is_deck_open == (False, False, False, True, True, True)
     seen = GAME.view(after, None)["lanes"][4]["deck"]
     assert seen == [after.decks[4][0], "X"]
-    assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.decks_open[1] is False
+    assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.is_deck_open[1] is False
 
 
 def test_drawing_from_an_empty_lane_wins() -> None:
@@ -56,7 +56,11 @@ def test_an_open_bounce_starts_combat_with_traps() -> None:
     step = play(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
     assert step.stages
-    assert (step.state.defence[2], step.state.defence_open[2], step.state.discards[2]) == (
+    assert (
+        step.state.defender_stacks[2],
+        step.state.is_defender_open[2],
+        step.state.discards[2],
+    ) == (
         ("4^", "@^"),
         True,
         ("?&",),
@@ -68,7 +72,7 @@ def test_attackers_play_any_card_face_up() -> None:
     step = play(state, "u@&1")
     assert texts(step) == ["Attacker plays @& face up in lane 1."]
     assert not step.stages
-    assert step.state.attack_open == {"@&"}
+    assert step.state.open_attacker_cards == {"@&"}
     later = play(step.state, "--", "p7&1", "--", "u9+0").state
     for viewer, stack in (
         (None, ["X", "@&", "X"]),
@@ -85,7 +89,7 @@ def test_only_face_down_traps_spring() -> None:
     step = play(state, "u@&1", "--", "p@^1", "--", "c1")
     assert "Attacker’s @& does nothing." in texts(step)
     assert "Attacker’s @^ takes 5& to the attacker discard." in texts(step)
-    assert step.state.attack_open == frozenset()
+    assert step.state.open_attacker_cards == frozenset()
 
 
 # ---- passing -------------------------------------------------------------------------------------

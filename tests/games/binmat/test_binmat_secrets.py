@@ -53,7 +53,8 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     """
     hidden: list[str] = []
     tops = [
-        deck[:1] if shown else () for deck, shown in zip(state.decks, state.decks_open, strict=True)
+        deck[:1] if shown else ()
+        for deck, shown in zip(state.decks, state.is_deck_open, strict=True)
     ]
 
     def gather(pile: Cards, is_known: bool) -> bool:
@@ -67,12 +68,12 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
     sees_south, sees_north = (
         gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True)
     )
-    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.defence_open]
+    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.is_defender_open]
     sees_attack = keep_stacks or viewer is ATTACKER
     for lane in LANES:
-        gather(state.defence[lane], sees_defence[lane])
-        for card in state.attack[lane]:
-            gather((card,), sees_attack or card in state.attack_open)
+        gather(state.defender_stacks[lane], sees_defence[lane])
+        for card in state.attacker_stacks[lane]:
+            gather((card,), sees_attack or card in state.open_attacker_cards)
     rng.shuffle(hidden)
 
     def dealt(pile: Cards, is_known: bool) -> Cards:
@@ -86,16 +87,17 @@ def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool =
         ),
         attacker_deck=dealt(state.attacker_deck, False),
         hands=(dealt(state.hands[0], sees_south), dealt(state.hands[1], sees_north)),
-        defence=tuple(
-            dealt(pile, known) for pile, known in zip(state.defence, sees_defence, strict=True)
+        defender_stacks=tuple(
+            dealt(pile, known)
+            for pile, known in zip(state.defender_stacks, sees_defence, strict=True)
         ),
-        attack=tuple(
+        attacker_stacks=tuple(
             tuple(
                 card
                 for each in pile
-                for card in dealt((each,), sees_attack or each in state.attack_open)
+                for card in dealt((each,), sees_attack or each in state.open_attacker_cards)
             )
-            for pile in state.attack
+            for pile in state.attacker_stacks
         ),
     )
 

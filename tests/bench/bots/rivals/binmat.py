@@ -10,7 +10,7 @@ from typing import Any
 from companion.core.kit import Seat
 from companion.games.base import Game, View
 from companion.games.binmat.cards import BREAK, Cards
-from companion.games.binmat.combat import ATTACKER, sum_of
+from companion.games.binmat.combat import ATTACKER, sum_stack
 
 _WIN = 1000.0
 _MOST_PLANNED = 3
@@ -78,9 +78,9 @@ def _damage_hoped(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> flo
     """Estimate what a stack does to a lane. A face-down wall counts as an average one, with luck or
     without.
     """
-    wall, power = tuple(lane["defender"]), sum_of(stack).power
+    wall, power = tuple(lane["defender"]), sum_stack(stack).power
     if not wall or lane["defender_open"]:
-        theirs = sum_of(wall).power
+        theirs = sum_stack(wall).power
         if power < theirs:
             return -1.0
         return power if has_break else power - theirs + 1.0
@@ -104,7 +104,7 @@ def _defender_points(view: View, text: str) -> float:
     if text[0] == "c" or text[:2] == "u>":
         return -20.0
     card = text[1:3]
-    gain = sum_of((*wall, card)).power - sum_of(wall).power
+    gain = sum_stack((*wall, card)).power - sum_stack(wall).power
     threat = len(lane["attacker"])
     if not wall:
         return (
