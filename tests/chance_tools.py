@@ -46,7 +46,7 @@ def place_pieces(rig: WebRig, most: int = 1) -> None:
     for _ in range(most):
         moment = rig.table.view().moment
         session = session_of(rig.table)
-        for seat in sorted(session.awaited):
+        for seat in sorted(session.awaited_seats):
             play = next(iter(session.require_game().legal_actions(session.state, seat)))
             rig.table.hand_in(seat, moment, session.require_game().format(play))
         follow_instructions(rig.table)

@@ -77,7 +77,7 @@ def play(
         elif session.paused_by:
             table.resume("host")
         else:
-            for seat in [seat for seat in SEATS if seat in session.awaited]:
+            for seat in [seat for seat in SEATS if seat in session.awaited_seats]:
                 clock.advance(1.0 + SEATS.index(seat))
                 table.hand_in(
                     seat, session.moment, game.format(game.random_action(session.state, seat, rng))

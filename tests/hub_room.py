@@ -86,7 +86,7 @@ def played_records(
                         rig.table.resume("host")
                     elif view.phase is Phase.ORDERS:
                         session = session_of(rig.table)
-                        for seat in sorted(session.awaited):
+                        for seat in sorted(session.awaited_seats):
                             action = GAMES[game].random_action(session.state, seat, rng)
                             rig.table.hand_in(seat, session.moment, str(action))
                         decisions -= 1

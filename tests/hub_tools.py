@@ -34,7 +34,7 @@ from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubSettings
 from companion.service.app import Companion
 from companion.storage.journal import Journal
-from companion.table.public.messages import PublicRecord, read_record
+from companion.table.public.messages import PublicRecord, decode_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 from web.hub.host import JoinedTable
@@ -158,7 +158,7 @@ async def read_stored_records(server: str, seed: str, table: str) -> list[Public
                 RECORDS, seq=sequence, subject=subject, next=True, direct=True
             )
             sequence = (message.seq or 0) + 1
-            records.append(read_record(message.data or b""))
+            records.append(decode_record(message.data or b""))
     except NotFoundError:
         return records
     finally:

@@ -28,7 +28,7 @@ from companion.table.remote.messages import (
     ActionSealed,
     RemoteGame,
     RemoteSeat,
-    read_message,
+    decode_remote_message,
 )
 from companion.table.session import Phase, Session
 from companion.table.table import Table
@@ -91,7 +91,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
             return False
         table.confirm("host", session.moment, session.stage_index)
         return True
-    if seat not in session.awaited:
+    if seat not in session.awaited_seats:
         return False
     if session.paused_by:
         table.resume(seat)
@@ -161,7 +161,7 @@ class MemoryLine:
         """Require that a table opens its action of a turn in which both act only when it has the
         other's receipt.
         """
-        message = read_message(GAME, len(self.messages[half.seat]) + 1, payload)
+        message = decode_remote_message(GAME, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):
             return
         if message.tick in _sealed_ticks(self.messages[half.seat]):
@@ -171,7 +171,9 @@ class MemoryLine:
 
 def _sealed_ticks(payloads: list[bytes]) -> set[int]:
     """Return the turns whose receipts are in these messages."""
-    messages = [read_message(GAME, number, data) for number, data in enumerate(payloads, start=1)]
+    messages = [
+        decode_remote_message(GAME, number, data) for number, data in enumerate(payloads, start=1)
+    ]
     return {message.tick for message in messages if isinstance(message, ActionSealed)}
 
 

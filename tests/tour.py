@@ -194,7 +194,7 @@ class Tour:
         self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
         while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused_by:
             self.go_on()
-        while Seat.SOUTH in session_of(self.table).awaited:
+        while Seat.SOUTH in session_of(self.table).awaited_seats:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
         self._set_up_board()
         yield from screen_and_south(f"{name}-orders-machine")
@@ -276,7 +276,7 @@ class Tour:
     def next_action(self) -> tuple[Seat, str]:
         """Return a seat that is awaited, and a random action of it in notation."""
         session = session_of(self.table)
-        seat = next(seat for seat in SEATS if seat in session.awaited)
+        seat = next(seat for seat in SEATS if seat in session.awaited_seats)
         action = session.require_game().random_action(session.state, seat, self._rng)
         return seat, session.require_game().format(action)
 

@@ -186,15 +186,17 @@ class TablesTour:
         self._confirm()
         self._until("orders are due", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
-        first = next(seat for seat in SEATS if seat in self._session(seat).awaited)
+        first = next(seat for seat in SEATS if seat in self._session(seat).awaited_seats)
         received = self._remote(first.other).received_count
         self._hand_in(first)
         self._until("it is told", lambda _: self._remote(first.other).received_count > received)
         yield from self._everybody(f"tables-{name}-waits")
-        while first.other not in self._session(first.other).awaited:
+        while first.other not in self._session(first.other).awaited_seats:
             self._confirm()
         self._hand_in(first.other)
-        self._until("both are open", lambda seat: first.other not in self._session(seat).awaited)
+        self._until(
+            "both are open", lambda seat: first.other not in self._session(seat).awaited_seats
+        )
         yield from self._everybody(f"tables-{name}-stages")
         self.tables[Seat.SOUTH].table.resign(Seat.SOUTH)
         self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER)

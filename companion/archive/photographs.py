@@ -208,9 +208,9 @@ class Photographer(Closeable):
         # ends.
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
-        is_set_up = before.phase is Phase.SETUP and not before.turns
-        # `turns` has the moments of all turns of this game, without those that were taken back.
-        if is_set_up or before.moment in now.turns:
+        is_set_up = before.phase is Phase.SETUP and not before.turn_numbers
+        # `turn_numbers` has the moments of this game's turns, without those that were taken back.
+        if is_set_up or before.moment in now.turn_numbers:
             self._due = _DueTurn(now.number, before.moment, self._clock.monotonic_s())
 
     def _write(self, due: _DueTurn, picture: bytes) -> None:

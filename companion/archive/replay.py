@@ -17,7 +17,7 @@ from companion.games.action_words import SpelledOrder, spell_legal_action
 from companion.games.base import Game, Outcome, Step
 from companion.table.board_check import hand_moves
 from companion.table.chance.fairness import turn_random
-from companion.table.seats.machine_seats import MachineTurn, plain_json
+from companion.table.seats.machine_seats import MachineTurn, to_json_values
 
 # Reasons of a game that the owner ended, in this version's words and in those of version 1.0.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
@@ -155,8 +155,8 @@ class Replay:
             number=self.line.number,
             options=options,
             moment=past.moment,
-            view=plain_json(self.game.view(past.state, seat)),
-            events=tuple(tuple(plain_json(before.step.events)) for before in earlier),
+            view=to_json_values(self.game.view(past.state, seat)),
+            events=tuple(tuple(to_json_values(before.step.events)) for before in earlier),
             is_due=False,
             due_s=None,
         )

@@ -40,7 +40,7 @@ from companion.hub.subjects import (
 )
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import PublicRecord, encode_public, read_record
+from companion.table.public.messages import PublicRecord, decode_record, encode_public
 
 log = logging.getLogger(__name__)
 # Timeout in seconds for the hub's confirmation that it has stored a message.
@@ -270,7 +270,7 @@ class HubLine:
             return
         self._sequence = last.seq or 0
         try:
-            last_record = read_record(last.data or b"")
+            last_record = decode_record(last.data or b"")
         except Malformed:
             # from a newer program, or from somebody with this table's key. Its epoch is unknown.
             # Its sequence number is higher than any epoch that this program has sent.

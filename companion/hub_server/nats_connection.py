@@ -62,7 +62,7 @@ from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
 from companion.hub_server.pairs import PairKeeper
 from companion.league.league import League
-from companion.table.public.messages import PublicRecord, read_record, read_state
+from companion.table.public.messages import PublicRecord, decode_record, decode_state
 from web.hub.room import HubRoom
 from web.security.rate_limit import Rate, TokenBuckets
 
@@ -361,7 +361,7 @@ class NatsConnection:
         for table in self._room.tables():
             try:
                 last = await stream.get_msg(RECORDS, subject=record_subject(table.id), direct=True)
-                record = read_record(last.data or b"")
+                record = decode_record(last.data or b"")
                 self._room.receive_record(table.id, record, _age_s(last.time))
             except (NotFoundError, Malformed):
                 continue
@@ -373,7 +373,7 @@ class NatsConnection:
         sequence = message.metadata.sequence.stream
         self._count_message(table_id)
         try:
-            record = read_record(message.data)
+            record = decode_record(message.data)
         except Malformed as error:
             self._reject(table_id, error)
             return
@@ -388,7 +388,7 @@ class NatsConnection:
     async def _handle_state(self, message: Msg) -> None:
         table_id = table_of(message.subject)
         try:
-            state = read_state(message.data)
+            state = decode_state(message.data)
         except Malformed as error:
             self._reject(table_id, error)
             return

@@ -14,7 +14,7 @@ from companion.core.errors import CompanionError
 from companion.core.kit import SEAT_WORDS
 from companion.storage.journal import Entry, Journal
 from companion.table.public.messages import PublicPair, PublicRecord
-from companion.table.public.view import public_view
+from companion.table.public.view import build_public_view
 from companion.table.records import (
     SEATS_GAME,
     AnyRecord,
@@ -120,7 +120,7 @@ class Outbox:
             what=str(record.__struct_config__.tag),
             game=session.number,
             at=round(entry.at, 3),
-            view=public_view(session, entry.now_s),
+            view=build_public_view(session, entry.now_s),
             seat=seat,
             cards={taken: player.card for taken, player in session.seats.items() if player.card},
             pair=PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,

@@ -68,8 +68,8 @@ class BoardBefore:
     kit: Kit
     layout: Layout
     markers: Mapping[Square, int] = field(default_factory=dict)
-    """The marker ids that were read on it. They tell a piece from another one that looks the
-    same.
+    """The id of the marker that was read on each square. It tells a piece from another one that
+    looks the same.
     """
 
 
@@ -86,15 +86,15 @@ class Problem:
     text: str
     """A sentence that says which piece is wrong, where, and how to correct it."""
     sign: str
-    """A shorter one that says only what to do. It is for the sign: the line of the pages that says
-    what the table waits for.
+    """A shorter sentence that says only what to do. It is for the sign, the line on the pages that
+    says what the table waits for.
     """
 
 
 Problems = tuple[Problem, ...]
 
 # Legal actions, each with the layouts that hands may produce when they carry it out. An action is
-# all that a seat decides at once, in whatever type its game uses.
+# what a seat decides at once, in a type of the game's own.
 ActionLayouts = Iterable[tuple[Any, tuple[Layout, ...]]]
 
 
@@ -128,10 +128,12 @@ def top_faces(layout: Layout) -> dict[Square, str]:
     return tops
 
 
-def known_faces(reading: Reading, board: Layout) -> dict[Square, str]:
-    """Return the top face of each square. A hidden square keeps its previous face."""
-    faces = {square: face for square, face in top_faces(board).items() if square in reading.unknown}
-    return {**reading.seen, **faces}
+def known_faces(reading: Reading, before: Layout) -> dict[Square, str]:
+    """Return the top face of each square. A hidden square has its face of the layout `before`."""
+    hidden = {
+        square: face for square, face in top_faces(before).items() if square in reading.unknown
+    }
+    return {**reading.seen, **hidden}
 
 
 def with_expected_stacks(
@@ -182,8 +184,8 @@ def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None)
         is_unmoved = stack == old_stack or has_only_lost_top
         if square not in reading.unknown or not is_unmoved:
             expected[square] = face
-    faces = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
-    return faces == expected
+    seen = {square: face for square, face in reading.seen.items() if square not in reading.unknown}
+    return seen == expected
 
 
 def shows_cards(layout: Layout, reading: Reading) -> bool:
@@ -211,7 +213,7 @@ def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square
     return markers
 
 
-def _top(stack: tuple[str, ...]) -> str | None:
+def _top_face(stack: tuple[str, ...]) -> str | None:
     """Return the face on top of a stack. None for an empty square."""
     return stack[-1] if stack else None
 
@@ -236,7 +238,7 @@ def hand_moves(
     # A piece of several squares counts as one face on the lower left of them.
     before, after = kit.anchored(before), kit.anchored(after)
     reading = with_expected_stacks(kit, after, reading, before, touched)
-    removed, added = _surplus(kit, before, after), _surplus(kit, after, before)
+    removed, added = _extra_pieces(kit, before, after), _extra_pieces(kit, after, before)
     # The pieces that have the same origin and target.
     routes: dict[tuple[Square | None, Square | None], list[_MovedPiece]] = {}
     for kind in sorted(removed.keys() | added.keys()):
@@ -259,17 +261,17 @@ def hand_moves(
     return tuple(moves)
 
 
-def _surplus(kit: Kit, layout: Layout, other: Layout) -> dict[str, list[_Piece]]:
-    """Return the pieces of a layout that the other one lacks on the same square, by kind.
+def _extra_pieces(kit: Kit, layout: Layout, reference: Layout) -> dict[str, list[_Piece]]:
+    """Return the pieces of a layout that the reference lacks on the same square, by kind.
 
     A kind is the first face of a piece. It stays the same when the piece is turned over.
     """
-    surplus: dict[str, list[_Piece]] = {}
+    extra_pieces: dict[str, list[_Piece]] = {}
     for square in sorted(layout):
-        extra = Counter(layout[square]) - Counter(other.get(square, ()))
-        for face, count in extra.items():
-            surplus.setdefault(kit.kind(face), []).extend([_Piece(square, face)] * count)
-    return surplus
+        extra_faces = Counter(layout[square]) - Counter(reference.get(square, ()))
+        for face, count in extra_faces.items():
+            extra_pieces.setdefault(kit.kind(face), []).extend([_Piece(square, face)] * count)
+    return extra_pieces
 
 
 def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_Piece, _Piece]]:
@@ -279,10 +281,10 @@ def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_
     rest.
     """
     removed, added = list(removed), list(added)
-    for square_or_face in (attrgetter("square"), attrgetter("face")):
+    for key_of in (attrgetter("square"), attrgetter("face")):
         for old in list(removed):
-            wanted = square_or_face(old)
-            new = next((piece for piece in added if square_or_face(piece) == wanted), None)
+            wanted = key_of(old)
+            new = next((piece for piece in added if key_of(piece) == wanted), None)
             if new is not None:
                 removed.remove(old)
                 added.remove(new)
@@ -323,31 +325,31 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
         reading = replace(reading, seen=top_faces(anchored))
     reading = with_expected_stacks(kit, target, reading)
     # The face that is seen on each wrong square, None for an empty one.
-    wrong: dict[Square, str | None] = {}
+    wrong_squares: dict[Square, str | None] = {}
     for square in sorted((before.keys() | target.keys() | reading.seen.keys()) - reading.unknown):
         face = reading.seen.get(square)
-        if _is_wrong(kit, face, before.get(square, ()), target.get(square, ())):
-            wrong[square] = face
-    # The faces of each stack that are not seen there: all of it, or all below the top.
-    absent = {}
+        if _is_square_wrong(kit, face, before.get(square, ()), target.get(square, ())):
+            wrong_squares[square] = face
+    # The faces of each stack that are not seen: all of them, or all below the top.
+    missing_faces = {}
     for square, stack in target.items():
-        is_seen = square not in reading.unknown and reading.seen.get(square) == _top(stack)
-        absent[square] = list(stack[:-1] if is_seen else stack)
+        is_seen = square not in reading.unknown and reading.seen.get(square) == _top_face(stack)
+        missing_faces[square] = list(stack[:-1] if is_seen else stack)
     problems = []
     homes = set()
-    # First the pieces that lie wrong, each with the square where it belongs.
-    for square, face in wrong.items():
+    # First the pieces on a wrong square, each with the square where it belongs.
+    for square, face in wrong_squares.items():
         if face is not None:
             problem = _problem_on_own_square(kit, face, square, target.get(square, ()))
-            problem = problem or _problem_off_square(face, square, absent, reading, before)
+            problem = problem or _problem_off_square(face, square, missing_faces, reading, before)
             problems.append(problem)
             # One problem per piece: do not report the square where it is missing as well, and
             # send no second piece like it there.
             homes.add(problem.home)
-            if problem.home is not None and face in absent.get(problem.home, ()):
-                absent[problem.home].remove(face)
+            if problem.home is not None and face in missing_faces.get(problem.home, ()):
+                missing_faces[problem.home].remove(face)
     # Then the pieces that are seen nowhere.
-    for square, face in wrong.items():
+    for square, face in wrong_squares.items():
         stack = target.get(square, ())
         if stack and face != stack[-1] and square not in homes:
             parts = {"piece": stack[-1], "square": square}
@@ -357,19 +359,22 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     return tuple(problems)
 
 
-def _is_wrong(kit: Kit, face: str | None, old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+def _is_square_wrong(
+    kit: Kit, face: str | None, old_stack: tuple[str, ...], new_stack: tuple[str, ...]
+) -> bool:
     """Return whether a square is wrong if it shows this face, or if it is empty (None).
 
-    Hands are turning the old stack of the square into the new one. It may show either face of any
-    piece of both stacks, and may be empty while a piece is moved. It must not show a piece that was
+    Hands are turning the old stack of the square into the new one. Meanwhile the square may show
+    either face of any piece of both stacks, and may be empty. It must not show a piece that was
     laid on top of the one that belongs there.
     """
-    if old == new:
-        return face != _top(new)
+    if old_stack == new_stack:
+        return face != _top_face(new_stack)
     if face is None:
         return False
-    has_come_on_top = face in new[:-1] and face not in old and _top(old) == _top(new)
-    return has_come_on_top or kit.kind(face) not in map(kit.kind, (*old, *new))
+    is_same_top = _top_face(old_stack) == _top_face(new_stack)
+    is_above_top = is_same_top and face in new_stack[:-1] and face not in old_stack
+    return is_above_top or kit.kind(face) not in map(kit.kind, (*old_stack, *new_stack))
 
 
 def _problem_on_own_square(
@@ -379,7 +384,7 @@ def _problem_on_own_square(
 
     None if the piece belongs elsewhere.
     """
-    top = _top(stack)
+    top = _top_face(stack)
     if top is None:
         return None
     if kit.kind(face) == kit.kind(top):
@@ -397,17 +402,17 @@ def _problem_on_own_square(
 def _problem_off_square(
     face: str,
     square: Square,
-    absent: Mapping[Square, Sequence[str]],
+    missing_faces: Mapping[Square, Sequence[str]],
     reading: Reading,
     before: Layout,
 ) -> Problem:
     """Return the problem of a piece that does not belong on its square.
 
-    It belongs on a square where it is `absent`, first on one that the camera sees, else beside the
-    board.
+    `missing_faces` are the faces that each square still lacks. The piece belongs on one of these
+    squares, first on one that the camera sees, or else beside the board.
     """
     parts: dict[str, object] = {"piece": face, "square": square}
-    homes = [home for home, stack in absent.items() if face in stack and home != square]
+    homes = [home for home, stack in missing_faces.items() if face in stack and home != square]
     homes.sort(key=lambda home: (home in reading.unknown, home))
     if not homes:
         text = say("{piece!c} does not belong on {square}: take it off the board.", **parts)
@@ -432,22 +437,22 @@ def match_actions(
     may lie under a carried piece such as a ball, or out of the camera's sight. Pieces that an
     action does not move may be hidden in both cases.
     """
-    shown, possible = [], []
+    proven, possible = [], []
     for action, layouts in candidates:
-        agreeing = []
+        agreeing_layouts = []
         for layout in layouts:
-            reading_as_laid = with_expected_stacks(before.kit, layout, reading, before.layout)
-            if shows_layout(layout, reading_as_laid, before.layout):
-                agreeing.append(layout)
-        if any(_is_shown(before, layout, reading) for layout in agreeing):
-            shown.append(action)
-        elif any(_may_be_meant(before, layout) for layout in agreeing):
+            reading_with_stacks = with_expected_stacks(before.kit, layout, reading, before.layout)
+            if shows_layout(layout, reading_with_stacks, before.layout):
+                agreeing_layouts.append(layout)
+        if any(_is_layout_proven(before, layout, reading) for layout in agreeing_layouts):
+            proven.append(action)
+        elif any(_may_be_meant(before, layout) for layout in agreeing_layouts):
             possible.append(action)
-    return shown, possible
+    return proven, possible
 
 
 def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) -> bool:
-    """Return whether markers prove that every piece was laid that now covers one like itself.
+    """Return whether markers prove every piece that was laid on one that looks the same.
 
     In a picture such a square looks as before, and only its marker is another one. True if there is
     no such square. Without a marker from before nothing is proven, because the piece may only have
@@ -463,20 +468,20 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
 def lookalike_squares(before: BoardBefore, after: Layout) -> list[Square]:
     """Return the squares of the layout `after` where a piece is laid on one that looks the same.
 
-    Only its marker shows the change there. A piece that goes under a carried one, such as a ball,
+    Only the marker shows the change there. A piece that goes under a carried one, such as a ball,
     counts if nothing else of the change is visible.
     """
     is_all_hidden = top_faces(before.layout) == top_faces(after)
     squares = []
     for square, stack in after.items():
         old_stack = before.layout.get(square, ())
-        is_on_lookalike = _top(old_stack) == _top(stack) and len(stack) > len(old_stack)
+        is_on_lookalike = _top_face(old_stack) == _top_face(stack) and len(stack) > len(old_stack)
         if is_on_lookalike and (is_all_hidden or not before.kit.face(stack[-1]).carried):
             squares.append(square)
     return squares
 
 
-def _is_shown(before: BoardBefore, layout: Layout, reading: Reading) -> bool:
+def _is_layout_proven(before: BoardBefore, layout: Layout, reading: Reading) -> bool:
     """Return whether a reading that agrees with the layout shows more than that a piece is gone.
 
     If a piece lies on one that looks the same, only its marker shows it.
@@ -486,7 +491,7 @@ def _is_shown(before: BoardBefore, layout: Layout, reading: Reading) -> bool:
     if has_new_top or lookalike_squares(before, layout):
         return are_lookalikes_proven(before, layout, reading)
     # Nothing new is visible, so the pieces that are gone must lie beside the board.
-    removed = _faces(before.layout) - _faces(layout)
+    removed = _count_faces(before.layout) - _count_faces(layout)
     return bool(removed) and removed <= Counter(reading.beside)
 
 
@@ -495,7 +500,7 @@ def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
 
     Both look the same as a piece that was only lifted, so the player has to say which it is.
     """
-    if _faces(layout).total() < _faces(before.layout).total():
+    if _count_faces(layout).total() < _count_faces(before.layout).total():
         return True
     for square in layout.keys() & before.layout.keys():
         stack = layout[square]
@@ -504,5 +509,5 @@ def _may_be_meant(before: BoardBefore, layout: Layout) -> bool:
     return False
 
 
-def _faces(layout: Layout) -> Counter[str]:
+def _count_faces(layout: Layout) -> Counter[str]:
     return Counter(face for stack in layout.values() for face in stack)

@@ -1,7 +1,7 @@
-"""Follows the board through the camera.
+"""Follow the board through the camera.
 
-It ticks off moves of pieces, recognises actions that hands make on the board, and judges presses of
-the clock that come while hands are still at the board.
+The follower ticks off moves of pieces, recognises actions that hands make on the board, and judges
+presses of the clock that come while hands are still at the board.
 
 A stage is the part of a revealed turn that hands are carrying out. The other words are explained in
 `companion.table.session`.
@@ -30,7 +30,7 @@ from companion.table.state import TableState, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_stage, hand_in
 
-# Timeout in seconds for a press of the clock that waits until the camera sees a still board. Then
+# Timeout in seconds for a press of the clock that waits until the camera sees a quiet board. Then
 # the last reading counts. Longer: a blind camera holds a finished turn up for longer. Shorter: slow
 # hands or a slow camera turn a right press into a refusal.
 EARLY_PRESS_TIMEOUT_S = 3.0
@@ -39,10 +39,10 @@ EARLY_PRESS_TIMEOUT_S = 3.0
 class BoardFollower:
     """Follows the board of one table, and hands in for players what the camera sees.
 
-    What it does with a still board depends on what is due:
+    What it does with a quiet board, on which nothing moves, depends on what is due:
 
-    - In a set-up, or in a stage in which hands have work, it ends that as soon as the board shows
-      what is expected.
+    - A set-up, or a stage in which hands have work, ends as soon as the board shows what is
+      expected.
     - If one seat is on turn, it hands in the action that the board shows. If the board can mean
       several actions, or does not prove the one, it asks the player. If it means no legal action,
       it shows the broken rule.
@@ -67,26 +67,27 @@ class BoardFollower:
             touched |= changed.keys() | (last.seen.keys() & reading.unknown)
         self._store.live = replace(before, reading=reading, touched_squares=touched)
         if last != reading:
-            self._judge(before)
-        self.judge_again()
+            self._judge_reading(before)
+        self.act_on_last_reading()
 
-    def judge_again(self) -> None:
-        """Judge the last reading again if the game has moved on.
+    def act_on_last_reading(self) -> None:
+        """Judge the last reading again if the game has moved on, then end what it shows as done.
 
-        Then continue if it shows what is due. The board may already have been right when the table
-        asked for it, and then no new reading comes.
+        The board may already have been right when the table asked for it. Then no new reading
+        arrives.
         """
         live, session = self._store.live, self._store.session
-        has_use_for_board = live.sees_board or session.is_between_games
-        if has_use_for_board and self._judged_for != (session.stage_key, session.paused_by):
-            self._judge(live)
+        # Between games any board counts: its game is suggested.
+        may_use_reading = live.sees_board or session.is_between_games
+        if may_use_reading and self._judged_for != (session.stage_key, session.paused_by):
+            self._judge_reading(live)
         if self._store.live.session.phase in (Phase.SETUP, Phase.STAGES):
             self._end_finished_stage()
         if self._store.live.early_press:
             self._settle_early_press()
 
-    def _judge(self, before: TableState) -> None:
-        """Find the problems of the board, and recognise an action.
+    def _judge_reading(self, before: TableState) -> None:
+        """Find out what the last reading shows: a game, laid actions, an action, or problems.
 
         `before` is the table's state with the previous reading.
         """
@@ -96,19 +97,19 @@ class BoardFollower:
         suggested = reading.game if reading.quiet and session.is_between_games else None
         # False while the camera does not see the board, because `quiet_reading` is then empty.
         is_action_due = live.quiet_reading.quiet and session.phase is Phase.ORDERS
-        laid = _laid_actions(live) if is_action_due and not reading.unknown else {}
+        laid = _find_laid_actions(live) if is_action_due and not reading.unknown else {}
         live = replace(live, suggested_game=suggested, laid_actions=laid, possible_actions=())
         self._store.live = live
         problems = problems_of(live)
         seat = _seat_on_turn(session) if is_action_due else None
         # What looks like a problem may be an action, so look for actions first.
-        if seat is not None and (problems or _has_other_markers(live)):
-            self._recognise(seat, problems)
+        if seat is not None and (problems or _have_markers_changed(live)):
+            self._recognise_action(seat, problems)
             return
-        is_still_stage = reading.quiet and session.phase is Phase.STAGES
-        if problems and is_still_stage and self._is_played_on():
+        is_quiet_in_stages = reading.quiet and session.phase is Phase.STAGES
+        if problems and is_quiet_in_stages and self._has_next_action_begun():
             end_stage(self._store, "camera")
-            return  # `judge_again` judges the same reading again and recognises the action
+            return  # `act_on_last_reading` judges the same reading again and recognises the action
         # Measured from the first reading that disagrees, because overruling needs a minimum time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
@@ -118,20 +119,20 @@ class BoardFollower:
         if live != before:
             self._publish(live, before.problems)
 
-    def _publish(self, live: TableState, before: Problems) -> None:
+    def _publish(self, live: TableState, problems_before: Problems) -> None:
         """Publish the state, and signal when the board becomes wrong or right.
 
-        A wrong board is signalled to the seats that the sign asks.
+        A wrong board is signalled to the seats that the sign addresses.
         """
         signals: Signals = ()
-        if live.problems and live.problems != before:
+        if live.problems and live.problems != problems_before:
             signals = (Signal(Cue.BOARD_WRONG, sign_of(live, None).seats or BOTH),)
-        elif before and not live.problems:
+        elif problems_before and not live.problems:
             signals = (Signal(Cue.BOARD_AGREES, BOTH),)
         self._store.publish(live, signals)
 
     def _end_finished_stage(self) -> None:
-        """End the set-up or the stage if the camera shows it as finished."""
+        """End the set-up or the stage if the camera sees that it is finished."""
         live = self._store.live
         session = live.session
         if session.expected_layout is None or not live.sees_board or session.awaits_other_table:
@@ -147,9 +148,9 @@ class BoardFollower:
                 self._end_finished_stage()
 
     def _is_stage_shown(self) -> bool:
-        """Return whether the board shows the current stage as done.
+        """Return whether the board shows that the current stage is done.
 
-        In a turn of one seat, a later stage will do as well.
+        In a turn of one seat, the board may also show a later stage.
         """
         live, session = self._store.live, self._store.session
         if live.headline:
@@ -162,10 +163,10 @@ class BoardFollower:
             live.shows_layout(stage.expected) for stage in later_stages
         )
 
-    def _is_played_on(self) -> bool:
-        """Return whether hands have already made the next action on the board.
+    def _has_next_action_begun(self) -> bool:
+        """Return whether hands have gone on to the next action, before the last stage has ended.
 
-        Then the last stage of the previous seat's turn is finished, too.
+        Then that stage, of the previous seat's turn, is finished as well.
         """
         session = self._store.session
         is_last = session.stage_index == len(session.stages) - 1
@@ -182,8 +183,8 @@ class BoardFollower:
         live, now_s = self._store.live, self._store.now_s()
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machine_seat(seat):
-            # If the machine can end its turn now, hands may already have played after that. Actions
-            # that move no piece end a turn.
+            # If the machine can end its turn now, hands may have made the action after that. Its
+            # turn ends by an action that moves no piece.
             endings = (
                 action for action, layouts in actions_with_layouts(session, seat) if not layouts
             )
@@ -198,46 +199,51 @@ class BoardFollower:
         if seat is None or session.paused_by or not session.is_played_here(seat):
             return False
         candidates = actions_with_layouts(session, seat)
-        shown, _ = board_check.match_actions(candidates, live.reading, _board_before(live, session))
-        return bool(shown)
+        proven, _ = board_check.match_actions(
+            candidates, live.reading, _board_before(live, session)
+        )
+        return bool(proven)
 
-    def _recognise(self, seat: Seat, problems: Problems) -> None:
+    def _recognise_action(self, seat: Seat, problems: Problems) -> None:
         """Accept the action that hands have made on the board, for a person at this table.
 
-        If the board can mean several, or does not prove the one, show them. If it means no legal
-        one, show why.
+        If the board can mean several actions, or does not prove the one, show them. If it means no
+        legal action, show which rule is broken.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         is_in_hand = _is_piece_in_hand(live, problems)
         problems = () if is_in_hand else problems
         if session.paused_by or not session.is_played_here(seat):
-            # Hands may have played before the machine has ended its turn.
+            # Hands may have acted before the machine has ended its turn.
             is_machine_due = session.is_machine_seat(seat) and not session.paused_by
             if is_machine_due and self._is_next_action_shown(session):
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
         game, before = session.require_game(), _board_before(live, session)
-        shown, possible = board_check.match_actions(
+        proven, possible = board_check.match_actions(
             actions_with_layouts(session, seat), reading, before
         )
-        if len(shown) == 1:
+        if len(proven) == 1:
             self._store.live = replace(live, problems=())
             # The action counts from the time it was seen, or from an earlier press of the clock.
-            at_s = min(reading.at_s, live.early_press.now_s) if live.early_press else reading.at_s
-            stamp_s = min(at_s, self._store.now_s())
-            hand_in(self._store, HandIn(seat, session.moment, game.format(shown[0]), now_s=stamp_s))
+            press, now_s = live.early_press, self._store.now_s()
+            acted_s = min(reading.at_s, press.now_s if press else now_s, now_s)
+            notation = game.format(proven[0])
+            hand_in(self._store, HandIn(seat, session.moment, notation, now_s=acted_s))
             return
-        if actions := tuple(map(game.format, shown or possible)):
-            # While a piece is in the air, the choice appears without a sound.
+        if actions := tuple(map(game.format, proven or possible)):
+            # While a player still holds a piece, the choice appears without a sound.
             signals = () if is_in_hand else (signal_to(seat, Cue.ASKED),)
             ambiguous = replace(live, problems=problems, possible_actions=actions)
             self._store.publish(ambiguous, signals)
             return
         wrong = replace(live, problems=problems, broken_rule=None)
         if not is_in_hand:
-            reading_as_laid = board_check.with_expected_stacks(before.kit, before.layout, reading)
-            faces = board_check.known_faces(reading_as_laid, before.layout)
+            reading_with_stacks = board_check.with_expected_stacks(
+                before.kit, before.layout, reading
+            )
+            faces = board_check.known_faces(reading_with_stacks, before.layout)
             wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))
             if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)
@@ -247,7 +253,7 @@ class BoardFollower:
     # ---- a clock pressed while hands are still at the board --------------------------------------
 
     def _settle_early_press(self) -> None:
-        """Judge an early press of the clock as soon as the board is still, or after the timeout.
+        """Judge an early press of the clock as soon as the board is quiet, or after the timeout.
 
         It counts from its own time stamp. It is refused if the board has problems.
         """
@@ -256,8 +262,8 @@ class BoardFollower:
         press, reading = live.early_press, live.reading
         if press is None:
             return
-        is_turn_over = press.seat not in session.awaited
-        # Only a still picture newer than the press shows the board that counts.
+        is_turn_over = press.seat not in session.awaited_seats
+        # Only a quiet picture newer than the press shows the board that counts.
         is_read = reading.quiet and reading.at_s >= press.now_s
         has_time = now_s < press.now_s + EARLY_PRESS_TIMEOUT_S
         if has_time and not is_turn_over and not is_read:
@@ -266,14 +272,14 @@ class BoardFollower:
         try:
             if is_turn_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
-            # An action that the camera has recognised since has changed the moment.
+            # An action that the camera has recognised since then has changed the moment.
             order = msgspec.structs.replace(press, moment=session.moment, read_s=now_s)
             hand_in(self._store, order)
         except CompanionError:
             self._store.publish(self._store.live, (signal_to(press.seat, Cue.KEY_REFUSED),))
 
     def set_camera_status(self, status: CameraStatus) -> None:
-        """Process a new state of the camera."""
+        """Process a new state of the camera, and signal the first of its failures."""
         before = self._store.live
         if status == before.camera:
             return
@@ -281,9 +287,10 @@ class BoardFollower:
         if status.state is not CameraState.SEES_BOARD:
             live = replace(live, reading=NO_READING, problems=(), suggested_game=None)
         # A camera that is opened again and again reports each failure. Only the first is signalled.
-        is_new = before.camera.state is not CameraState.TROUBLE
-        is_trouble = status.state is CameraState.TROUBLE and is_new
-        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_trouble else ())
+        is_new_trouble = (
+            status.state is CameraState.TROUBLE and before.camera.state is not CameraState.TROUBLE
+        )
+        self._store.publish(live, (Signal(Cue.TROUBLE, BOTH),) if is_new_trouble else ())
 
 
 def _board_before(live: TableState, session: Session) -> BoardBefore:
@@ -291,10 +298,10 @@ def _board_before(live: TableState, session: Session) -> BoardBefore:
     return BoardBefore(kit, session.board or {}, live.markers_before)
 
 
-def _has_other_markers(live: TableState) -> bool:
-    """Return whether a visible marker differs from before.
+def _have_markers_changed(live: TableState) -> bool:
+    """Return whether a visible marker differs from the one before.
 
-    Then a piece may lie on one that looks the same.
+    Then a piece may have been laid on one that looks the same.
     """
     before, reading = live.markers_before.items(), live.reading
     visible = {square: marker for square, marker in before if square not in reading.unknown}
@@ -302,14 +309,14 @@ def _has_other_markers(live: TableState) -> bool:
 
 
 def _is_piece_in_hand(live: TableState, problems: Problems) -> bool:
-    """Return whether the only problem is a piece that the seat on turn holds.
+    """Return whether the only problem is a piece that the player on turn may hold in the hand.
 
-    It must be its own piece or a neutral one.
+    It must be missing on its square, and be this seat's own piece or a neutral one.
     """
     session = live.session
-    if len(session.awaited) != 1 or len(problems) != 1 or session.kit is None:
+    if len(session.awaited_seats) != 1 or len(problems) != 1 or session.kit is None:
         return False
-    (problem,), (seat,) = problems, session.awaited
+    (problem,), (seat,) = problems, session.awaited_seats
     is_gone = problem.square == problem.home and problem.square not in live.reading.seen
     return is_gone and session.kit.face(problem.face).seat in (None, seat)
 
@@ -320,7 +327,7 @@ def _seat_on_turn(session: Session) -> Seat | None:
     None in a turn of both seats, whose actions are sealed, even if only one of them is missing.
     """
     due = session.require_game().to_act(session.state)
-    return next(iter(due)) if len(due) == 1 and due == session.awaited else None
+    return next(iter(due)) if len(due) == 1 and due == session.awaited_seats else None
 
 
 def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tuple[Layout, ...]]]:
@@ -340,13 +347,13 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
         yield action, layouts if play.is_by_hand else ()
 
 
-def _laid_actions(live: TableState) -> dict[Seat, str]:
-    """Return the actions in notation, by seat, that cards or pieces on the table stand for.
+def _find_laid_actions(live: TableState) -> dict[Seat, str]:
+    """Return the actions in notation that cards or pieces on the table stand for, by seat.
 
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """
     session, game, laid = live.session, live.session.require_game(), {}
-    for seat in filter(session.is_played_here, session.awaited):
+    for seat in filter(session.is_played_here, session.awaited_seats):
         action = None
         if live.has_cards:
             action = game.laid_open(session.state, live.reading.fans, live.fans_before)

@@ -36,7 +36,7 @@ class LastChoices:
                 )
 
     @property
-    def last(self) -> str:
+    def game(self) -> str:
         """Return the game that was started last. Empty if there is none."""
         return self._stored.last
 

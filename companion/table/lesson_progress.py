@@ -39,7 +39,7 @@ def lesson_action_of(session: Session, seat: Seat) -> str | None:
     return step.orders.get(seat) if step else None
 
 
-def is_first_after_lesson(session: Session) -> bool:
+def is_first_decision_after_lesson(session: Session) -> bool:
     """Return whether the first decision after a lesson is due."""
     lesson = lesson_of(session)
     return (

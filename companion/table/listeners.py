@@ -16,7 +16,7 @@ from companion.core.kit import SEATS, Kit, RowsWanted, Seat
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
 from companion.table.clocks.deadlines import alarms_of
 from companion.table.session import Phase, Signals
-from companion.table.state import NO_DRAFT, TableState, instructions
+from companion.table.state import NO_DRAFT, TableState, instructions_of
 
 # Duration in seconds of the reveal's cue on lamps and buzzer, before the first stage's cues.
 REVEAL_DURATION_S = 0.6
@@ -60,7 +60,7 @@ class Listeners:
         self._clock = clock
         self._changed = threading.Condition()
         self._version = 0
-        self._closed = False
+        self._is_closed = False
         self._listeners: list[TableListener] = []
         # What the listeners were last called with. A game's number is 0 while none is running.
         self._kit: Kit | None = None
@@ -85,7 +85,7 @@ class Listeners:
         Returns earlier after the timeout, or if the table closes.
         """
         with self._changed:
-            if self._version == version and not self._closed:
+            if self._version == version and not self._is_closed:
                 self._changed.wait(timeout_s)
         return self._version
 
@@ -141,7 +141,7 @@ class Listeners:
     def close(self) -> None:
         """Wake everybody who waits, because the table closes."""
         with self._changed:
-            self._closed = True
+            self._is_closed = True
             self._changed.notify_all()
 
 
@@ -153,8 +153,8 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
     session = live.session
     if session.is_between_games:
         return SeatLamps(turn=TurnLamp.HOTSPOT if live.has_own_wifi else TurnLamp.OFF)
-    has_question = bool(live.possible_actions) and seat in session.awaited
-    has_handed_in = seat in session.sealed or seat in live.tiles.ready
+    has_question = bool(live.possible_actions) and seat in session.awaited_seats
+    has_handed_in = seat in session.sealed or seat in live.tiles.ready_seats
     turn_lamp = _turn_lamp(live, seat, has_question, has_handed_in)
     count = live.drafts.get(seat, NO_DRAFT).count
     lit: set[int] = set()
@@ -175,16 +175,16 @@ def _turn_lamp(live: TableState, seat: Seat, has_question: bool, has_handed_in: 
     session = live.session
     # A question concerns the seat on turn, a wrong board both.
     is_board_wrong = bool(live.problems) and not live.possible_actions
-    if has_question or is_board_wrong or seat in live.tiles.faults:
+    if has_question or is_board_wrong or seat in live.tiles.faulty_rows:
         return TurnLamp.WRONG
     if session.phase is not Phase.ORDERS:
-        if any(item.seat is seat and not item.move.is_done for item in instructions(live)):
+        if any(item.seat is seat and not item.move.is_done for item in instructions_of(live)):
             return TurnLamp.HANDS
     elif session.paused_by:
         return TurnLamp.PULSE
     if session.draw_offer:
         return TurnLamp.OFFERED
-    if seat not in session.awaited or has_handed_in:
+    if seat not in session.awaited_seats or has_handed_in:
         return TurnLamp.OFF
-    is_turn_of_both = session.sealed or len(session.awaited) > 1
+    is_turn_of_both = session.sealed or len(session.awaited_seats) > 1
     return TurnLamp.PULSE if is_turn_of_both else TurnLamp.ON

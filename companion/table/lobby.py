@@ -89,7 +89,7 @@ def begin_chosen(store: TableStore) -> None:
     chosen = store.live.chosen_game
     if chosen is None:
         raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-    _begin_as_before(store, chosen)
+    _begin_with_last_options(store, chosen)
 
 
 def begin_by_key(store: TableStore, is_guided: bool) -> None:
@@ -108,7 +108,7 @@ def begin_by_key(store: TableStore, is_guided: bool) -> None:
     if is_guided:
         begin_lesson(store, game)
     else:
-        _begin_as_before(store, game)
+        _begin_with_last_options(store, game)
 
 
 def begin_round(store: TableStore) -> None:
@@ -137,13 +137,13 @@ def rematch(store: TableStore, swap: bool = False) -> None:
         # The wins follow the people who change places.
         south, north = north, south
     name = session.require_game().name
-    options = _options_of(store, name) if session.is_guided else session.chosen_options
+    options = _last_options(store, name) if session.is_guided else session.chosen_options
     begin_game(store, name, options, score=(south, north, ties))
 
 
-def _begin_as_before(store: TableStore, game: str) -> None:
+def _begin_with_last_options(store: TableStore, game: str) -> None:
     """Start a game with its options of the last time."""
-    rules, options = game_named(game), _options_of(store, game)
+    rules, options = game_named(game), _last_options(store, game)
     # A machine does not know cards that people deal. With the first preset the program deals.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
@@ -158,7 +158,7 @@ def _require_disk_space(store: TableStore) -> None:
         )
 
 
-def _options_of(store: TableStore, game: str) -> GameOptions:
+def _last_options(store: TableStore, game: str) -> GameOptions:
     """Return the options for starting a game by key.
 
     They are the owner's last choice, or else the game's last preset.

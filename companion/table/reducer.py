@@ -90,7 +90,7 @@ def fold_at_one_table(session: Session, record: AnyRecord) -> Transition:
     return _FOLDS[type(record)](session, record)
 
 
-def _new_game(session: Session, record: NewGame) -> Transition:
+def _begin_game(session: Session, record: NewGame) -> Transition:
     """Begin a game with its set-up, or with its first orders if it has no board to set up.
 
     A game that is still in its first set-up is replaced. Raises `Illegal` during any other, and
@@ -106,7 +106,7 @@ def _new_game(session: Session, record: NewGame) -> Transition:
     state = game.setup(options, turn_random(seed, 0))
     board = game.expected(state)
     begun = Session(
-        seats=_seats_of(session, record),
+        seats=_seats_in_new_game(session, record),
         number=record.number,
         game=game,
         options=options,
@@ -122,32 +122,35 @@ def _new_game(session: Session, record: NewGame) -> Transition:
         remote=RemoteGame(record.remote) if record.remote else None,
     )
     if board is None:
-        return _await_orders(begun, 0.0)
+        return _begin_turn(begun, 0.0)
     return begun, (Signal(Cue.HANDS_WANTED, BOTH),)
 
 
-def _seats_of(session: Session, record: NewGame) -> dict[Seat, Player]:
-    """Return the players as a game begins. The player of another table stays for that game only."""
+def _seats_in_new_game(session: Session, record: NewGame) -> dict[Seat, Player]:
+    """Return the players as a game begins.
+
+    A player at another table is among them for this game only.
+    """
     seats = session.seats_here
     if remote := record.remote:
-        # This table now plays the other seat, so its player changes sides.
+        # This table plays the other seat in this game, so its player changes sides.
         if remote.seat in seats and remote.seat.other not in seats:
             seats[remote.seat.other] = seats.pop(remote.seat)
         seats[remote.seat] = Player(parse_name(remote.name), remote.nonce, REMOTE)
     return seats
 
 
-def _begin(session: Session, record: Begin) -> Transition:
+def _end_setup(session: Session, record: Begin) -> Transition:
     """End the set-up. After an undone turn its clock starts at once."""
     if session.phase is not Phase.SETUP:
         raise wrong_phase(say("There is nothing to set up now"))
     if session.undone_layout and session.paused_by == "undo":
         session = replace(session, paused_by="")
-    return _await_orders(session, record.now_s)
+    return _begin_turn(session, record.now_s)
 
 
-def _await_orders(session: Session, now_s: float) -> Transition:
-    """Begin a new turn: nothing is handed in, and every seat that has to act is asked."""
+def _begin_turn(session: Session, now_s: float) -> Transition:
+    """Begin a new turn, for which no seat has handed in an action yet."""
     awaiting = replace(
         session,
         phase=Phase.ORDERS,
@@ -156,16 +159,17 @@ def _await_orders(session: Session, now_s: float) -> Transition:
         stage_index=0,
         has_taken_back=False,
     )
-    return _with_clock(awaiting, now_s)
+    return _set_clock(awaiting, now_s)
 
 
-def _with_clock(session: Session, now_s: float) -> Transition:
-    """Set the clock of the decision that is due. The cue asks the seats that have to act.
+def _set_clock(session: Session, now_s: float) -> Transition:
+    """Set the clock of the decision that is due, and call the seats that have to act by a cue.
 
-    A lesson has no clock. The first clock of a game, or after its lesson, is paused until somebody
-    starts it. A chess clock keeps running for the same seat, or passes to the other.
+    A lesson has no clock. The first clock of a game, or the first one after its lesson, is paused
+    until somebody starts it. A chess clock keeps running for the same seat, or passes to the other
+    one.
     """
-    game, due, clocks_before = session.require_game(), session.awaited, session.chess_clocks
+    game, due, clocks_before = session.require_game(), session.awaited_seats, session.chess_clocks
     is_learning = session.is_guided and lesson_step_index(session) is not None
     chess_clock = None if is_learning else game.chess_clock(session.state)
     limit_s = None if is_learning else game.time_limit(session.state)
@@ -179,7 +183,7 @@ def _with_clock(session: Session, now_s: float) -> Transition:
         countdown = Countdown(chess_clock.seconds, clocks.left_s[seat])
         # The store pauses the first chess clock of a game without a lesson.
         is_first_clock = clocks_before is None and session.is_guided
-        is_same_seat = clocks_before is not None and clocks_before.seat is seat
+        is_same_seat = clocks_before is not None and clocks_before.seat_on_turn is seat
     if countdown is None:
         session = replace(session, countdown=None, paused_by="")
     elif is_first_clock:
@@ -195,18 +199,19 @@ def _with_clock(session: Session, now_s: float) -> Transition:
 
 
 def _hand_in(session: Session, record: HandIn) -> Transition:
-    """Seal a seat's action, and reveal the turn if it was the last one that was missing.
+    """Seal a seat's action, and reveal the turn if no other action is missing.
 
     Raises `Stale` for another moment, `Malformed` for an action that is not in notation, and
-    `Illegal` if the seat may not take it.
+    `Illegal` if the rules or the state of the table do not allow it.
     """
     # An order given before the time-out counts, even if it reaches the table later.
-    earlier = _before_time_out(session, record) if session.last_turn.is_timed_out else None
+    earlier = _session_before_time_out(session, record) if session.last_turn.is_timed_out else None
     if earlier is not None:
         after, signals = _hand_in(earlier, record)
-        # The tick still advances, so that pages that show the time-out are out of date.
+        # The tick still rises, so that input from pages that show the time-out is out of date.
         return replace(after, tick=session.tick + 1), signals
     game, seat = session.require_game(), record.seat
+    # Refuse what is out of date or not allowed now, then what breaks the rules of the game.
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if session.undo_requester:
@@ -236,27 +241,27 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
     sealed = SealedAction(text, record.salt, record.at, receipt, nonce)
     session = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
-    if session.awaited:
+    if session.awaited_seats:
         return session, (signal,)
     # The seat's own clock stops at the press. The next one waits until the camera has read the
     # board.
-    next_s = max(record.now_s, record.read_s)
-    revealed, signals = _reveal(session, record.now_s, next_s)
+    next_clock_s = max(record.now_s, record.read_s)
+    revealed, signals = _reveal(session, record.now_s, next_clock_s)
     return revealed, ((signal, *signals) if len(session.sealed) > 1 else signals)
 
 
 def _skip_lesson(session: Session, record: SkipLesson) -> Transition:
-    """Leave the lesson. The decision that is due gets the clock of a normal game."""
+    """Leave the lesson, and give the decision that is due the clock of a normal game."""
     if lesson_step_index(session) is None:
         raise wrong_phase(say("No lesson is on"))
     session = replace(session, has_left_lesson=True)
-    return _with_clock(session, record.now_s) if session.phase is Phase.ORDERS else (session, ())
+    return _set_clock(session, record.now_s) if session.phase is Phase.ORDERS else (session, ())
 
 
-def _before_time_out(session: Session, record: HandIn) -> Session | None:
-    """Return the session before the last time-out, for an action that arrives only now.
+def _session_before_time_out(session: Session, record: HandIn) -> Session | None:
+    """Return the session before the last time-out, for an action that was delayed on its way.
 
-    None if the action was given too late, or if there was no such time-out.
+    None if the action was given too late, or if it is not for the turn that has timed out.
     """
     earlier = session.before_turn
     if earlier is None or record.moment != earlier.moment or session.phase is not Phase.ORDERS:
@@ -276,15 +281,15 @@ def _before_time_out(session: Session, record: HandIn) -> Session | None:
 
 
 def _reveal(
-    session: Session, now_s: float, next_clock_s: float, is_timed_out: bool = False
+    session: Session, completed_s: float, next_clock_s: float, is_timed_out: bool = False
 ) -> Transition:
     """Let the rules resolve all sealed actions, and begin the stages of the revealed turn.
 
-    `now_s` is the time at which the turn was complete. The next clock runs from `next_clock_s`.
-    `is_timed_out` is whether the clock ran out and nobody acted.
+    `completed_s` is the monotonic time at which the last action was handed in. The next clock runs
+    from `next_clock_s`. `is_timed_out` is whether the clock ran out and nobody acted.
     """
     if session.remote is not None:
-        session = _with_chance_of_actions(session, session.remote)
+        session = _draw_chance_of_both(session, session.remote)
     game, countdown = session.require_game(), session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     result = game.apply(session.state, actions, session.rng)
@@ -294,13 +299,13 @@ def _reveal(
         session.sealed,
         result.stages,
         result.events,
-        completed_s=now_s,
+        completed_s=completed_s,
         is_timed_out=is_timed_out,
         due_s=due_s,
         number=session.due_turn_number,
     )
     # If the turn is taken back, the seat has as much time left as it had when it acted.
-    before = replace(session, countdown=countdown.stop(now_s) if countdown else None)
+    before = replace(session, countdown=countdown.stop(completed_s) if countdown else None)
     after = replace(
         before,
         state=result.state,
@@ -314,16 +319,16 @@ def _reveal(
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not result.stages:
-        next_session, next_signals = _next_turn(
+        next_session, next_signals = _finish_or_begin_turn(
             replace(after, board=game.expected(result.state)), next_clock_s
         )
-        # Signal only one thing: the end of the game, else the events, else the next turn.
+        # Signal only the most important of three: the end of the game, the events, the next turn.
         cues = () if next_session.outcome else event_signals(result.events)
         return next_session, (*signals, *(cues or next_signals))
     return after, (*signals, *stage_signals(after))
 
 
-def _stage_done(session: Session, record: StageDone) -> Transition:
+def _end_stage(session: Session, record: StageDone) -> Transition:
     """Show the next stage, or begin the next turn after the last one.
 
     Raises `Stale` if another stage is shown.
@@ -341,18 +346,18 @@ def _stage_done(session: Session, record: StageDone) -> Transition:
         )
         return shown, (agreed, *stage_signals(shown))
     board = session.require_game().expected(session.state)
-    after, signals = _next_turn(replace(session, board=board), record.now_s)
+    after, signals = _finish_or_begin_turn(replace(session, board=board), record.now_s)
     return after, (agreed, *signals)
 
 
-def _next_turn(session: Session, now_s: float) -> Transition:
+def _finish_or_begin_turn(session: Session, now_s: float) -> Transition:
     """End the game if the rules say so, or else begin the next turn."""
     outcome = session.require_game().outcome(session.state)
-    return _finish(session, outcome) if outcome else _await_orders(session, now_s)
+    return _finish(session, outcome) if outcome else _begin_turn(session, now_s)
 
 
-def _with_chance_of_actions(session: Session, remote: RemoteGame) -> Session:
-    """Draw the chance of a game at two tables from the first sealed actions of both."""
+def _draw_chance_of_both(session: Session, remote: RemoteGame) -> Session:
+    """Draw the chance of a game at two tables from both seats' first sealed actions."""
     game = session.require_game()
     if session.chance is not None or game.drawn(session.options) is not Drawn.PLAY:
         return session
@@ -366,9 +371,9 @@ def _commit(session: Session, record: Commit) -> Transition:
 
 
 def _contribute(session: Session, record: Contribute) -> Transition:
-    """Fold a contribution to the chance of a running game, from a journal of an older version.
+    """Add a contribution to the chance of a running game, from a journal of an older version.
 
-    Contributions before a game are part of the game's own record.
+    Contributions that were made before a game are in its `NewGame` record.
     """
     fair = session.chance
     if fair is None or session.is_between_games:
@@ -382,17 +387,17 @@ def _contribute(session: Session, record: Contribute) -> Transition:
 
 
 def _time_out(session: Session, record: TimeOut) -> Transition:
-    """End the turn with the action that the rules take for the timed-out seat.
+    """End the turn with the action that the rules choose for the timed-out seat.
 
-    If they take none, the turn goes on with an expired clock. On a chess clock the game is lost.
-    Only one seat is due: no game gives a time limit to a decision of both. The alarm itself is not
-    among the cues, because the panel sounds it on time.
+    If they choose none, the turn goes on with an expired clock. With a chess clock the seat loses
+    the game. Only one seat is due, because no game gives a time limit to a decision of both. The
+    alarm itself is not among the cues, because the panel sounds it on time.
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
         raise turn_is_over()
     game = session.require_game()
-    (seat,) = session.awaited
+    (seat,) = session.awaited_seats
     expired = replace(session, countdown=Countdown(countdown.limit_s, 0.0))
     if session.chess_clocks:
         # No time left on a chess clock ends the game, whatever the game's rules say.
@@ -463,7 +468,7 @@ def _finish(session: Session, outcome: Outcome) -> Transition:
 
 
 def _ask_coach(session: Session, record: AskCoach) -> Transition:
-    """Mark the game as coached for this seat. Taking back turns does not change that."""
+    """Mark the game as coached for this seat, which taking back turns does not change."""
     if not session.is_in_play or session.is_machine_seat(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached_seats=session.coached_seats | {record.seat}), ()
@@ -507,11 +512,11 @@ _FOLDS: Mapping[type[Record], Callable[[Session, Any], Transition]] = {
     ShowCard: show_card,
     Commit: _commit,
     Contribute: _contribute,
-    NewGame: _new_game,
-    Begin: _begin,
+    NewGame: _begin_game,
+    Begin: _end_setup,
     HandIn: _hand_in,
     TakeBack: take_back,
-    StageDone: _stage_done,
+    StageDone: _end_stage,
     TimeOut: _time_out,
     Pause: _pause,
     Resume: _resume,

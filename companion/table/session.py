@@ -390,7 +390,7 @@ class Session:
         return len(self.turns) + 1 if number is None else number
 
     @property
-    def awaited(self) -> frozenset[Seat]:
+    def awaited_seats(self) -> frozenset[Seat]:
         """Return the seats that still have to hand in an action.
 
         A seat at another table counts as done once its action is sealed there, unless only that
@@ -421,7 +421,7 @@ class Session:
 
         Empty if that seat is not played here.
         """
-        if self.game is None or not any(map(self.is_played_here, self.awaited)):
+        if self.game is None or not any(map(self.is_played_here, self.awaited_seats)):
             return frozenset()
         if cards := self.game.card_ui(self.state, None):
             return frozenset(choice.text for choice in cards.choices)

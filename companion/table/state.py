@@ -54,11 +54,11 @@ NO_DRAFT = CountedDraft()
 class TileState:
     """The order tiles, which players lay in rows behind walls, in a game that has them."""
 
-    ready: frozenset[Seat] = frozenset()
+    ready_seats: frozenset[Seat] = frozenset()
     """Seats that have said that their row lies."""
-    faults: Mapping[Seat, RowSeen] = field(default_factory=dict)
+    faulty_rows: Mapping[Seat, RowSeen] = field(default_factory=dict)
     """Rows that the camera could not read, with what is wrong."""
-    wanted: RowsWanted | None = None
+    requested_rows: RowsWanted | None = None
     """Rows that the camera has been asked to read. None while no answer is due."""
 
 
@@ -72,7 +72,7 @@ class TimedHeadline:
     content: Headline
     index: int
     """Index of the headline in its stage, among those that are shown."""
-    lasts_s: float = 0.0
+    duration_s: float = 0.0
     """Whole reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
     """Monotonic time at which it ends. Infinite if it waits for a tap."""
@@ -203,7 +203,7 @@ class TableState:
         """
         if self.session.is_open:
             return next(iter(self.laid_actions.values()), None)
-        return self.laid_actions.get(viewer) if viewer in self.session.awaited else None
+        return self.laid_actions.get(viewer) if viewer in self.session.awaited_seats else None
 
     @property
     def layout_before_hands(self) -> Layout:
@@ -253,9 +253,15 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen_game=None)
     # The tiles of a seat that has meanwhile played by phone or pad no longer count.
-    if not live.tiles.ready <= session.awaited:
-        faults = {seat: row for seat, row in live.tiles.faults.items() if seat in session.awaited}
-        live = replace(live, tiles=TileState(live.tiles.ready & session.awaited, faults))
+    if not live.tiles.ready_seats <= session.awaited_seats:
+        faults = {
+            seat: row
+            for seat, row in live.tiles.faulty_rows.items()
+            if seat in session.awaited_seats
+        }
+        live = replace(
+            live, tiles=TileState(live.tiles.ready_seats & session.awaited_seats, faults)
+        )
     # Check the board for another stage anew. Hands have not touched anything for it yet.
     if session.stage_key != before.stage_key:
         problems = problems_of(live)
@@ -346,7 +352,7 @@ class Instruction:
     """The sentence for it, with at most 40 letters."""
 
 
-def instructions(live: TableState) -> tuple[Instruction, ...]:
+def instructions_of(live: TableState) -> tuple[Instruction, ...]:
     """Return everything that hands have to do for the set-up or stage, done or not.
 
     Moves of South's hands come first. A stage's own sentences keep their order.

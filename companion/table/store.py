@@ -194,7 +194,7 @@ class TableStore:
             stage_since_s=clock.monotonic_s(),
             headline=self.start_headline(session),
             notices={"journal": journal.notice},
-            remembered_game=self.last_choices.last if self.last_choices.last in GAMES else None,
+            remembered_game=self.last_choices.game if self.last_choices.game in GAMES else None,
         )
 
     @property
@@ -405,11 +405,11 @@ class TableStore:
         if session.is_guided and lesson_step(session):
             factor = LESSON_READING_FACTOR
         reading_s = FIND_SENTENCE_S + READ_WORD_S * len(content.text.split())
-        lasts_s = scale * factor * reading_s
-        due_s = self.now_s() + lasts_s
+        duration_s = scale * factor * reading_s
+        due_s = self.now_s() + duration_s
         if content.scene and index == 0:
             due_s += scale * MOVES_SHOWN_S
-        return replace(headline, lasts_s=lasts_s, due_s=due_s)
+        return replace(headline, duration_s=duration_s, due_s=due_s)
 
     # ---- a disk that refuses ---------------------------------------------------------------------
 

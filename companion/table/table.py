@@ -62,7 +62,7 @@ UNDO_ANSWER_TIMEOUT_S = 20.0
 LOBBY_TIMEOUT_S = 600.0
 
 # Topics of notices, of which each has one sentence at a time.
-Topic = Literal[
+NoticeTopic = Literal[
     "damage",  # damaged games on the disk
     "machines",  # opponents whose program fails
     "memory",  # games that are only in memory
@@ -208,14 +208,14 @@ class Table(Closeable):
         now_s = store.now_s()
         if store.open_seat:
             seating.close_seat_if_due(store)
-        wanted_rows = store.live.tiles.wanted
+        wanted_rows = store.live.tiles.requested_rows
         if wanted_rows and now_s >= wanted_rows.since_s + turns.CAMERA_ANSWER_TIMEOUT_S:
             turns.report_unseen_rows(store, wanted_rows)
         if store.listeners.delayed_signals:
             store.listeners.send_delayed()
         if now_s < store.next_write_s:
             return
-        self._board.judge_again()
+        self._board.act_on_last_reading()
         session = store.live.session
         shown_s = now_s - store.live.stage_since_s
         # No answer means no. After a restart the clock may be behind the request: that is a no too.
@@ -355,7 +355,7 @@ class Table(Closeable):
         with self._store.hold_for_device():
             self._store.publish(replace(self._store.live, panel_notice=sentence))
 
-    def set_notice(self, topic: Topic, sentence: str) -> None:
+    def set_notice(self, topic: NoticeTopic, sentence: str) -> None:
         """Show a lasting trouble that stops nothing. An empty sentence removes it."""
         with self._store.hold_for_device():
             self._store.set_notice(topic, sentence)

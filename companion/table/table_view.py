@@ -277,7 +277,7 @@ class Progress:
     """Number of the game in the journal."""
     phase: Phase
     moment: str
-    turns: Mapping[str, int]
+    turn_numbers: Mapping[str, int]
     """The game's number of each turn so far, by moment."""
     is_board_right: bool
     """Whether nothing is wrong on the board, as far as the camera sees it."""

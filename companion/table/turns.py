@@ -17,7 +17,7 @@ from companion.core.kit import RowFault, RowSeen, RowsSeen, RowsWanted, Seat
 from companion.core.ports import Cue, Signal, signal_to
 from companion.table.records import Begin, HandIn, RequestUndo, StageDone, Undo
 from companion.table.session import Phase
-from companion.table.state import NO_TILES, TableState, TileState, instructions
+from companion.table.state import NO_TILES, TableState, TileState, instructions_of
 from companion.table.store import TableStore
 
 # Maximum number of characters of a salt. The one that fills a missing salt has 32.
@@ -74,7 +74,7 @@ def _must_wait_for_camera(live: TableState, order: HandIn) -> bool:
     forbid the action by what it shows. `order` is the action that the press hands in.
     """
     session, reading = live.session, live.reading
-    is_due = order.moment == session.moment and order.seat in session.awaited
+    is_due = order.moment == session.moment and order.seat in session.awaited_seats
     if not is_due or not live.sees_board or order.action not in session.open_actions:
         return False
     if not reading.quiet:
@@ -101,7 +101,7 @@ def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
         raise Illegal(
             Refusal.NOT_TO_ACT, say("That cannot be done from the table: use the seat’s phone")
         )
-    (seat,) = session.awaited
+    (seat,) = session.awaited_seats
     hand_in(store, HandIn(seat, moment, action, now_s=at_s))
 
 
@@ -225,7 +225,7 @@ def _require_agreement(store: TableStore, by: str, force: bool) -> None:
         return
     if live.problems:
         raise wrong_phase(live.problems[0].text)
-    for instruction in instructions(live):
+    for instruction in instructions_of(live):
         if not instruction.move.is_done:
             raise wrong_phase(say("Not seen yet: {todo}", todo=instruction.text))
 
@@ -246,15 +246,15 @@ def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool =
     if session.kit is None or session.kit.order_tiles is None:
         raise wrong_phase(say("This game has no order tiles: switch them on in its options"))
     session.require_moment(moment)
-    if seat not in session.awaited or not session.is_played_here(seat):
+    if seat not in session.awaited_seats or not session.is_played_here(seat):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this seat now"))
     tiles = store.live.tiles
-    if (seat in tiles.ready) == is_ready:
+    if (seat in tiles.ready_seats) == is_ready:
         return
-    ready = tiles.ready | {seat} if is_ready else tiles.ready - {seat}
-    faults = {other: row for other, row in tiles.faults.items() if other is not seat}
+    ready = tiles.ready_seats | {seat} if is_ready else tiles.ready_seats - {seat}
+    faults = {other: row for other, row in tiles.faulty_rows.items() if other is not seat}
     cue = signal_to(seat, Cue.KEY_TAKEN, 3) if is_ready else signal_to(seat, Cue.KEY_BACK)
-    _show_tiles(store, TileState(ready, faults), cue)
+    _set_tiles(store, TileState(ready, faults), cue)
     request_rows(store)
 
 
@@ -264,13 +264,13 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     If it could not read one of them, none is handed in. An answer to an older request is ignored.
     """
     tiles = store.live.tiles
-    if tiles.wanted is None or tiles.wanted.number != answer.number:
+    if tiles.requested_rows is None or tiles.requested_rows.number != answer.number:
         return
     faults = {seat: row for seat, row in answer.rows.items() if row.fault}
     if faults:
-        _show_tiles(
+        _set_tiles(
             store,
-            TileState(tiles.ready - set(faults), faults),
+            TileState(tiles.ready_seats - set(faults), faults),
             Signal(Cue.BOARD_WRONG, frozenset(faults)),
         )
         return
@@ -282,21 +282,21 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
             hand_in(store, HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
     # Such as a full disk, which is shown elsewhere. The players press ready again.
     except CompanionError:
-        _show_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
+        _set_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
 
 def request_rows(store: TableStore) -> None:
     """Ask the camera for the rows once all people with orders due are ready."""
-    if not store.live.tiles.ready:
+    if not store.live.tiles.ready_seats:
         return
     live, session = store.live, store.session
-    people = frozenset(filter(session.is_played_here, session.awaited))
-    if not people or not people <= live.tiles.ready:
+    people = frozenset(filter(session.is_played_here, session.awaited_seats))
+    if not people or not people <= live.tiles.ready_seats:
         return
-    if live.tiles.wanted and live.tiles.wanted.seats == people:
+    if live.tiles.requested_rows and live.tiles.requested_rows.seats == people:
         return
     wanted = RowsWanted(live.version, people, store.now_s())
-    _show_tiles(store, replace(live.tiles, wanted=wanted))
+    _set_tiles(store, replace(live.tiles, requested_rows=wanted))
     if live.sees_board:
         store.listeners.request_rows(wanted)
     else:
@@ -309,5 +309,5 @@ def report_unseen_rows(store: TableStore, wanted: RowsWanted) -> None:
     handle_rows(store, RowsSeen(wanted.number, rows))
 
 
-def _show_tiles(store: TableStore, tiles: TileState, *signals: Signal) -> None:
+def _set_tiles(store: TableStore, tiles: TileState, *signals: Signal) -> None:
     store.publish(replace(store.live, tiles=tiles), signals)

@@ -24,7 +24,7 @@ from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
 from companion.table.session import NO_TURN, Phase, Session, Viewer
-from companion.table.state import NO_DRAFT, TableState, instructions
+from companion.table.state import NO_DRAFT, TableState, instructions_of
 from companion.table.table_view import (
     BoardView,
     ClockView,
@@ -53,7 +53,7 @@ def progress_of(live: TableState) -> Progress:
         number=session.number,
         phase=session.phase,
         moment=session.moment,
-        turns={turn.moment: turn.number for turn in session.turns},
+        turn_numbers={turn.moment: turn.number for turn in session.turns},
         is_board_right=not live.problems,
         camera=live.camera.state,
     )
@@ -62,7 +62,7 @@ def progress_of(live: TableState) -> Progress:
 def photograph_title(moment: str, turns: Mapping[str, int]) -> str:
     """Return the caption of a photograph of a moment.
 
-    `turns` maps moments to the game's numbers of its turns, as `Progress.turns`.
+    `turns` maps moments to the game's numbers of its turns, as `Progress.turn_numbers`.
 
     >>> [photograph_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
@@ -114,16 +114,16 @@ def _turn_view(live: TableState) -> TurnView:
     # Later stages of a turn that is being shown stay secret.
     open_stages = stages[: session.stage_index + 1] if in_stages else stages
     return TurnView(
-        number=_shown_turn(session),
+        number=_shown_turn_number(session),
         stage=session.stage_index,
         title=session.shown_stage.title,
         stage_count=_stage_count(session) if stages else 0,
-        instructions=instructions(live),
+        instructions=instructions_of(live),
         orders=tuple(stage.orders for stage in open_stages) if stages else (),
-        sheets=_sheets(session) if in_stages else {},
+        sheets=_revealed_sheets(session) if in_stages else {},
         events=session.shown_stage.events,
         revealed_orders=_revealed_orders(session),
-        tallies=_tallies(session) if in_stages else (),
+        tallies=_shown_tallies(session) if in_stages else (),
         is_open=session.is_open and session.undo_requester is None,
         headline=live.headline,
         previous_stages=_previous_stages(session),
@@ -162,7 +162,7 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
         fans=reading.fans,
         card_ui=_card_ui(live, viewer),
         board_ui=_board_ui(live, viewer),
-        tiles_ready=live.tiles.ready if session.may_use_tiles else None,
+        tiles_ready=live.tiles.ready_seats if session.may_use_tiles else None,
     )
 
 
@@ -183,7 +183,7 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
         sealed=session.own_sealed_action(viewer),
         take_back_moment=moment_to_take_back(session, viewer),
         laid_action=live.laid_action_for(viewer),
-        possible_actions=live.possible_actions if viewer in session.awaited else (),
+        possible_actions=live.possible_actions if viewer in session.awaited_seats else (),
     )
 
 
@@ -197,7 +197,7 @@ def _match_view(live: TableState) -> MatchView:
         undo_requester=session.undo_requester,
         can_undo=session.can_undo,
         can_swap=session.can_swap,
-        log=_log(session),
+        log=_log_lines(session),
         round_players=live.round_players,
     )
 
@@ -232,7 +232,7 @@ def _time_view(session: Session) -> TimeView:
     limit_s = countdown.limit_s if countdown else max(left_s.values())
     clocks = {seat: _clock_view(Countdown(limit_s, left_s[seat])) for seat in SEATS}
     if clock:
-        clocks[chess_clocks.seat] = clock
+        clocks[chess_clocks.seat_on_turn] = clock
     return TimeView(clock, clocks)
 
 
@@ -258,7 +258,7 @@ def _board_ui(live: TableState, viewer: Viewer) -> BoardUi | None:
         keys=(),
         sheet=None,
         placing=None,
-        duel=earlier.duel if _tallies(session) else None,
+        duel=earlier.duel if _shown_tallies(session) else None,
     )
 
 
@@ -275,7 +275,7 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     return badges
 
 
-def _shown_turn(session: Session) -> int:
+def _shown_turn_number(session: Session) -> int:
     """Return the game's number of the turn that is shown.
 
     That is the last turn while its stages are shown, or if it ended the game. Otherwise it is the
@@ -301,7 +301,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
         side=game.sides[seat] if game else None,
         name=Verbatim(player.name) if player else None,
         door=player.door if player else "",
-        is_awaited=seat in session.awaited,
+        is_awaited=seat in session.awaited_seats,
         sealed_at=sealed.at if sealed else None,
         receipt=sealed.receipt if sealed else None,
         entered_count=live.drafts.get(seat, NO_DRAFT).count,
@@ -332,7 +332,7 @@ def _stage_count(session: Session) -> int:
     return max(grammar.length if grammar else 0, len(session.stages))
 
 
-def _tallies(session: Session) -> tuple[Tally, ...]:
+def _shown_tallies(session: Session) -> tuple[Tally, ...]:
     """Return the sums to show with the stage: its own, or the last ones before it in this turn."""
     shown = reversed(session.stages[: session.stage_index + 1])
     return next((stage.tallies for stage in shown if stage.tallies), ())
@@ -352,7 +352,7 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
     )
 
 
-def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
+def _revealed_sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of each seat's pieces that the stages so far have revealed."""
     if session.before_turn is None:
         return {}
@@ -363,7 +363,7 @@ def _sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     )
 
 
-def _log(session: Session) -> tuple[str, ...]:
+def _log_lines(session: Session) -> tuple[str, ...]:
     """Return the last sentences, oldest first.
 
     Of the turn that is being shown only the stages before the current one count.

@@ -53,7 +53,7 @@ def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.received)
     assert "seed" not in repr(programs.received)
-    assert Seat.SOUTH in session_of(rig.table).awaited, "it handed something in"
+    assert Seat.SOUTH in session_of(rig.table).awaited_seats, "it handed something in"
 
 
 def test_it_compares_from_the_view_at_that_time(rig: TableRig) -> None:

@@ -15,7 +15,7 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.league.tournament import System
 from companion.league.tournament_rules import new_tournament
-from companion.table.public.messages import PublicState, encode_public, read_record, read_state
+from companion.table.public.messages import PublicState, decode_record, decode_state, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.room import HubRoom, HubTable
 
@@ -54,12 +54,12 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         room.add(HubTable(name, number, SCRIPT))
         for record in played_records(game, 3, number):
             room.receive_record(
-                name, read_record(hostile_message(json.loads(encode_public(record))))
+                name, decode_record(hostile_message(json.loads(encode_public(record))))
             )
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
         names = dict.fromkeys(Seat, SCRIPT)
         state = PublicState(SCRIPT, names, Call.CALLED, SCRIPT, **texts)
-        room.receive_state(name, read_state(encode_public(state)))
+        room.receive_state(name, decode_state(encode_public(state)))
     with (
         league_of(tmp_path, clock, "id1", "id2") as league,
         hub_pages(room, clock, league=league) as app,

@@ -20,12 +20,17 @@ from companion.core.kit import Seat
 from companion.hub.commands import HubCommand, HubWish, PairedGame, encode_command, read_command
 from companion.table.public.messages import (
     PublicState,
+    decode_record,
+    decode_state,
     encode_public,
-    read_record,
-    read_state,
     unpack_sentence,
 )
-from companion.table.remote.messages import ActionOpened, RemoteGame, RemoteSeat, read_message
+from companion.table.remote.messages import (
+    ActionOpened,
+    RemoteGame,
+    RemoteSeat,
+    decode_remote_message,
+)
 
 MOST_TIMES = 20
 # Memory that reading takes whatever is read: decoders' tables, patterns, a game's rules.
@@ -78,7 +83,7 @@ REMOTE = json.loads(
 
 
 def as_record(payload: bytes) -> str:
-    view = read_record(payload).view
+    view = decode_record(payload).view
     said = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     return "".join(
         translate(unpack_sentence(each), language)
@@ -89,7 +94,7 @@ def as_record(payload: bytes) -> str:
 
 
 def as_state(payload: bytes) -> str:
-    state = read_state(payload)
+    state = decode_state(payload)
     said = (state.health, *state.notices, *state.wrong, state.answer)
     return "".join(
         translate(unpack_sentence(each), language)
@@ -105,7 +110,7 @@ MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
     "notices of a table": (as_state, STATE, ("notices",)),
     "names from a hub": (read_command, COMMAND, ("wish", "pairing", "names")),
     "another table's message": (
-        lambda payload: read_message("g", 1, payload),
+        lambda payload: decode_remote_message("g", 1, payload),
         REMOTE,
         ("message",),
     ),

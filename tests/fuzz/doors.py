@@ -79,7 +79,7 @@ class Room:
         """Hand in something legal for somebody who is awaited."""
         session = session_of(self.table)
         if session.phase is Phase.ORDERS:
-            seat = self.rng.choice(sorted(session.awaited))
+            seat = self.rng.choice(sorted(session.awaited_seats))
             action = session.require_game().random_action(session.state, seat, self.rng)
             with contextlib.suppress(CompanionError):
                 self.table.hand_in(seat, session.moment, session.require_game().format(action))

@@ -59,7 +59,7 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
         session = session_of(table)
         if session.phase is not Phase.ORDERS:
             break
-        for seat in sorted(session.awaited):
+        for seat in sorted(session.awaited_seats):
             action = session.require_game().random_action(session.state, seat, rng)
             table.hand_in(seat, session.moment, session.require_game().format(action))
         after = session_of(table)

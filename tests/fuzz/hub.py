@@ -23,7 +23,7 @@ from companion.games import GAMES
 from companion.league.league import League
 from companion.league.tournament import System
 from companion.league.tournament_rules import new_tournament
-from companion.table.public.messages import PublicState, encode_public, read_record, read_state
+from companion.table.public.messages import PublicState, decode_record, decode_state, encode_public
 from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, change_values
 from web.hub.room import HubRoom
@@ -205,13 +205,13 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
             )
             try:
                 if "view" in message:
-                    record = read_record(payload)
+                    record = decode_record(payload)
                     hub.league.results.process_record(
                         "id3", record, hub.clock.wall_s(), next(entries)
                     )
                     hub.room.receive_record("id3", record, 0.0)
                 else:
-                    hub.room.receive_state("id3", read_state(payload))
+                    hub.room.receive_state("id3", decode_state(payload))
             except Malformed:
                 return "refused", 1
             except CompanionError as error:

@@ -97,7 +97,7 @@ class Hands:
                 session.require_game().format(
                     session.require_game().random_action(session.state, seat, self.rng)
                 )
-                if seat in session.awaited
+                if seat in session.awaited_seats
                 else ""
             )
         self.table.hand_in(seat, session.moment, text, "5a17")

@@ -80,7 +80,7 @@ class TwoTables:
 
     def _agree(self) -> bool:
         south, north = (session_of(self.companions[seat].table) for seat in SEATS)
-        return south.moment == north.moment and south.awaited == north.awaited
+        return south.moment == north.moment and south.awaited_seats == north.awaited_seats
 
 
 def _orders(companion: Companion) -> bool:

@@ -63,7 +63,7 @@ def retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def hand_in_all(companion: Companion, rng: Random) -> None:
     """Hand in a random action for everybody who is awaited."""
     session = session_of(companion.table)
-    for seat in sorted(session.awaited):
+    for seat in sorted(session.awaited_seats):
         action = session.require_game().random_action(session.state, seat, rng)
         companion.table.hand_in(
             seat, session.moment, session.require_game().format(action), salt="5a175a175a17"

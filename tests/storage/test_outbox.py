@@ -14,7 +14,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
-from companion.table.public.messages import PublicRecord, encode_public, read_record
+from companion.table.public.messages import PublicRecord, decode_record, encode_public
 from companion.table.session import Phase
 
 
@@ -59,7 +59,7 @@ def test_every_input_is_told_once_and_in_order(rig_and_journal: tuple[TableRig, 
     ]
     last = told[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, rig.table.view().moment)
-    assert all(read_record(encode_public(record)) == record for record in told)
+    assert all(decode_record(encode_public(record)) == record for record in told)
 
 
 def test_every_place_tells_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:

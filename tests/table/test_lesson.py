@@ -57,14 +57,14 @@ def test_results_are_said_with_the_last_stage(rig: TableRig, name: str) -> None:
     begin(rig, name)
     guide = rig.view.guide
     assert guide is not None
-    assert not guide.is_shown
+    assert not guide.is_last_stage_shown
     for seat, text in guide.step.orders.items():
         rig.hand_in(seat, text)
     over = []
     while (view := rig.view).phase is Phase.STAGES:
         assert view.guide is not None
         assert view.guide.step == guide.step
-        over.append(view.guide.is_shown)
+        over.append(view.guide.is_last_stage_shown)
         rig.confirm("south")
     assert over == [False] * (len(over) - 1) + [True] * bool(over)
 

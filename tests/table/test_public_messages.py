@@ -17,9 +17,9 @@ from companion.table.public.messages import (
     PublicRecord,
     PublicState,
     PublicView,
+    decode_record,
+    decode_state,
     encode_public,
-    read_record,
-    read_state,
     unpack_sentence,
 )
 from companion.table.session import Phase
@@ -63,9 +63,9 @@ def test_sentences_arrive_in_every_language(said: str) -> None:
 )
 def test_sentences_that_format_more_are_refused(sign: Any) -> None:
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-        read_record(record(sign))
+        decode_record(record(sign))
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-        read_state(encode_public(PublicState("1", health=sign)))
+        decode_state(encode_public(PublicState("1", health=sign)))
 
 
 def growing(times: int, levels: int) -> Any:
@@ -79,7 +79,7 @@ def growing(times: int, levels: int) -> Any:
 def test_memory_filling_sentences_are_refused_unfilled() -> None:
     for grown in (growing(3, 2), growing(1, 9)):
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-            read_record(record(grown))
+            decode_record(record(grown))
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
             unpack_sentence(grown)
     assert len(unpack_sentence(growing(2, 8))) == 2**8
@@ -87,11 +87,11 @@ def test_memory_filling_sentences_are_refused_unfilled() -> None:
 
 def test_no_messages_and_large_ones_are_refused() -> None:
     for payload in (b"", b"{}", b"\xff", record("ok")[:-1] + b', "more": 1}'):
-        for read in (read_record, read_state):
+        for read in (decode_record, decode_state):
             with pytest.raises(Malformed, match="cannot be read"):
                 read(payload)
     with pytest.raises(Malformed, match="too large"):
-        read_record(record("x" * MAX_MESSAGE_BYTES))
+        decode_record(record("x" * MAX_MESSAGE_BYTES))
 
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])
@@ -100,7 +100,7 @@ def test_a_mark_names_the_tables_own_input(mark: str) -> None:
     already.
     """
     with pytest.raises(Malformed, match="cannot be read"):
-        read_record(record("Wait.", mark))
+        decode_record(record("Wait.", mark))
 
 
 @pytest.mark.parametrize("number", [-1, 2**53 + 1])
@@ -113,9 +113,9 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
         told | {"view": view | {"score": (0, 0, number)}},
     ):
         with pytest.raises(Malformed, match="cannot be read"):
-            read_record(msgspec.json.encode(message))
+            decode_record(msgspec.json.encode(message))
     with pytest.raises(Malformed, match="cannot be read"):
-        read_state(msgspec.json.encode(state | {"answers": number}))
+        decode_state(msgspec.json.encode(state | {"answers": number}))
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
 )
 def test_endless_names_and_versions_are_refused(state: PublicState) -> None:
     with pytest.raises(Malformed, match="cannot be read"):
-        read_state(encode_public(state))
+        decode_state(encode_public(state))

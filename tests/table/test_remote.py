@@ -226,15 +226,15 @@ def test_the_line_is_charged_to_no_clock(
 ) -> None:
     with paired_tables(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
         _scouts(line)
-        (seat,) = line.south.session.awaited
+        (seat,) = line.south.session.awaited_seats
         here, there = sorted(line.tables, key=lambda half: half.seat is not seat)
         here.clock.advance(10)
         there.clock.advance(500)  # the line is slow: nothing happens by the clock that is shown
         there.table.step()
-        assert there.session.awaited == {seat}
+        assert there.session.awaited_seats == {seat}
         with pytest.raises(Illegal, match="runs at the other table"):
             there.table.pause("host")
-        while seat in here.session.awaited:
+        while seat in here.session.awaited_seats:
             here.act(Random(1))
             line.flush()
             while here.session.phase is Phase.STAGES:

@@ -38,10 +38,10 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
     nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
     for rubbish in (b"{", b"\xff", b'{"last": 3}', nested):
         path.write_bytes(rubbish)
-        assert LastChoices(path).last == ""
+        assert LastChoices(path).game == ""
     choices = LastChoices(tmp_path / "missing" / "choices.json")
     choices.remember("scouts", {})
-    assert choices.last == "scouts", "remembered until the end, at least"
+    assert choices.game == "scouts", "remembered until the end, at least"
     LastChoices(path).remember("scouts", {"a": [1]})
     assert json.loads(path.read_text())["options"] == {"scouts": {"a": [1]}}
 

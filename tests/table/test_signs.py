@@ -131,7 +131,7 @@ def test_lamps_pulse_where_both_sides_give_orders(
         rig.table.new_game(game, {}, seed=1)
         rig.confirm()
         live = live_of(rig.table)
-        due = session_of(rig.table).awaited
+        due = session_of(rig.table).awaited_seats
         assert {seat: lamps_of(live, seat).turn for seat in SEATS} == {
             seat: awaited if seat in due else TurnLamp.OFF for seat in SEATS
         }, game
@@ -148,7 +148,7 @@ def test_three_lamps_count_entered_orders_and_begin_anew(rig: TableRig) -> None:
     assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
     asked = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)
     assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
-    by_tiles = replace(live, tiles=replace(live.tiles, ready=frozenset({SOUTH})))
+    by_tiles = replace(live, tiles=replace(live.tiles, ready_seats=frozenset({SOUTH})))
     assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}
     rig.turn("III", "III")
     assert lamps_of(live_of(rig.table), NORTH).order_lamps == {1}

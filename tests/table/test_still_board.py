@@ -75,7 +75,7 @@ def test_stages_that_hands_did_before_are_over(rig: TableRig, game: str) -> None
         if session.phase is Phase.STAGES:
             rig.table.confirm("host", session.moment, session.stage_index)
             continue
-        for seat in sorted(session.awaited):
+        for seat in sorted(session.awaited_seats):
             action = session.require_game().random_action(session.state, seat, rng)
             rig.table.hand_in(seat, session.moment, session.require_game().format(action))
     session = session_of(rig.table)

@@ -315,7 +315,7 @@ def test_the_press_that_starts_the_clock_overrules_nothing(rig: TableRig) -> Non
     for action in (*placements, "b1-b2"):
         if session_of(rig.table).paused_by:
             rig.table.resume("host")
-        (seat,) = session_of(rig.table).awaited
+        (seat,) = session_of(rig.table).awaited_seats
         rig.hand_in(seat, action)
         follow_instructions(rig.table)
     after = rig.view.board.layout
@@ -474,7 +474,7 @@ def test_tiles_not_read_in_time_are_asked_for(rig: TableRig) -> None:
     rig.wait(CAMERA_ANSWER_TIMEOUT_S - 0.1)
     assert rig.view.board.tiles_ready == set(SEATS)
     rig.wait(0.2)
-    assert set(live_of(rig.table).tiles.faults) == set(SEATS)
+    assert set(live_of(rig.table).tiles.faulty_rows) == set(SEATS)
 
 
 def test_ready_hands_in_a_placing_on_board(rig: TableRig) -> None:

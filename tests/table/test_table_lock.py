@@ -38,7 +38,7 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
             table.take_seat(seat, seat.title(), "pad")
         table.new_game("binmat", {"way": "referee", "seconds": 5.0}, seed=1)
         table.resume("host")
-        (seat,) = session_of(table).awaited
+        (seat,) = session_of(table).awaited_seats
         with store_of(table).hold():
             table.start()
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)

@@ -104,8 +104,8 @@ def test_a_running_game_shows_nothing_hidden(rig: WebRig, name: str) -> None:
         assert "still on" in answer.text
     paths = ("/history", "/history/1", "/api/history")
     before = [browser.get(path).text for path in paths]
-    if len(session.awaited) > 1:
-        seat = min(session.awaited)
+    if len(session.awaited_seats) > 1:
+        seat = min(session.awaited_seats)
         action = game.format(next(iter(game.legal_actions(session.state, seat))))
         table.hand_in(seat, session.moment, action, "5a17" * 8)
         assert [browser.get(path).text for path in paths] == before

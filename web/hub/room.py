@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.clock import Clock
 from companion.core.i18n import Verbatim, say, say_n
 from companion.league.league import League
-from companion.table.public.messages import PublicRecord, PublicState, encode_public, read_record
+from companion.table.public.messages import PublicRecord, PublicState, decode_record, encode_public
 from companion.table.seats.staff_call import Call
 from companion.table.session import BETWEEN_GAMES, Phase
 from web.security.auth import Auth
@@ -159,7 +159,7 @@ class SpectatorFeed(Notifier):
             shown_s = accepted_s + delay_s
             # record and version change together, so that nobody gets the record twice
             with self._changed:
-                self.latest = TimedRecord(read_record(content), shown_s)
+                self.latest = TimedRecord(decode_record(content), shown_s)
                 self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
                 self.notify()
 
@@ -183,7 +183,7 @@ class SpectatorFeed(Notifier):
         if version == newest_version:
             return []
         between = [
-            (number, TimedRecord(read_record(content), accepted_s))
+            (number, TimedRecord(decode_record(content), accepted_s))
             for number, (accepted_s, content) in recent
             if 0 <= version < number < newest_version
         ]

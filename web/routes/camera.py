@@ -165,9 +165,9 @@ class CameraPictures(TableRouteGroup):
         """Return the photographs of the current game, oldest first."""
         progress = self._table.progress()
         game = progress.number
-        turns = progress.turns
+        turn_numbers = progress.turn_numbers
         photographs: list[PhotographJson] = [
-            {"game": game, "moment": moment, "title": photograph_title(moment, turns)}
+            {"game": game, "moment": moment, "title": photograph_title(moment, turn_numbers)}
             for moment in self.camera.album.moments(game)
         ]
         return {"photographs": photographs}

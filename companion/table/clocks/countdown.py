@@ -36,15 +36,18 @@ class Countdown:
         return self.started_s is None and self.left_s <= 0
 
     def stop(self, now_s: float) -> Countdown:
-        """Return the clock as stopped at a time."""
+        """Return this clock, stopped at the monotonic time `now_s`."""
         if self.started_s is None:
             return self
-        # Subtract at most the time left, and nothing if `now_s` is before the start.
+        # Subtract at most the time left, and nothing if the clock was started later than `now_s`.
         spent_s = min(self.left_s, max(0.0, now_s - self.started_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
     def start(self, now_s: float) -> Countdown:
-        """Return the clock as started at a time. A clock that has run out stays stopped."""
+        """Return this clock, started at the monotonic time `now_s`.
+
+        A clock that has run out stays stopped.
+        """
         return self if self.left_s <= 0 else Countdown(self.limit_s, self.left_s, now_s)
 
 
@@ -54,17 +57,21 @@ class ChessClocks:
 
     left_s: Mapping[Seat, float]
     """Time left in seconds, by seat."""
-    seat: Seat
-    """The seat on turn. Its clock is the `Countdown` of the decision."""
+    seat_on_turn: Seat
+    """Its clock is the `Countdown` of the decision."""
 
     def left_by_seat(self, countdown: Countdown | None) -> Mapping[Seat, float]:
         """Return the time left for each seat, in seconds.
 
-        `countdown` is the clock of the seat on turn. If it runs, the time since its last start is
-        not subtracted yet. None means that no clock is running: the times are then those at the
-        beginning of the decision.
+        `countdown` is the clock of the seat on turn. If it is running, the time since its last
+        start is not subtracted yet. Without a countdown, the times are those at the beginning of
+        the decision.
         """
-        return self.left_s if countdown is None else {**self.left_s, self.seat: countdown.left_s}
+        return (
+            self.left_s
+            if countdown is None
+            else {**self.left_s, self.seat_on_turn: countdown.left_s}
+        )
 
 
 def next_chess_clocks(
@@ -72,12 +79,12 @@ def next_chess_clocks(
 ) -> ChessClocks:
     """Return the chess clocks at the beginning of the next decision, which is that of `seat`.
 
-    `clocks` and `countdown` are those of the last decision, None in a new game. `rule` has the
-    game's time and increment. A seat that ends its turn gets the increment.
+    `clocks` and `countdown` are those of the previous decision, None in a new game. `rule` has the
+    game's time and increment. A seat that has just ended its turn gets the increment.
     """
     if clocks is None:
         return ChessClocks(dict.fromkeys(SEATS, rule.seconds), seat)
     left_s = dict(clocks.left_by_seat(countdown))
-    if clocks.seat is not seat:
-        left_s[clocks.seat] += rule.increment_s
+    if clocks.seat_on_turn is not seat:
+        left_s[clocks.seat_on_turn] += rule.increment_s
     return ChessClocks(left_s, seat)

@@ -26,7 +26,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     Empty while the clock is stopped, and for a turn at the other table, which sounds its own.
     The same clock always gives the same times, regardless of what was played.
     """
-    countdown, seats = session.countdown, session.awaited
+    countdown, seats = session.countdown, session.awaited_seats
     if countdown is None or countdown.due_s is None or any(map(session.is_remote, seats)):
         return ()
     # Each cue with the seconds that are left then.
@@ -57,7 +57,7 @@ def restore_clock(
     countdown = session.countdown
     if countdown is None or countdown.started_s is None:
         return session, None
-    if any(map(session.is_remote, session.awaited)):
+    if any(map(session.is_remote, session.awaited_seats)):
         return replace(session, countdown=replace(countdown, started_s=now_s)), None
     # The recorded time may be older than the last start of the clock.
     return session, Pause(BY_RESTART, max(noted_s or 0.0, countdown.started_s))
@@ -72,6 +72,6 @@ def due_time_out(session: Session, now_s: float) -> TimeOut | None:
     remote, countdown = session.remote, session.countdown
     if countdown is None or countdown.due_s is None or now_s < countdown.due_s:
         return None
-    if remote is not None and (session.awaited != {remote.own_seat} or remote.open_question):
+    if remote is not None and (session.awaited_seats != {remote.own_seat} or remote.open_question):
         return None
     return TimeOut(session.moment, countdown.due_s)

@@ -30,7 +30,7 @@ class GuideView:
     """Index of the step in the lesson."""
     part_index: int
     """Index of the part of the lesson to which the step belongs."""
-    is_shown: bool
+    is_last_stage_shown: bool
     """Whether the last stage of the step is on the screen."""
     orders: Mapping[Seat, tuple[SpelledOrder, ...]]
     """The orders of both seats in words and drawings."""
@@ -69,7 +69,8 @@ def guide_of(session: Session) -> GuideView | None:
         step,
         step_index,
         part_index=lesson.part_of(step_index),
-        is_shown=session.phase is Phase.STAGES and session.stage_index + 1 == len(session.stages),
+        is_last_stage_shown=session.phase is Phase.STAGES
+        and session.stage_index + 1 == len(session.stages),
         orders={**orders, Seat.NORTH: north_orders},
         arrows=arrows,
     )
@@ -84,7 +85,7 @@ def waiting_words(session: Session, seats: Collection[Seat]) -> str:
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
     """Return the sign (what the table waits for) and its second line, while orders are due."""
     session, sides = live.session, live.session.require_game().sides
-    awaited = sorted(session.awaited)
+    awaited = sorted(session.awaited_seats)
     if viewer in awaited:
         # The head of a step for one seat speaks of its player in the third person.
         headline = say("Your turn") if len(step.orders) == 1 else step.head

@@ -1,8 +1,9 @@
 """The sign: the one sentence that says what the table waits for.
 
-Every page shows it large, as everybody's or as a seat's own. The functions return sentences that
-are translated where they are shown. Those whose names end in `_words` return a part of a sign. The
-other words (stage, headline, open game) are explained in `companion.table.session`.
+Every page shows it large: the table screen the one for everybody, a phone that of its seat. The
+functions return sentences that are translated where they are shown. Those whose names end in
+`_words` return a part of a sign. The words (stage, headline, open game) are explained in
+`companion.table.session`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
-from companion.table.lesson_progress import is_first_after_lesson, lesson_step
+from companion.table.lesson_progress import is_first_decision_after_lesson, lesson_step
 from companion.table.prompts.guide import lesson_words, waiting_words
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import ABANDONED, BOTH, Phase, Session, Viewer
-from companion.table.state import Instruction, TableState, instructions
+from companion.table.state import Instruction, TableState, instructions_of
 
 # What a seat that gives several orders has to do, by the number of orders to go.
 _ORDERS_TO_GO = {
@@ -26,7 +27,7 @@ _ORDERS_TO_GO = {
     3: say("Three orders to go"),
 }
 # The sign, or its small line, when the first decision after a lesson is due.
-_AFTER_LESSON = say("That’s all there is. Now play.")
+_LESSON_IS_OVER = say("That’s all there is. Now play.")
 # Why the clock is stopped, by `Session.paused_by`. Any other gets “The clock is stopped.”
 _PAUSE_REASONS = {
     "start": say("The clock has not been started."),
@@ -49,15 +50,15 @@ class Sign:
     text: str
     """The sentence, of at most 40 characters."""
     small: str = ""
-    """A smaller one below it with the reason or with advice, or empty."""
+    """The small line below it, with the reason or with advice. Empty for none."""
     seats: frozenset[Seat] = frozenset()
     """Seats that have to do something now."""
     orders_left: int = 0
-    """Number of orders to go that the text names. The seat's page counts it down as they are
-    entered.
+    """Number of orders that the text asks for, 0 if it names none. The seat's page counts it down
+    as they are entered.
     """
     is_elsewhere: bool = False
-    """Whether hands have nothing to do here until the other table or the hub has done its part."""
+    """Whether this table waits for another one, so that nobody here has anything to do."""
     is_headline: bool = False
     """Whether it says what happened, while nobody has to do anything."""
 
@@ -65,10 +66,10 @@ class Sign:
 def sign_of(live: TableState, viewer: Viewer) -> Sign:
     """Return what the table waits for, and why.
 
-    The small line also names a piece that does not belong on the table. A seat's own sign speaks to
+    The small line also names a piece that does not belong on the table. A seat's own sign addresses
     its player, and names the key on the player's device.
     """
-    sign = _awaited_sign(live, viewer)
+    sign = _most_urgent_sign(live, viewer)
     game = live.session.game
     if viewer in sign.seats and game:
         sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
@@ -79,15 +80,21 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     return replace(sign, small=joined(" ", (sign.small, stranger)))
 
 
-def _is_by_phone(live: TableState, viewer: Viewer) -> bool:
-    """Return whether this seat (None: every taken seat) is played without a pad."""
+def _plays_without_pad(live: TableState, viewer: Viewer) -> bool:
+    """Return whether no pad plays the viewer's seat, or either seat if the viewer is everybody.
+
+    False if the seats in question are free.
+    """
     seats = live.session.seats
     doors = {player.door for seat, player in seats.items() if viewer in (None, seat)}
     return bool(doors) and "pad" not in doors
 
 
 def stranger_words(kit: Kit | None, marker: int) -> str:
-    """Return a sentence on a marker that belongs to no piece of this game, or is seen twice."""
+    """Return a sentence on a marker that belongs to no piece of this game, or is seen twice.
+
+    `marker` is its id.
+    """
     if face := kit.face_by_marker.get(marker) if kit else None:
         return say(
             "The {piece} is seen twice (marker {marker}): take one away.",
@@ -97,8 +104,11 @@ def stranger_words(kit: Kit | None, marker: int) -> str:
     return say("Marker {marker} belongs to no piece of this game: take it away.", marker=marker)
 
 
-def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
-    """Return the sign of what matters most: a question, a problem, the other table, the phase."""
+def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
+    """Return the sign of what matters most.
+
+    That is a question, a problem on the board, the other table, or else what the phase asks for.
+    """
     session = live.session
     if live.early_press:
         return Sign(
@@ -125,11 +135,15 @@ def _awaited_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            if not session.is_guided or not is_first_after_lesson(session) or session.paused_by:
+            if (
+                not session.is_guided
+                or not is_first_decision_after_lesson(session)
+                or session.paused_by
+            ):
                 return sign
             if viewer:
-                return replace(sign, small=_AFTER_LESSON)
-            return replace(sign, text=_AFTER_LESSON)
+                return replace(sign, small=_LESSON_IS_OVER)
+            return replace(sign, text=_LESSON_IS_OVER)
         case Phase.OVER:
             return _over_sign(session, viewer)
 
@@ -138,7 +152,7 @@ def _problem_sign(live: TableState) -> Sign:
     """Return the sign for the first problem of the board: what to do, and what is wrong."""
     problem, kit = live.problems[0], live.session.kit
     small = before_colon(problem.text)
-    # A piece that is not seen anywhere may lie out of sight.
+    # A piece that is not seen may lie on one of the squares that the camera cannot see.
     if problem.square not in live.reading.seen:
         small = _unseen_words(live) or small
     if live.broken_rule:
@@ -159,7 +173,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
         small, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
     elif remote.has_reported_stage:
         small = say("Your board is right. The pieces there are still on their way.")
-    elif session.phase is not Phase.ORDERS or session.awaited != seats:
+    elif session.phase is not Phase.ORDERS or session.awaited_seats != seats:
         return None
     elif session.paused_by:
         small = say("Its clock is stopped.")
@@ -173,7 +187,7 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
 
 def _choice_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign for a board that can mean several moves."""
-    awaited = live.session.awaited
+    awaited = live.session.awaited_seats
     if viewer in awaited:
         return Sign(say("Which move is it?"), say("The board matches each of them."), awaited)
     (seat,) = awaited
@@ -209,7 +223,9 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
     # A pad starts the game that lies on the table, or the last one. A phone chooses on its page.
-    by_key = None if _is_by_phone(live, viewer) else live.suggested_game or live.remembered_game
+    by_key = (
+        None if _plays_without_pad(live, viewer) else live.suggested_game or live.remembered_game
+    )
     if game := live.chosen_game or by_key:
         return _start_sign(live, viewer, game, free)
     small = say("The other side is still free.") if free else ""
@@ -221,7 +237,7 @@ def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -
     title = GAMES[name].title
     if free and viewer:
         return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
-    if not _is_by_phone(live, viewer):
+    if not _plays_without_pad(live, viewer):
         return Sign(say("Press ready to start {game}", game=title), seats=BOTH)
     if viewer is None:
         return Sign(say("Start {game}", game=title), seats=BOTH)
@@ -236,15 +252,15 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     if live.headline:
         return Sign(live.headline.content.text, is_headline=True)
-    wanted = instructions(live)
+    wanted = instructions_of(live)
     if todo := [item for item in wanted if not item.move.is_done]:
-        todo.sort(key=lambda item: item.seat is not viewer)  # the viewer's own first
+        todo.sort(key=lambda item: item.seat is not viewer)  # first those for the viewer
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
-    is_sure = live.has_cards or live.shows_expected_layout or live.problems
+    is_proven = live.has_cards or live.shows_expected_layout or live.problems
     # Such as a piece that lies on one that looks the same.
-    if wanted and live.quiet_reading.quiet and not is_sure:
+    if wanted and live.quiet_reading.quiet and not is_proven:
         advice = say("Check that the pieces are where they should be.")
         small = joined(" ", (advice, _confirm_words(viewer)))
         return Sign(say("Camera cannot tell: confirm by hand"), small, BOTH)
@@ -265,10 +281,11 @@ def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Si
     if live.session.phase is Phase.SETUP:
         small = say_n("One piece to go.", "{n} pieces to go.", len(todo))
     else:
-        # A piece that has left its square may lie out of sight.
+        # A piece that has left its square may lie on one that the camera cannot see.
         origins = {item.move.origin for item in todo} - {None}
         small = "" if origins <= live.quiet_reading.seen.keys() else _unseen_words(live)
-        has_list = viewer and _is_by_phone(live, viewer)  # a seat's page lists the moves itself
+        # A seat's page lists the moves itself.
+        has_list = viewer and _plays_without_pad(live, viewer)
         if not small and not has_list:
             small = joined(" ", [joined("", (other.text, ".")) for other in todo[1:]])
     if not live.sees_board:
@@ -289,7 +306,7 @@ def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign while orders are collected."""
     session = live.session
-    game, awaited = session.require_game(), session.awaited
+    game, awaited = session.require_game(), session.awaited_seats
     if session.is_guided and (step := lesson_step(session)):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
@@ -317,70 +334,72 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
 def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     """Return the sign for orders that may be given by tiles."""
     session, tiles = live.session, live.tiles
-    if tiles.wanted is not None:
+    if tiles.requested_rows is not None:
         small = offer or say("Keep your hands away.")
-        return Sign(say("The camera reads the tiles"), small, tiles.wanted.seats)
-    if tiles.faults:
-        first = viewer if viewer and viewer in tiles.faults else next(iter(tiles.faults))
-        row = tiles.faults[first]
-        return Sign(
-            fault_words(row, session.require_game().sides[first]),
-            fault_advice(row),
-            frozenset(tiles.faults),
+        return Sign(say("The camera reads the tiles"), small, tiles.requested_rows.seats)
+    if tiles.faulty_rows:
+        faulty_seat = (
+            viewer if viewer and viewer in tiles.faulty_rows else next(iter(tiles.faulty_rows))
         )
-    missing = session.awaited - tiles.ready
+        row = tiles.faulty_rows[faulty_seat]
+        return Sign(
+            fault_words(row, session.require_game().sides[faulty_seat]),
+            fault_advice(row),
+            frozenset(tiles.faulty_rows),
+        )
+    missing = session.awaited_seats - tiles.ready_seats
     hint = offer or say("Behind your wall; or give orders as always. Pictures show only the board.")
     if viewer in missing:
         return Sign(say("Lay three tiles, then press ready"), hint, missing)
     if len(missing) > 1:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
-    late = missing or session.awaited
+    late = missing or session.awaited_seats
     return Sign(waiting_words(session, late), hint if viewer is None else offer, late)
 
 
 def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
-    """Return the sign of a game that says itself what it waits for.
+    """Return the sign of a game that words it itself, in its `CardUi` or `BoardUi`.
 
-    It may also say that the clock is stopped, or which seat has yet to hand in.
+    The table has its own for a stopped clock, and for a seat that has yet to hand in.
     """
     session = live.session
     if action := live.laid_action_for(viewer):
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(action))
-        return Sign(_right_words(live, viewer), hint, BOTH)
+        return Sign(_confirm_reading_words(live, viewer), hint, BOTH)
     if session.paused_by:
         why = _PAUSE_REASONS.get(session.paused_by, say("The clock is stopped."))
-        if is_first_after_lesson(session):
-            why = _AFTER_LESSON
+        if is_first_decision_after_lesson(session):
+            why = _LESSON_IS_OVER
         text = say("Start the clock") if session.paused_by == "start" else say("Resume")
         return Sign(text, offer_words(session, viewer) or why, BOTH)
-    offer = offer_words(session, viewer) or _passed_words(session)
+    offer = offer_words(session, viewer) or _timed_out_words(session)
     if session.countdown and session.countdown.has_run_out:
-        (seat,) = session.awaited
+        (seat,) = session.awaited_seats
         text = say("{side!c}: time is up", side=session.require_game().sides[seat].name)
-        return Sign(text, offer or ui.hint, session.awaited)
-    if session.sealed and viewer not in session.awaited:
-        return Sign(waiting_words(session, session.awaited), offer, session.awaited)
+        return Sign(text, offer or ui.hint, session.awaited_seats)
+    if session.sealed and viewer not in session.awaited_seats:
+        return Sign(waiting_words(session, session.awaited_seats), offer, session.awaited_seats)
     if isinstance(ui, BoardUi):
         # If the board is checked, the seat on turn may play by hand.
-        is_by_hand = session.board is not None and len(session.awaited) == 1
+        is_by_hand = session.board is not None and len(session.awaited_seats) == 1
         unseen = _unseen_words(live) if is_by_hand else ""
-        return Sign(ui.sign, offer or unseen or ui.hint, session.awaited)
-    hint = ui.hint if _is_by_phone(live, viewer) else ui.pad_hint or ui.hint
-    # Both lay their stacks open, whichever seat names the cards.
-    return Sign(ui.sign, offer or hint, BOTH if ui.wants_both else session.awaited)
+        return Sign(ui.sign, offer or unseen or ui.hint, session.awaited_seats)
+    hint = ui.hint if _plays_without_pad(live, viewer) else ui.pad_hint or ui.hint
+    # Both players lay their stacks open, whichever seat names the cards.
+    return Sign(ui.sign, offer or hint, BOTH if ui.wants_both else session.awaited_seats)
 
 
-def _passed_words(session: Session) -> str:
-    """Return a sentence if the previous turn passed because its time ran out. Else it is empty."""
+def _timed_out_words(session: Session) -> str:
+    """Return a sentence if the previous turn passed because its time ran out, else an empty one."""
     if not session.last_turn.is_timed_out:
         return ""
     (seat,) = session.last_turn.sealed
     return say("{side!c} passed: the time ran out.", side=session.require_game().sides[seat].name)
 
 
-def _right_words(live: TableState, viewer: Viewer) -> str:
+def _confirm_reading_words(live: TableState, viewer: Viewer) -> str:
     """Return a sentence on how to confirm that the open cards or pieces were read correctly."""
-    if viewer is None or viewer not in live.session.awaited:
+    if viewer is None or viewer not in live.session.awaited_seats:
         return say("Was it read right?")
     key = say("That is right") if live.has_cards else say("As it lies on the board")
     return say("Tap “{key}”", key=key)

@@ -222,7 +222,7 @@ def encode_public(message: PublicRecord | PublicState) -> bytes:
     return _encoder.encode(message)
 
 
-def read_record(payload: bytes) -> PublicRecord:
+def decode_record(payload: bytes) -> PublicRecord:
     """Decode a record. Raises `Malformed` if it is not a valid one."""
     record: PublicRecord = decode_message(_record_decoder, payload)
     view = record.view
@@ -234,7 +234,7 @@ def read_record(payload: bytes) -> PublicRecord:
     return record
 
 
-def read_state(payload: bytes) -> PublicState:
+def decode_state(payload: bytes) -> PublicState:
     """Decode a state. Raises `Malformed` if it is not a valid one."""
     state: PublicState = decode_message(_state_decoder, payload)
     for sentence in (state.health, *state.notices, *state.wrong, state.answer):

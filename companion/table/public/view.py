@@ -30,7 +30,7 @@ from companion.table.table_view import ClockView, TableView
 from companion.table.views import view_of
 
 
-def public_view(session: Session, now_s: float) -> PublicView:
+def build_public_view(session: Session, now_s: float) -> PublicView:
     """Return the public view of a session, which must not have names, at a monotonic time.
 
     It depends on nothing else, so it is the same after a restart. What only the running table knows

@@ -1,7 +1,7 @@
 """Fold a game at two tables: input for this table's seat, and messages from the other table.
 
-It stands before the reducer: `fold_record` is what the table and its journal call for every record.
-The words (sealed, receipt, stage, tick) are explained in `companion.table.session`.
+It stands before the reducer: the table and its journal call `fold_record` for every record. The
+words (sealed, receipt, stage, tick) are explained in `companion.table.session`.
 
 A table sends only the receipt of its action until it has the receipt of the other one. So no
 program, not even a modified one, learns an action before its own is bound. A stage (or the set-up)
@@ -16,13 +16,14 @@ is over once both boards show it. A turn in which both seats act:
     its board is right    ── StageShown ──>
                           <── StageShown ──      its board is right
 
-Each table's clock counts for its own seat. The messages to send are part of the fold: a table that
-restarts sends the same ones in the same order.
+Each table's clock counts for its own seat. The messages to send are part of the session: a table
+that restarts sends the same ones in the same order.
 
-Two inputs can cross on the way. If that could lead to two different games (resigning while the last
-stage is being done), a table asks first. Until the answer comes it sends nothing else, so both
-tables apply the question at the same point of the game. The exceptions change nothing there: a
-restart that pauses the clock, and leaving the game. If both ask at once, South's question counts.
+Two inputs can cross on the way. If the tables could then disagree on the game (one resigns while
+the other ends the last stage), a table asks first. Until the answer arrives it sends nothing else,
+so both tables apply the question at the same point of the game. Two messages are sent nevertheless,
+because they cannot change that: a restart that pauses the clock, and leaving the game. If both ask
+at once, South's question counts.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def fold_record(session: Session, record: AnyRecord) -> Transition:
 
 
 def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord) -> Transition:
-    """Fold a record in a game at two tables. What the other table has to know becomes a message."""
+    """Fold a record in a game at two tables, and add the message for the other table, if any."""
     match record:
         case ReceiveMessage():
             return _receive(session, remote, record)
@@ -100,30 +101,30 @@ def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord)
         case NewGame() if session.phase is not Phase.OVER:
             raise wrong_phase(say("A game is on: end it before you start another one"))
         case Begin() | StageDone():
-            _require_answer(remote)
+            _require_no_open_question(remote)
             return _report_stage(session, remote, record)
         case HandIn():
-            _require_answer(remote)
+            _require_no_open_question(remote)
             return _hand_in(session, remote, record)
         case TimeOut():
             _require_own_turn(session, remote)
-            return _fold_and_send(session, record, TimeRanOut(session.tick))
+            return _fold_and_tell(session, record, TimeRanOut(session.tick))
         case Pause() | Resume():
             if record.by != BY_RESTART:  # a restart pauses at any time
                 _require_own_turn(session, remote)
             after, signals = fold_at_one_table(session, record)
             left_s = after.countdown.left_s if after.countdown else 0.0
-            return _send(
+            return _with_message(
                 after, ClockChanged(session.tick, isinstance(record, Pause), left_s)
             ), signals
         case OfferDraw() if (
             record.seat is remote.own_seat and session.draw_offer is not remote.their_seat
         ):
-            _require_answer(remote)
+            _require_no_open_question(remote)
             offer = DrawOffered(session.tick, session.phase is Phase.STAGES)
-            return _fold_and_send(session, record, offer)
+            return _fold_and_tell(session, record, offer)
         case Abandon() if remote.open_question and session.phase is not Phase.OVER:
-            return _fold_and_send(session, record, GameLeft())
+            return _fold_and_tell(session, record, GameLeft())
         case Resign() | OfferDraw() | Abandon():
             return _ask(session, remote, record)
         case TakeBack():
@@ -142,20 +143,20 @@ def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord)
 
 
 def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Transition:
-    """Report to the other table that this board shows the current stage or the set-up."""
+    """Report to the other table that this board shows the current stage or the set-up as done."""
     fold_at_one_table(session, record)  # raises unless this is the current stage
     if remote.has_reported_stage:
         raise Stale(say("That step is already done"))
     stage = SETUP_STAGE if isinstance(record, Begin) else session.stage_index
-    after = _send(
+    after = _with_message(
         with_remote(session, reported_seats=remote.reported_seats | {remote.own_seat}),
         StageShown(session.tick, stage),
     )
-    return _end_stage(after, record)
+    return _end_stage_if_both_done(after, record)
 
 
-def _end_stage(session: Session, record: Begin | StageDone) -> Transition:
-    """End this stage or the set-up, once both boards show it."""
+def _end_stage_if_both_done(session: Session, record: Begin | StageDone) -> Transition:
+    """End this stage or the set-up if both boards show it as done."""
     remote = remote_of(session)
     if remote.reported_seats == BOTH:
         return fold_at_one_table(with_remote(session, reported_seats=frozenset()), record)
@@ -173,22 +174,22 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Transition
     after, signals = fold_at_one_table(session, record)
     # Still sealed: both seats act in this turn, so only the receipt is sent.
     if remote.own_seat in after.sealed:
-        bound = _send(
+        sealed_session = _with_message(
             after, ActionSealed(session.tick, after.sealed[remote.own_seat].receipt, record.at)
         )
-        return _send_own_action(bound), signals
+        return _with_own_action(sealed_session), signals
     sealed = after.turns[-1].sealed[remote.own_seat]
     # The time that the decision has taken on this table's clock.
     since_s = session.countdown.started_s if session.countdown else None
     spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
     opened = ActionOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
-    return _send(after, opened), signals
+    return _with_message(after, opened), signals
 
 
-def _send_own_action(session: Session) -> Session:
-    """Send the action of this table's seat, once the receipt of the other one has arrived.
+def _with_own_action(session: Session) -> Session:
+    """Return the session with a message of this seat's action, once the other's receipt is here.
 
-    Nothing is sent while a question is open.
+    Without it, and while a question is open, the session stays as it is.
     """
     remote = remote_of(session)
     sealed = session.sealed.get(remote.own_seat)
@@ -200,42 +201,39 @@ def _send_own_action(session: Session) -> Session:
     ):
         return session
     opened = ActionOpened(session.tick, sealed.action, sealed.salt, at=sealed.at)
-    return with_remote(_send(session, opened), has_sent_action=True)
+    return with_remote(_with_message(session, opened), has_sent_action=True)
 
 
 def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Abandon) -> Transition:
-    """Send a question whose effect follows when the other table has answered."""
-    _require_answer(remote)
+    """Ask the other table a question, which takes effect with its answer."""
+    _require_no_open_question(remote)
     if not isinstance(record, Abandon) and record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
     fold_at_one_table(session, record)  # raises if it is not allowed
     question = QuestionAsked(_QUESTIONS[type(record)])
-    return with_remote(_send(session, question), open_question=question.what), ()
+    return with_remote(_with_message(session, question), open_question=question.what), ()
 
 
 # What each of these records asks the other table for.
 _QUESTIONS: dict[type, Question] = {Resign: "resign", OfferDraw: "draw", Abandon: "end"}
 
 
-def _record_of(question: Question, seat: Seat) -> Resign | OfferDraw | Abandon:
+def _record_for(question: Question, seat: Seat) -> Resign | OfferDraw | Abandon:
     if question == "end":
         return Abandon()
     return Resign(seat) if question == "resign" else OfferDraw(seat)
 
 
-def _require_answer(remote: RemoteGame) -> None:
+def _require_no_open_question(remote: RemoteGame) -> None:
     """Raise `Illegal` while this table waits for the answer to a question."""
     if remote.open_question:
         raise wrong_phase(say("The other table has been asked: wait for its answer"))
 
 
 def _require_own_turn(session: Session, remote: RemoteGame) -> None:
-    """Raise `Illegal` unless this table's seat alone is on turn.
-
-    A clock runs at the table of its seat.
-    """
-    _require_answer(remote)
-    if session.awaited != {remote.own_seat}:
+    """Raise `Illegal` unless this table's seat alone is on turn, so that its clock runs here."""
+    _require_no_open_question(remote)
+    if session.awaited_seats != {remote.own_seat}:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("That clock runs at the other table"))
 
 
@@ -259,17 +257,17 @@ def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Tr
     remote, now_s = remote_of(session), record.now_s
     match record.message:
         case ActionSealed() as sealed:
-            _require_expected(session, sealed.tick, Phase.ORDERS, is_shared=True)
+            _require_expected(session, sealed.tick, Phase.ORDERS, is_turn_of_both=True)
             if remote.sealed_action:
                 raise unexpected_message()
-            bound = _send_own_action(with_remote(session, sealed_action=sealed))
-            return bound, (signal_to(remote.their_seat, Cue.SEALED),)
+            after = _with_own_action(with_remote(session, sealed_action=sealed))
+            return after, (signal_to(remote.their_seat, Cue.SEALED),)
         case ActionOpened() as opened:
             return _receive_action(session, remote, opened, now_s)
         case StageShown() as shown:
             return _receive_stage(session, remote, shown, now_s)
         case TimeRanOut() as over:
-            _require_expected(session, over.tick, Phase.ORDERS, is_shared=False)
+            _require_expected(session, over.tick, Phase.ORDERS, is_turn_of_both=False)
             if session.countdown is None:
                 raise unexpected_message()
             stopped = replace(
@@ -279,7 +277,7 @@ def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Tr
         case ClockChanged() as clock:
             return _receive_clock(session, remote, clock, now_s)
         case DrawOffered() as offer:
-            # Ignore an offer for a stage that is over, or one that crosses South's own.
+            # Ignore an offer that comes too late, or one that crosses South's own.
             in_stages = session.phase is Phase.STAGES
             is_now = (offer.tick, offer.in_stages) == (session.tick, in_stages)
             if not is_now or (session.draw_offer is Seat.SOUTH and remote.own_seat is Seat.SOUTH):
@@ -298,25 +296,25 @@ def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Tr
 def _receive_action(
     session: Session, remote: RemoteGame, opened: ActionOpened, now_s: float
 ) -> Transition:
-    """Process the action of the other table's seat. It must match its receipt, if it has one."""
+    """Process the action of the other table's seat, which must match its receipt if it has one."""
     game = session.require_game()
-    is_shared = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
-    _require_expected(session, opened.tick, Phase.ORDERS, is_shared=is_shared)
-    # Only one spelling is valid, because the receipt is that of the text.
+    is_turn_of_both = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
+    _require_expected(session, opened.tick, Phase.ORDERS, is_turn_of_both=is_turn_of_both)
+    # Only one spelling is valid, because the receipt is a hash of the text.
     if game.format(game.parse(opened.action)) != opened.action:
         raise unexpected_message()
-    if is_shared:
+    if is_turn_of_both:
         receipt = receipt_of(session.moment, remote.their_seat, opened.action, opened.salt)
         is_due = remote.own_seat in session.sealed and remote.waiting_action is None
         if not is_due or remote.sealed_action is None or remote.sealed_action.receipt != receipt:
             raise unexpected_message()
         game.check(session.state, remote.their_seat, game.parse(opened.action))
-        # A question holds this table's action back, so the other one waits for the answer.
+        # This table's action waits for the answer to its question, so the other one waits, too.
         if not remote.has_sent_action:
             return with_remote(session, waiting_action=opened), ()
     session = with_remote(session, sealed_action=None, has_sent_action=False, waiting_action=None)
-    if not is_shared and (countdown := session.countdown):
-        # Use the time measured there, so that the message's delay costs the player nothing.
+    if not is_turn_of_both and (countdown := session.countdown):
+        # Use the time measured there: the message's delay costs the player nothing.
         left_s = countdown.left_s - min(countdown.left_s, opened.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
     return fold_at_one_table(
@@ -328,7 +326,7 @@ def _receive_action(
 def _receive_stage(
     session: Session, remote: RemoteGame, shown: StageShown, now_s: float
 ) -> Transition:
-    """Note that the other table's board shows the current stage, or the set-up."""
+    """Note that the other table's board shows the current stage or the set-up as done."""
     is_setup = shown.stage == SETUP_STAGE
     _require_expected(session, shown.tick, Phase.SETUP if is_setup else Phase.STAGES)
     if remote.their_seat in remote.reported_seats or not (
@@ -338,15 +336,17 @@ def _receive_stage(
     session = with_remote(session, reported_seats=remote.reported_seats | {remote.their_seat})
     by = str(remote.their_seat)
     if is_setup:
-        return _end_stage(session, Begin(by, now_s))
-    return _end_stage(session, StageDone(session.moment, session.stage_index, by, now_s))
+        return _end_stage_if_both_done(session, Begin(by, now_s))
+    return _end_stage_if_both_done(
+        session, StageDone(session.moment, session.stage_index, by, now_s)
+    )
 
 
 def _receive_clock(
     session: Session, remote: RemoteGame, clock: ClockChanged, now_s: float
 ) -> Transition:
     """Stop or start the clock of the other table's seat, as that table has done."""
-    _require_expected(session, clock.tick, Phase.ORDERS, is_shared=False)
+    _require_expected(session, clock.tick, Phase.ORDERS, is_turn_of_both=False)
     countdown = session.countdown
     if countdown is None:
         raise unexpected_message()
@@ -365,9 +365,9 @@ def _receive_question(session: Session, remote: RemoteGame, question: QuestionAs
         return session, ()  # South's question counts, and its answer is on the way
     session = with_remote(session, open_question="")
     if question.what == "draw" and session.draw_offer is not remote.own_seat:
-        return _send_own_action(_send(session, QuestionAnswered(is_agreed=False))), ()
-    return _fold_and_send(
-        session, _record_of(question.what, remote.their_seat), QuestionAnswered(is_agreed=True)
+        return _with_own_action(_with_message(session, QuestionAnswered(is_agreed=False))), ()
+    return _fold_and_tell(
+        session, _record_for(question.what, remote.their_seat), QuestionAnswered(is_agreed=True)
     )
 
 
@@ -381,26 +381,27 @@ def _receive_answer(
     if answer.is_agreed:
         if remote.open_question == "draw":
             session = replace(session, draw_offer=remote.their_seat)
-        return fold_at_one_table(session, _record_of(remote.open_question, remote.own_seat))
-    # The answer is no, so send and process the actions that the question held back.
-    session = with_remote(_send_own_action(session), waiting_action=None)
+        return fold_at_one_table(session, _record_for(remote.open_question, remote.own_seat))
+    # The answer is no: send this table's action, and process the other's, which have waited for it.
+    session = with_remote(_with_own_action(session), waiting_action=None)
     if remote.waiting_action is None:
         return session, ()
     return _receive_action(session, remote_of(session), remote.waiting_action, now_s)
 
 
 def _require_expected(
-    session: Session, tick: int, phase: Phase, is_shared: bool | None = None
+    session: Session, tick: int, phase: Phase, is_turn_of_both: bool | None = None
 ) -> None:
     """Raise `Malformed` unless a message of this tick and phase may arrive now.
 
-    `is_shared` requires that both seats act (True), or only the other table's seat (False).
+    With `is_turn_of_both` given, both seats have to be due (True), or only the other table's seat
+    (False).
     """
     if (session.tick, session.phase) != (tick, phase):
         raise unexpected_message()
-    if is_shared is not None:
+    if is_turn_of_both is not None:
         due = session.require_game().to_act(session.state)
-        if due != (BOTH if is_shared else {remote_of(session).their_seat}):
+        if due != (BOTH if is_turn_of_both else {remote_of(session).their_seat}):
             raise unexpected_message()
 
 
@@ -408,7 +409,7 @@ def _require_expected(
 
 
 def remote_of(session: Session) -> RemoteGame:
-    """Return the state of a game at two tables. Raises `RuntimeError` if there is only one."""
+    """Return the state of a game at two tables. Raises `RuntimeError` if it is at one table."""
     if session.remote is None:
         raise RuntimeError("this game is not at two tables")
     return session.remote
@@ -421,15 +422,15 @@ def with_remote(session: Session, **changes: object) -> Session:
 
 
 def unexpected_message() -> Malformed:
-    """Return the error for a message that does not fit."""
+    """Return the error for a message that does not fit the state of the game."""
     return Malformed(say("What the other table sends does not fit this game: it cannot go on"))
 
 
-def _fold_and_send(session: Session, record: AnyRecord, message: RemoteMessage) -> Transition:
-    """Fold a record, and send the message that tells the other table of it."""
+def _fold_and_tell(session: Session, record: AnyRecord, message: RemoteMessage) -> Transition:
+    """Fold a record, and add the message that tells the other table of it."""
     after, signals = fold_at_one_table(session, record)
-    return _send(after, message), signals
+    return _with_message(after, message), signals
 
 
-def _send(session: Session, message: RemoteMessage) -> Session:
+def _with_message(session: Session, message: RemoteMessage) -> Session:
     return with_remote(session, outgoing_messages=(*remote_of(session).outgoing_messages, message))

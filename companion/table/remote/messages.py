@@ -41,7 +41,7 @@ class _Message(
 
 
 class ActionSealed(_Message, frozen=True, tag="sealed"):
-    """The seat has handed in its action of a turn in which both act. Only its receipt is sent."""
+    """The seat has handed in its action in a turn of both. Only its receipt is sent."""
 
     tick: _Count
     receipt: _Hash
@@ -51,7 +51,7 @@ class ActionSealed(_Message, frozen=True, tag="sealed"):
 
 
 class ActionOpened(_Message, frozen=True, tag="opened"):
-    """The action itself. If both seats act, it is sent once both are sealed, else at once."""
+    """The action itself, sent at once, or in a turn of both once both actions are sealed."""
 
     tick: _Count
     action: Annotated[str, msgspec.Meta(max_length=1024)]
@@ -59,13 +59,13 @@ class ActionOpened(_Message, frozen=True, tag="opened"):
     salt: Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z]{1,64}$")]
     """Random text that made the receipt unguessable."""
     spent_s: _Seconds = 0.0
-    """Time that the decision took on its own table's clock. 0 if both seats act."""
+    """Time that the decision took on its own table's clock, 0 in a turn of both."""
     at: _Time = 0.0
     """Unix time in seconds at which it was handed in, by its own table's clock."""
 
 
 class StageShown(_Message, frozen=True, tag="shown"):
-    """The sending table's board shows a stage as done, or the set-up."""
+    """The sending table's board shows that a stage or the set-up is done."""
 
     tick: _Count
     stage: Annotated[int, msgspec.Meta(ge=SETUP_STAGE, le=100_000)]
@@ -79,11 +79,11 @@ class TimeRanOut(_Message, frozen=True, tag="time_over"):
 
 
 class ClockChanged(_Message, frozen=True, tag="clock"):
-    """The seat's clock is paused, or resumes."""
+    """The seat's clock has been paused or resumed."""
 
     tick: _Count
     is_held: bool
-    """Whether it is paused. False if it resumes."""
+    """Whether it has been paused, else it has been resumed."""
     left_s: _Seconds
     """Time left on it."""
 
@@ -93,7 +93,7 @@ class DrawOffered(_Message, frozen=True, tag="offer"):
 
     tick: _Count
     in_stages: bool
-    """Whether hands are at work. False while orders are collected."""
+    """Whether a stage is shown. False while orders are collected."""
 
 
 # What a table asks the other one for: to resign, to accept a draw, or to end the game.
@@ -207,8 +207,8 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decoder = msgspec.json.Decoder(_Envelope)
 
 
-def read_message(game: str, number: int, payload: bytes) -> RemoteMessage:
-    """Decode the message of this number. Raises `Malformed` if it is not a valid one."""
+def decode_remote_message(game: str, number: int, payload: bytes) -> RemoteMessage:
+    """Decode the message of this number in a game. Raises `Malformed` if it is not a valid one."""
     envelope: _Envelope = decode_message(_decoder, payload)
     if (envelope.game, envelope.number) != (game, number):
         raise Malformed(say("This message belongs to another game"))

@@ -16,12 +16,12 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.base import Drawn
 from companion.table.records import FreeSeat, GameOptions, NewGame, ReceiveMessage, TakeSeat
-from companion.table.remote.messages import RemoteGame, RemoteSeat, read_message
+from companion.table.remote.messages import RemoteGame, RemoteSeat, decode_remote_message
 from companion.table.session import Session
 from companion.table.store import TableStore
 
-# Maximum difference between the number on which both tables agree for a game and this table's next
-# number. It bounds what a faulty table can do to the numbers of this one.
+# Maximum difference between the number of a game, on which both tables agree, and this table's next
+# number. It limits how far a faulty table can raise the numbers of this one.
 MAX_SKIPPED_NUMBERS = 1_000_000
 
 
@@ -100,7 +100,7 @@ class RemoteTable:
         Raises `JournalError` if it cannot be stored now. Any other `CompanionError` means that the
         message is not valid, does not fit, or is not the next one. Then the game cannot continue.
         """
-        message = read_message(game_id, message_number, payload)
+        message = decode_remote_message(game_id, message_number, payload)
         with self._store.hold():
             remote = self._store.session.remote
             if (
@@ -112,10 +112,10 @@ class RemoteTable:
 
 
 def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:
-    """Return the records that move a player to this table's seat of the next game.
+    """Return the records that move a player to the seat that this table plays in the next game.
 
     They are separate records, because later games and the list of games need the players of each
-    seat. Empty if nobody has to move, if this table's seat is taken, or during a game.
+    seat. Empty if nobody has to move, if that seat is taken, or during a game.
     """
     seats, own_seat = session.seats_here, their_seat.other
     player = seats.get(their_seat)

@@ -67,7 +67,7 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
     if not (is_allowed and is_person) or session.game.is_dealt_by_hand(session.options):
         return []
     subjects: list[CoachSubject] = []
-    if seat in session.awaited:
+    if seat in session.awaited_seats:
         subjects.append("now")
     if session.own_turn_indices(seat):
         subjects.append("last")
@@ -196,11 +196,11 @@ class Coaching:
         Empty unless only this seat has to act.
         """
         session = self._session_if_due(seat, moment)
-        if session is None or session.awaited != {seat}:
+        if session is None or session.awaited_seats != {seat}:
             return ()
         return tuple(session.require_game().plays(session.state, seat))
 
     def _session_if_due(self, seat: Seat, moment: str) -> Session | None:
         """Return the session if the seat has to act at this moment, else None."""
         session = self._store.session
-        return session if moment == session.moment and seat in session.awaited else None
+        return session if moment == session.moment and seat in session.awaited_seats else None

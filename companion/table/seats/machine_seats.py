@@ -94,8 +94,8 @@ class MachineSeats:
         """
         with self._store.hold():
             live = self._store.live
-            newest = [*live.reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
-            self._store.live = replace(live, reasons=dict(newest))
+            latest = [*live.reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
+            self._store.live = replace(live, reasons=dict(latest))
 
     def act_at_random(self, seat: Seat, moment: str) -> None:
         """Take a random legal action for a machine whose program has failed.
@@ -105,7 +105,7 @@ class MachineSeats:
         with self._store.hold():
             session = self._store.session
             session.require_moment(moment)
-            if seat not in session.awaited or not session.is_machine_seat(seat):
+            if seat not in session.awaited_seats or not session.is_machine_seat(seat):
                 raise turn_is_over()
             game, action = session.require_game(), lesson_action_of(session, seat)
             if action is None:
@@ -120,7 +120,7 @@ def state_after_turns(session: Session, turn_count: int) -> Any:
     return session.state
 
 
-def plain_json(value: Any) -> Any:
+def to_json_values(value: Any) -> Any:
     """Return a view or events as plain JSON values, for a program."""
     return msgspec.json.decode(_encode(value))
 
@@ -140,7 +140,9 @@ def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) ->
     }
     countdown = session.countdown
     has_time = countdown is None or countdown.due_s is not None
-    is_due = turn_index is None and seat in session.awaited and not session.paused_by and has_time
+    is_due = (
+        turn_index is None and seat in session.awaited_seats and not session.paused_by and has_time
+    )
     return MachineTurn(
         seat=seat,
         name=session.seats[seat].name,
@@ -148,8 +150,8 @@ def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) ->
         number=session.number,
         options=options,
         moment=moment,
-        view=plain_json(game.view(state, seat)),
-        events=tuple(tuple(plain_json(turn.events)) for turn in session.turns[:turn_index]),
+        view=to_json_values(game.view(state, seat)),
+        events=tuple(tuple(to_json_values(turn.events)) for turn in session.turns[:turn_index]),
         is_due=is_due,
         due_s=countdown.due_s if countdown and turn_index is None else None,
         lesson_action=lesson_action_of(session, seat),

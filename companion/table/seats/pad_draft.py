@@ -47,20 +47,20 @@ def effect_of_press(session: Session, seat: Seat, draft: Draft, press: Press) ->
     Raises `Malformed` or `Illegal` for a refused key.
     """
     if press.key is PadKey.BACK:
-        return _press_back(session, seat, draft, press)
+        return _effect_of_back(session, seat, draft, press)
     if press.key is PadKey.READY:
-        return _press_ready(session, seat, draft, press)
-    return _press_order_key(session, seat, draft, press)
+        return _effect_of_ready(session, seat, draft, press)
+    return _effect_of_order_key(session, seat, draft, press)
 
 
-def _press_back(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
+def _effect_of_back(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Take the seat's action back, or remove the last key of the draft (held: all of them)."""
     moment = moment_to_take_back(session, seat)
     if moment and (seat in session.sealed or not draft):
         # Holding Back takes nothing back by itself: its press may just have cleared the draft.
         take_back = TakeBack(seat, moment, press.at_s)
         return PadEffect(draft, records=() if press.is_held else (take_back,))
-    grammar, _ = _due_pad(session, seat, press)
+    grammar, _ = _grammar_and_moment(session, seat, press)
     if press.is_held:
         return PadEffect((), Cue.KEYS_CLEARED)
     shorter = draft[:-1]
@@ -68,27 +68,27 @@ def _press_back(session: Session, seat: Seat, draft: Draft, press: Press) -> Pad
     return PadEffect(shorter, Cue.KEY_BACK if has_shrunk or not draft else None)
 
 
-def _press_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
+def _effect_of_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Hand the draft in, or add Ready to it if that is the next key of an order."""
     pad = session.require_game().pad(session.state, seat)
-    is_order_key = pad is not None and pad.ready_is_key and seat in session.awaited
+    is_order_key = pad is not None and pad.ready_is_key and seat in session.awaited_seats
     if press.is_held and not is_order_key:
-        return _hold_ready(session, seat, draft, press)
-    grammar, moment = _due_pad(session, seat, press)
+        return _effect_of_held_ready(session, seat, draft, press)
+    grammar, moment = _grammar_and_moment(session, seat, press)
     if is_order_key and not press.is_held and grammar.accepts(draft, press.key):
-        return _press_order_key(session, seat, draft, press)
+        return _effect_of_order_key(session, seat, draft, press)
     text = grammar.text(draft)
     if text is None:
         raise Malformed(say("Something is missing"))
     return PadEffect(records=(HandIn(seat, moment, text, now_s=press.at_s),))
 
 
-def _press_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
+def _effect_of_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Add a key to the draft. In a lesson it must lead to the lesson's action.
 
     Raises `Malformed` for a key that fits no order, and `Illegal` for another one in a lesson.
     """
-    grammar, moment = _due_pad(session, seat, press)
+    grammar, moment = _grammar_and_moment(session, seat, press)
     if press.is_held:
         return PadEffect(draft)
     if not grammar.accepts(draft, press.key):
@@ -104,7 +104,7 @@ def _press_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -
     return PadEffect(longer, Cue.KEY_TAKEN if has_grown else None)
 
 
-def _due_pad(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, str]:
+def _grammar_and_moment(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, str]:
     """Return how the pad spells the decision to which a press belongs, and its moment.
 
     A key that was pressed before a time-out, but arrives after it, belongs to the turn that is
@@ -112,12 +112,12 @@ def _due_pad(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, st
     """
     grammar, last = session.require_game().pad(session.state, seat), session.last_turn
     was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
-    if grammar is None or not (was_in_time or seat in session.awaited):
+    if grammar is None or not (was_in_time or seat in session.awaited_seats):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))
     return grammar, last.moment if was_in_time else session.moment
 
 
-def _hold_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
+def _effect_of_held_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Take back what pressing Ready has done, and hand in what holding it means.
 
     The action is for the same turn, and counts from the time of the press.

@@ -36,14 +36,14 @@ def handle_press(store: TableStore, press: Press) -> None:
         if press.is_long:
             _open_seat(store, press)
         elif press.seat is None:
-            _press_table(store, press)
+            _handle_table_button(store, press)
         elif press.seat not in store.session.seats:
             store.accept(TakeSeat(press.seat, "", secrets.token_urlsafe(18), "pad"))
         elif not store.session.is_played_here(press.seat):
             # The seat may also be played at another table.
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("The machine plays this seat"))
         else:
-            _press_key(store, press)
+            _handle_key(store, press)
     except CompanionError:
         if not press.is_held:
             seats = frozenset({press.seat}) if press.seat else BOTH
@@ -57,23 +57,23 @@ def _open_seat(store: TableStore, press: Press) -> None:
         store.listeners.send_signals(signal_to(press.seat, Cue.SEAT_TAKEN))
 
 
-def _press_table(store: TableStore, press: Press) -> None:
+def _handle_table_button(store: TableStore, press: Press) -> None:
     """Handle the table's one button: ready, or the shared key of a chess clock."""
     session = store.session
     if session.paused_by:
-        _press_key(store, replace(press, key=PadKey.READY))
+        _handle_key(store, replace(press, key=PadKey.READY))
     elif session.is_open:
-        _press_shared_key(store, press)
+        _handle_shared_key(store, press)
     # The press arrives when the button is released, which may be after the stage has changed.
     elif press.at_s < store.live.stage_since_s:
         raise Stale(say("That step is already done"))
     elif session.phase is not Phase.ORDERS:
-        _press_key(store, replace(press, key=PadKey.READY))
+        _handle_key(store, replace(press, key=PadKey.READY))
     elif not press.is_held:
         raise wrong_phase(say("Orders are due"))
 
 
-def _press_shared_key(store: TableStore, press: Press) -> None:
+def _handle_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
     session = store.session
     # The press has ended the turn before the key counted as held. Holding undoes that.
@@ -81,12 +81,12 @@ def _press_shared_key(store: TableStore, press: Press) -> None:
         store.accept(Undo())
     elif press.is_held:
         store.accept(Pause("table", press.at_s))
-    elif all(map(session.is_played_here, session.awaited)):
-        (seat,) = session.awaited
-        _press_order(store, seat, replace(press, key=PadKey.READY))
+    elif all(map(session.is_played_here, session.awaited_seats)):
+        (seat,) = session.awaited_seats
+        _handle_order_key(store, seat, replace(press, key=PadKey.READY))
 
 
-def _press_key(store: TableStore, press: Press) -> None:
+def _handle_key(store: TableStore, press: Press) -> None:
     """Do what a key means in the current phase, with a paused clock or in a lesson."""
     session = store.session
     by = press.seat or "table"
@@ -97,10 +97,10 @@ def _press_key(store: TableStore, press: Press) -> None:
     elif session.paused_by and is_tapped_ready:
         store.accept(Resume(by, store.now_s()))
     elif session.phase is Phase.ORDERS and press.seat is not None:
-        _press_order(store, press.seat, press)
+        _handle_order_key(store, press.seat, press)
     elif session.phase in (Phase.SETUP, Phase.STAGES):
         if press.key is PadKey.READY:
-            _confirm(store, by, press)
+            _confirm_or_read_on(store, by, press)
     elif session.phase is Phase.OVER and is_tapped_ready:
         lobby.rematch(store, swap=True)
     elif (
@@ -110,7 +110,7 @@ def _press_key(store: TableStore, press: Press) -> None:
         lobby.begin_by_key(store, is_guided=press.key is PadKey.A)
 
 
-def _confirm(store: TableStore, by: str, press: Press) -> None:
+def _confirm_or_read_on(store: TableStore, by: str, press: Press) -> None:
     """Confirm that hands are done, or read on.
 
     If the camera disagrees, this is refused. Holding the key then overrules it.
@@ -126,7 +126,7 @@ def _confirm(store: TableStore, by: str, press: Press) -> None:
         turns.confirm(store, by, session.moment, session.stage_index, force=press.is_held)
 
 
-def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
+def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
     """Enter, change and hand in an action key by key.
 
     The draft is in the table's state until it is handed in.
@@ -135,16 +135,16 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
     # An action that lies on the board is handed in as it is.
     laid_action = live.laid_actions.get(seat)
     is_tapped_ready = press.key is PadKey.READY and not press.is_held
-    if is_tapped_ready and laid_action and seat in session.awaited:
+    if is_tapped_ready and laid_action and seat in session.awaited_seats:
         turns.hand_in(store, HandIn(seat, session.moment, laid_action, now_s=press.at_s))
         return
     draft = live.drafts.get(seat, NO_DRAFT).keys
-    if session.may_use_tiles and _press_tiles(store, seat, press, has_draft=bool(draft)):
+    if session.may_use_tiles and _handle_tile_key(store, seat, press, has_draft=bool(draft)):
         return
     effect = effect_of_press(session, seat, draft, press)
     for record in effect.records:
         if isinstance(record, TakeBack):
-            _take_back(store, record)
+            _take_back_to_pad(store, record)
             continue
         # After a take-back, the order is for the new moment.
         moment = record.moment if len(effect.records) == 1 else store.session.moment
@@ -155,7 +155,7 @@ def _press_order(store: TableStore, seat: Seat, press: Press) -> None:
             store.publish(store.live, (signal_to(seat, effect.cue, count),))
 
 
-def _take_back(store: TableStore, record: TakeBack) -> None:
+def _take_back_to_pad(store: TableStore, record: TakeBack) -> None:
     """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
     session, seat = store.session, record.seat
     sealed = session.own_sealed_action(seat)
@@ -175,18 +175,18 @@ def _set_draft(store: TableStore, seat: Seat, keys: Draft) -> int:
     return draft.count
 
 
-def _press_tiles(store: TableStore, seat: Seat, press: Press, *, has_draft: bool) -> bool:
+def _handle_tile_key(store: TableStore, seat: Seat, press: Press, *, has_draft: bool) -> bool:
     """Note that a seat's tiles lie ready (Ready without a draft), or no longer (any other key).
 
     Return whether the key has no other effect.
     """
     session = store.session
-    if press.is_held or seat not in session.awaited:
+    if press.is_held or seat not in session.awaited_seats:
         return False
     if press.key is PadKey.READY and not has_draft:
         turns.set_tiles_ready(store, seat, session.moment)
         return True
-    were_ready = seat in store.live.tiles.ready
+    were_ready = seat in store.live.tiles.ready_seats
     if were_ready:
         turns.set_tiles_ready(store, seat, session.moment, is_ready=False)
     return were_ready and press.key is PadKey.BACK

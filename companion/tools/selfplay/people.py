@@ -285,7 +285,7 @@ class SimulatedGame(ABC):
 
     def turn_rng(self) -> Random:
         """Return the random numbers of the present turn, the same as those of the table."""
-        return turn_random(self.seed, len(self.companion.table.progress().turns) + 1)
+        return turn_random(self.seed, len(self.companion.table.progress().turn_numbers) + 1)
 
     def run_frames(self, frames: int = 1) -> None:
         """Run some frames, and check everything that the table accepts."""

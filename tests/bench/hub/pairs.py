@@ -131,7 +131,7 @@ class PairService:
     def _order(self, moment: str) -> None:
         with self.journal as journal:
             session = journal.fold(int(moment.partition(".")[0]))
-        if session.moment != moment or self.seat not in session.awaited:
+        if session.moment != moment or self.seat not in session.awaited_seats:
             return
         game, salt = session.require_game(), f"{self._rng.getrandbits(128):032x}"
         action = game.format(game.random_action(session.state, self.seat, self._rng))
