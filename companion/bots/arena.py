@@ -36,7 +36,7 @@ from companion.bots.mixed_strategies import solve
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
-from companion.games.arena.board import DIRECTIONS, terrain_of
+from companion.games.arena.board import DIRECTIONS, parse_terrain
 from companion.games.arena.orders import (
     ATTACKS,
     DEFEND,
@@ -47,7 +47,7 @@ from companion.games.arena.orders import (
     parse_orders,
 )
 from companion.games.arena.screen import order_words
-from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning, lead
+from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning_turn, lead
 from companion.games.arena.turn import carry_out
 
 
@@ -175,13 +175,13 @@ class _Evaluation:
         self.options = options
         self.weights = weights
         self.seat = seat
-        self.terrain = terrain_of(options.board)
+        self.terrain = parse_terrain(options.board)
         # number of steps between each two places (indexes of squares), ignoring robots
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
 
     def _steps_to(self, goal: int) -> list[int]:
         """Return the number of steps from each place to the goal, by breadth-first search."""
-        ahead = self.terrain.ahead
+        ahead = self.terrain.neighbours
         steps = [_UNREACHED] * len(ahead)
         steps[goal] = 0
         reached = [goal]
@@ -236,10 +236,10 @@ class _Evaluation:
         total = 0.0
         places = {robot.place for robot in enemies}
         for robot in robots:
-            enemies_beside = len(places.intersection(self.terrain.ahead[robot.place]))
+            enemies_beside = len(places.intersection(self.terrain.neighbours[robot.place]))
             if enemies_beside:
                 total += self.weights.contact
-                if enemies_beside * self.options.attack >= robot.points:
+                if enemies_beside * self.options.attack >= robot.hit_points:
                     total -= self.weights.doomed
         return total
 
@@ -428,7 +428,7 @@ class _Search:
 
         A robot that can do neither defends.
         """
-        enemy_points = {robot.place: robot.points for robot in self.robots[1 - side]}
+        enemy_points = {robot.place: robot.hit_points for robot in self.robots[1 - side]}
         # places of this side's robots, before and after their moves
         occupied = {robot.place for robot in self.robots[side]}
         plan = []
@@ -447,7 +447,7 @@ class _Search:
         :param occupied: places that the robot must not enter
         """
         steps_between = self.evaluation.steps
-        ahead = list(zip(DIRECTIONS, self.state.terrain.ahead[robot.place], strict=True))
+        ahead = list(zip(DIRECTIONS, self.state.terrain.neighbours[robot.place], strict=True))
         hits = [(enemy_points[place], way) for way, place in ahead if place in enemy_points]
         if hits:
             _, direction = min(hits)
@@ -470,8 +470,8 @@ class _Search:
         # places where a hit can have an effect: enemies and the places that they can enter
         targets: set[int | None] = set()
         for robot in self.robots[1 - side]:
-            targets.update((robot.place, *terrain.ahead[robot.place]))
-        if is_spawning(state.options, state.turn):
+            targets.update((robot.place, *terrain.neighbours[robot.place]))
+        if is_spawning_turn(state.options, state.turn):
             # also the places where the enemy's robots appear
             own_seat = self.evaluation.seat
             enemy_seat = own_seat.other if side == _OWN else own_seat
@@ -479,7 +479,7 @@ class _Search:
         useful_orders = []
         for robot in self.robots[side]:
             orders = [DEFEND]
-            for direction, place in zip(DIRECTIONS, terrain.ahead[robot.place], strict=True):
+            for direction, place in zip(DIRECTIONS, terrain.neighbours[robot.place], strict=True):
                 if place is not None:
                     orders.append(direction)
                     if place in targets:
@@ -513,7 +513,7 @@ class _Search:
         """Return the reasons for a plan as sentences, the most important first."""
         enemies = {robot.place for robot in self.robots[_OTHER]}
         targets = [
-            self.state.terrain.ahead[robot.place][ATTACKS[order]]
+            self.state.terrain.neighbours[robot.place][ATTACKS[order]]
             for robot, order in zip(self.robots[_OWN], plan, strict=True)
             if order in ATTACKS
         ]

@@ -101,10 +101,10 @@ class EventKind(StrEnum):
 
 
 # Weights are chosen by eye: what happens seldom and changes a game weighs more.
-_SHOT = EventCue("shot", "E6 40 ·60 A4 160")
-_BOUNCES = Highlight("bounce", lambda n: say_n("{n} bounce", "{n} bounces", n))
-_HITS = Highlight("order-shoot", lambda n: say_n("{n} hit", "{n} hits", n), 2)
-_BLASTS = Highlight("burst", lambda n: say_n("{n} blast", "{n} blasts", n), 3)
+_SHOT_CUE = EventCue("shot", "E6 40 ·60 A4 160")
+_BOUNCE_HIGHLIGHT = Highlight("bounce", lambda n: say_n("{n} bounce", "{n} bounces", n))
+_HIT_HIGHLIGHT = Highlight("order-shoot", lambda n: say_n("{n} hit", "{n} hits", n), 2)
+_BLAST_HIGHLIGHT = Highlight("burst", lambda n: say_n("{n} blast", "{n} blasts", n), 3)
 
 
 class CommonEvent(EventKind):
@@ -115,11 +115,11 @@ class CommonEvent(EventKind):
     MOVE = "move"
     PLACED = "placed"
     """A piece that is put on the board, as in a set-up."""
-    BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCES
+    BOUNCE = "bounce", Look(), EventCue("bounced", "A5 120 ·40 A4 60"), _BOUNCE_HIGHLIGHT
     """A move that is blocked."""
-    SHOT = "shot", Look(reach=Reach.HIT), _SHOT, _HITS
+    SHOT = "shot", Look(reach=Reach.HIT), _SHOT_CUE, _HIT_HIGHLIGHT
     MISS = "miss", Look(reach=Reach.MISS)
-    BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT, _BLASTS
+    BLAST = "blast", Look(around="burst", size=2.2, is_harm=True), _SHOT_CUE, _BLAST_HIGHLIGHT
     """A hit on everything around a square."""
     WON = "won"
     """The end of a game with a winner, its seat."""

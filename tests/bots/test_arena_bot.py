@@ -11,7 +11,7 @@ from companion.bots.base import LEVELS
 from companion.bots.mixed_strategies import solve
 from companion.core.kit import Seat
 from companion.games.arena import Arena
-from companion.games.arena.orders import CODES
+from companion.games.arena.orders import ORDER_CODES
 from companion.games.arena.state import Robot, State
 
 GAME = Arena()
@@ -35,7 +35,7 @@ def test_it_takes_wins_that_need_all_robots(level: int) -> None:
     state = State(options, start.terrain, (mine, (Robot(1, 1, 6),)), 11)
     bot = bot_of("arena", Seat.SOUTH, level, board=board, spawn_every=0)
     action = GAME.parse(bot.choose(GAME.view(state, Seat.SOUTH)).action)
-    for code in CODES:
+    for code in ORDER_CODES:
         orders = {Seat.SOUTH: action, Seat.NORTH: GAME.parse(f"1:{code}")}
         outcome = GAME.apply(state, orders, Random(0)).state.outcome
         assert outcome is not None

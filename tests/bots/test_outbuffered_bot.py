@@ -48,7 +48,7 @@ def test_its_rules_are_those_of_the_game() -> None:
                     assert end == (DRAWN if not winners else WON if Seat.SOUTH in winners else LOST)
                 else:
                     assert end == turns.position(GAME.view(after, None))
-                assert is_eventful == (after.last_eventful == state.turn)
+                assert is_eventful == (after.last_eventful_turn == state.turn)
 
 
 def carrying(seat: Seat) -> dict[str, Any]:

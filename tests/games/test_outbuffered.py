@@ -155,7 +155,7 @@ def test_a_game_goes_on_before_its_limits() -> None:
     hit = play(at(start(quiet_limit=1), "c3", "c4"), "SII", "III")
     assert hit.state.outcome is None
     taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
-    assert (taken.outcome, taken.last_eventful, taken.quiet) == (None, 1, 0)
+    assert (taken.outcome, taken.last_eventful_turn, taken.quiet_turns) == (None, 1, 0)
 
 
 # ---- boards and notation -------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
-from companion.games.outbuffered.board import BUFFERS, ORDER_LETTERS, SOUTH, terrain_of
+from companion.games.outbuffered.board import BUFFERS, ORDER_LETTERS, SOUTH, parse_terrain
 from companion.games.outbuffered.turn import OutbufferedOptions, State, carry_out
 
 
@@ -57,7 +57,7 @@ class Turns:
 
     def __init__(self, options: OutbufferedOptions) -> None:
         self._options = options
-        self._terrain = terrain = terrain_of(options.board)
+        self._terrain = terrain = parse_terrain(options.board)
         tiles = [
             Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
@@ -102,7 +102,7 @@ class Turns:
                 end = DRAWN
                 if winners:
                     end = WON if SEATS[SOUTH] in winners else LOST
-            results.append(End(end, is_eventful=after.quiet == 0))
+            results.append(End(end, is_eventful=after.quiet_turns == 0))
         return results
 
     def ends_of_turn(self, position: Position) -> tuple[list[End], NDArray[np.int32]]:

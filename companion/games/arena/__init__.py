@@ -14,7 +14,7 @@ from random import Random
 from companion.core.errors import Illegal
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Kit, Layout, Seat
-from companion.games.arena.board import SIDE_NAMES, SIDES, STACKS, ArenaEvent, kit_of
+from companion.games.arena.board import ROBOT_STACKS, SIDE_NAMES, SIDES, ArenaEvent, build_kit
 from companion.games.arena.lesson import HELP, LESSON
 from companion.games.arena.orders import (
     Orders,
@@ -22,10 +22,10 @@ from companion.games.arena.orders import (
     parse_orders,
     random_orders,
 )
-from companion.games.arena.screen import board_ui, opened, pad_of, plan
+from companion.games.arena.screen import board_ui, build_pad, opened, plan
 from companion.games.arena.state import ArenaOptions, Reason, State, first_state, lead
 from companion.games.arena.turn import carry_out
-from companion.games.arena.words import OPTION_ROWS, RULES, extras_of
+from companion.games.arena.words import OPTION_ROWS, RULES, build_extras
 from companion.games.base import Game, Step, View
 from companion.games.pads import PadGrammar
 from companion.games.screen import Play
@@ -54,7 +54,7 @@ class Arena(Game[State, Orders]):
     help_words = HELP
     chosen_options = frozenset({"start"})
 
-    extras = staticmethod(extras_of)
+    extras = staticmethod(build_extras)
     lead = staticmethod(lead)
     parse = staticmethod(parse_orders)
     board_ui = staticmethod(board_ui)
@@ -63,7 +63,7 @@ class Arena(Game[State, Orders]):
 
     def kit(self, options: ArenaOptions) -> Kit:
         """Return the kit of sixteen robots and the board of the map."""
-        return kit_of(options.board)
+        return build_kit(options.board)
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:
         return first_state(options)
@@ -112,7 +112,7 @@ class Arena(Game[State, Orders]):
         names = state.terrain.names
         robots = {
             seat: {
-                str(robot.number): {"square": names[robot.place], "points": robot.points}
+                str(robot.number): {"square": names[robot.place], "points": robot.hit_points}
                 for robot in side
             }
             for seat, side in zip(SEATS, state.robots, strict=True)
@@ -128,7 +128,7 @@ class Arena(Game[State, Orders]):
         """Return the layout, with one robot on each occupied square."""
         squares = state.terrain.squares
         return {
-            squares[robot.place]: STACKS[side][robot.number]
+            squares[robot.place]: ROBOT_STACKS[side][robot.number]
             for side in (0, 1)
             for robot in state.robots[side]
         }
@@ -144,4 +144,4 @@ class Arena(Game[State, Orders]):
         """Return the pad's grammar: one or two keys for each robot, by rising numbers."""
         if state.outcome:
             return None
-        return pad_of(seat, state.numbers(seat.number))
+        return build_pad(seat, state.numbers(seat.number))

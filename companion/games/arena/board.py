@@ -34,14 +34,14 @@ WALLS_MAP = "\n".join(
 # Maximum number of robots of a side. Each side has as many printed tags (Ruling 3).
 MAX_ROBOTS = 8
 
-# Letter of each direction in the notation. An index of a direction is one in this text.
+# Letter of each direction in the notation. Elsewhere a direction is an index in this text.
 DIRECTIONS = "NESW"
 # (files, ranks) of one step in each direction, in the order of `DIRECTIONS`.
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 DIRECTION_WORDS = (say("north"), say("east"), say("south"), say("west"))
 # The letter that players read for each of `DIRECTIONS`.
-INITIALS = (
+DIRECTION_INITIALS = (
     initial(say("N for north")),
     initial(say("E for east")),
     initial(say("S for south")),
@@ -53,8 +53,8 @@ SIDES = {
     Seat.NORTH: Side(say("coral"), "coral", "#FF9470", "diamond"),
 }
 SIDE_NAMES = tuple(side.name for side in SIDES.values())
-# Names of the faces, by seat (0 South, 1 North) and robot number. Numbers begin with 1.
-ROBOTS = tuple(
+# Names of the robots' faces, by seat (0 South, 1 North) and robot number. Number 0 is not used.
+ROBOT_NAMES = tuple(
     tuple(
         say("{colour} robot {number}", colour=name, number=number)
         for number in range(MAX_ROBOTS + 1)
@@ -62,12 +62,12 @@ ROBOTS = tuple(
     for name in SIDE_NAMES
 )
 # Stack of faces on a robot's square in a layout, by seat and robot number.
-STACKS = tuple(tuple((name,) for name in names) for names in ROBOTS)
+ROBOT_STACKS = tuple(tuple((name,) for name in names) for names in ROBOT_NAMES)
 
 # Marker of each side's robot 1, South's first. The other robots have the following ones.
 _FIRST_MARKERS = (54, 62)
 # Markers of the board's corners.
-_CORNERS = (8, 9, 10, 11)
+_CORNER_MARKERS = (8, 9, 10, 11)
 # Height of a counter under its tag: two draughtsmen or a slice of cork.
 _HEIGHT_MM = 6.0
 
@@ -99,8 +99,11 @@ class Terrain:
         return tuple(map(str, self.squares))
 
     @cached_property
-    def ahead(self) -> tuple[tuple[int | None, ...], ...]:
-        """Places to the N, E, S and W of each place. None: off the board, or a wall."""
+    def neighbours(self) -> tuple[tuple[int | None, ...], ...]:
+        """Places to the north, east, south and west of each place.
+
+        Index it by a place, then by an index in `DIRECTIONS`. None: off the board, or a wall.
+        """
         return tuple(
             tuple(self._places.get(square.shifted(*step)) for step in STEPS)
             for square in self.squares
@@ -108,7 +111,7 @@ class Terrain:
 
     @cached_property
     def around(self) -> tuple[tuple[int, ...], ...]:
-        """Neighbours of each place, up to eight, without walls."""
+        """Places around each place, diagonal ones included, without walls. Up to eight."""
         around = []
         for square in self.squares:
             # The block of nine squares with this one in the middle.
@@ -125,7 +128,7 @@ class Terrain:
 
 
 @lru_cache(maxsize=64)
-def terrain_of(text: str) -> Terrain:
+def parse_terrain(text: str) -> Terrain:
     """Parse a text map of the characters `s S n N # .`.
 
     Raises `Malformed` if the map is not valid or a side has no start. Starts and spawn points are
@@ -157,9 +160,9 @@ def terrain_of(text: str) -> Terrain:
 
 
 @lru_cache(maxsize=64)
-def kit_of(text: str) -> Kit:
-    """Return the kit: sixteen robots with one face each, and the board."""
-    terrain = terrain_of(text)
+def build_kit(text: str) -> Kit:
+    """Return the kit for a text map: sixteen robots with one face each, and the board."""
+    terrain = parse_terrain(text)
     marks = [Mark(wall, "wall") for wall in sorted(terrain.walls)]
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), terrain.spawns, strict=True):
         marks += [Mark(terrain.squares[place], drawing, seat) for place in spawns]
@@ -169,14 +172,14 @@ def kit_of(text: str) -> Kit:
         terrain.ranks,
         square_mm=30,
         gap_mm=0,
-        corners=_CORNERS,
+        corners=_CORNER_MARKERS,
         marks=tuple(marks),
         holes=terrain.walls,
         tones=2,
     )
     faces = tuple(
         Face(
-            ROBOTS[side][number],
+            ROBOT_NAMES[side][number],
             SIDES[seat].drawing,
             # The markers of a side are consecutive, in the order of its robots.
             (first + number - 1,),
@@ -210,8 +213,8 @@ def kit_of(text: str) -> Kit:
 
 
 # Weights as in `companion.games.events`: a lost robot weighs more than any hit.
-_SPAWNS = Highlight("spawn-s", lambda n: say_n("{n} new robot", "{n} new robots", n))
-_LOSSES = Highlight(
+_SPAWN_HIGHLIGHT = Highlight("spawn-s", lambda n: say_n("{n} new robot", "{n} new robots", n))
+_LOSS_HIGHLIGHT = Highlight(
     "cross", lambda n: say_n("{n} robot lost", "{n} robots lost", n), 3, is_loss=True
 )
 
@@ -221,7 +224,7 @@ class ArenaEvent(EventKind):
 
     DEFEND = "defend", Look(around="shield", size=1.12)
     ARMED = "armed", Look(around="burst", size=1.24, is_harm=True)
-    SPAWN = "spawn", Look(swells=True), None, _SPAWNS
+    SPAWN = "spawn", Look(swells=True), None, _SPAWN_HIGHLIGHT
     NO_SPAWN = "no_spawn"
     # A robot without hit points leaves the board.
-    LEAVE = "leave", Look(swells=True), None, _LOSSES
+    LEAVE = "leave", Look(swells=True), None, _LOSS_HIGHLIGHT

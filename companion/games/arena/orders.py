@@ -26,14 +26,14 @@ DEFEND = "D"
 DESTRUCT = "X"
 NOTHING = "-"
 # All orders of a robot, as they are written after its number.
-CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
+ORDER_CODES = (*MOVES, *ATTACKS, DEFEND, DESTRUCT, NOTHING)
 
 # Number of choices for one robot: any order, or none.
-_CHOICES = len(CODES) + 1
-# Share of the golden section. Multiples of it spread evenly over a circle.
+_CHOICES = len(ORDER_CODES) + 1
+# Golden ratio minus 1. The fractional parts of its multiples spread evenly from 0 to 1.
 _GOLDEN_RATIO = 0.6180339887
-# The order of one robot: its number, a colon, and one of `CODES`.
-_PART = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
+# Pattern of the order of one robot: its number, a colon, and one of `ORDER_CODES`.
+_ORDER_PATTERN = re.compile(r"([1-8]):(a?[NESW]|[DX-])")
 # Maximum number of letters of a wrong order that its message quotes.
 _MAX_QUOTED = 12
 
@@ -55,20 +55,20 @@ class Orders:
 
 
 def parse_orders(text: str) -> Orders:
-    """Parse a text such as `1:N 2:aE`.
+    """Parse the notation of a seat's orders, such as `1:N 2:aE`.
 
-    Raises `Malformed` that names the part in error.
+    Raises `Malformed`, whose message names the wrong part.
     """
     orders: list[tuple[int, str]] = []
     for part in text.split(" "):
-        match = _PART.fullmatch(part)
+        match = _ORDER_PATTERN.fullmatch(part)
         if not match:
             quoted = part if len(part) <= _MAX_QUOTED else f"{part[:_MAX_QUOTED]}…"
             text = say(
                 "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
                 "{orders}, such as 1:N 2:aE 3:D, separated by single spaces",
                 text=Verbatim(quoted),
-                orders=Verbatim(" ".join(CODES)),
+                orders=Verbatim(" ".join(ORDER_CODES)),
             )
             raise Malformed(text)
         number = int(match[1])
@@ -87,12 +87,12 @@ def parse_orders(text: str) -> Orders:
 def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
     """Yield all orders of the robots with these numbers, each once.
 
-    Every robot has one of `CODES` or no order, and at least one robot has an order. There are
+    Every robot has one of `ORDER_CODES` or no order, and at least one robot has an order. There are
     12^n - 1 combinations for n robots, 430 million for eight.
 
-    The generator steps through the indexes of `orders_at` with a constant stride near the golden
-    section of 12^n, so that any first part of the sequence is a fair sample. The stride is coprime
-    to 12^n, so every index occurs once. Index 0, which has no order at all, would come last and is
+    The generator steps through the indexes of `orders_at`. Its stride is close to 12^n divided by
+    the golden ratio, so the first orders are always a fair sample of all. The stride is coprime to
+    12^n, so every index occurs once. Index 0, which has no order at all, would come last and is
     left out.
     """
     total = _CHOICES ** len(numbers)
@@ -106,10 +106,10 @@ def all_orders(numbers: Sequence[int]) -> Iterator[Orders]:
 
 
 def orders_at(index: int, numbers: Sequence[int]) -> Orders:
-    """Return the orders with this index.
+    """Return the orders with this index in the enumeration of all orders.
 
-    Its digits to base 12 are the orders, with the last digit for the first robot. Digit 0 is no
-    order, and digit k is `CODES[k-1]`.
+    The digits of the index to base 12 are the orders. The last digit belongs to the first robot.
+    Digit 0 is no order, and digit k is `ORDER_CODES[k-1]`.
 
     >>> str(orders_at(1 + 12 * 9, (1, 2, 4)))
     '1:N 2:D'
@@ -118,7 +118,7 @@ def orders_at(index: int, numbers: Sequence[int]) -> Orders:
     for number in numbers:
         index, digit = divmod(index, _CHOICES)
         if digit:
-            orders.append((number, CODES[digit - 1]))
+            orders.append((number, ORDER_CODES[digit - 1]))
     return Orders(tuple(orders))
 
 

@@ -9,7 +9,13 @@ from functools import lru_cache
 from companion.core.grid import Square
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Seat
-from companion.games.arena.board import DIRECTION_WORDS, DIRECTIONS, INITIALS, SIDE_NAMES, STEPS
+from companion.games.arena.board import (
+    DIRECTION_INITIALS,
+    DIRECTION_WORDS,
+    DIRECTIONS,
+    SIDE_NAMES,
+    STEPS,
+)
 from companion.games.arena.orders import (
     ATTACKS,
     DEFEND,
@@ -19,7 +25,7 @@ from companion.games.arena.orders import (
     Orders,
     parse_orders,
 )
-from companion.games.arena.state import State, is_spawning
+from companion.games.arena.state import State, is_spawning_turn
 from companion.games.arena.turn import ARM_STAGE, ATTACK_STAGE, DEFEND_STAGE, MOVE_STAGE
 from companion.games.arena.words import points_text, robots_text
 from companion.games.base import Stage
@@ -37,7 +43,7 @@ _ARROWS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
     for letter, word, step, arrow, initial in zip(
-        DIRECTIONS, DIRECTION_WORDS, STEPS, _ARROWS, INITIALS, strict=True
+        DIRECTIONS, DIRECTION_WORDS, STEPS, _ARROWS, DIRECTION_INITIALS, strict=True
     )
 )
 
@@ -52,15 +58,15 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
     facts: dict[Seat, str] = {}
     badges: dict[Square, Badge] = {}
     for owner, robots in zip(SEATS, state.robots, strict=True):
-        points = sum(robot.points for robot in robots)
+        points = sum(robot.hit_points for robot in robots)
         facts[owner] = joined(", ", (robots_text(len(robots)), points_text(points)))
         for robot in robots:
-            badge = Badge(str(robot.points), robot.points / full_points)
+            badge = Badge(str(robot.hit_points), robot.hit_points / full_points)
             badges[squares[robot.place]] = badge
     sheet = None
     if seat and state.outcome is None:
         units = tuple(
-            Unit(str(robot.number), squares[robot.place], points_text(robot.points))
+            Unit(str(robot.number), squares[robot.place], points_text(robot.hit_points))
             for robot in state.robots[seat.number]
         )
         sheet = OrderSheet(units, KINDS, _DIRECTIONS, NOTHING)
@@ -87,7 +93,7 @@ def _hint(state: State) -> str:
     hint = say("Turn {turn} of {turns}.", turn=turn, turns=options.turns)
     if not any(state.terrain.spawns) or not options.spawn_every:
         return hint
-    if is_spawning(options, turn):
+    if is_spawning_turn(options, turn):
         return joined(" ", (hint, say("New robots appear in this turn.")))
     # The next multiple of the interval.
     next_spawning = turn + options.spawn_every - turn % options.spawn_every
@@ -168,7 +174,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square | None, ...]:
         place = places.get(number)
         direction = MOVES.get(code, ATTACKS.get(code))
         if place is not None and direction is not None:
-            place = state.terrain.ahead[place][direction]
+            place = state.terrain.neighbours[place][direction]
         squares.append(None if place is None else state.terrain.squares[place])
     return tuple(squares)
 
@@ -234,7 +240,7 @@ class OrdersPad(PadGrammar):
         return tuple(key for code in codes for key in keys_by_code[code])
 
     def _codes(self, draft: Draft) -> list[str]:
-        """Return the orders of the robots that the draft covers, each one of `orders.CODES`."""
+        """Return the orders of the robots that the draft covers, each one of `ORDER_CODES`."""
         codes: list[str] = []
         follows_a = False
         for pad_key in draft:
@@ -256,7 +262,7 @@ class OrdersPad(PadGrammar):
 
 
 @lru_cache(maxsize=1024)
-def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
+def build_pad(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     """Return the pad's grammar for a seat whose robots have these numbers.
 
     Directions in the notation are those of the board, so the keys of North have opposite letters.
@@ -266,7 +272,7 @@ def pad_of(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
         letter = south_letter if seat is Seat.SOUTH else _OPPOSITE[south_letter]
         index = DIRECTIONS.index(letter)
         label = say("move {direction}", direction=DIRECTION_WORDS[index])
-        keys.append(Key(letter, label, f"order-{pad_key}", pad_key, INITIALS[index]))
+        keys.append(Key(letter, label, f"order-{pad_key}", pad_key, DIRECTION_INITIALS[index]))
     keys.append(Key("a", say("attack, then its direction; twice: self-destruct"), "blade", "a"))
     keys.append(Key(DEFEND, say("defend"), "shield", "b"))
     return OrdersPad(tuple(keys), len(numbers), ready_is_key=True, numbers=numbers)

@@ -12,7 +12,7 @@ from companion.core.errors import Malformed
 from companion.core.grid import parse_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
-from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, terrain_of
+from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, parse_terrain
 from companion.games.base import Limit, Options, Outcome
 
 _Points = Annotated[int, Meta(ge=1, le=999)]
@@ -43,7 +43,7 @@ class ArenaOptions(Options, frozen=True):
 
 
 class Reason(StrEnum):
-    """Why the game refuses orders. All other impossible orders are legal and fail."""
+    """Reason why the game refuses orders. Other orders that cannot succeed are legal and fail."""
 
     NOT_ON_BOARD = "not_on_board"
 
@@ -53,7 +53,7 @@ class Robot(NamedTuple):
 
     number: int
     place: int
-    points: int
+    hit_points: int
 
 
 # South's and North's robots, each side by rising numbers.
@@ -72,12 +72,12 @@ class State:
     outcome: Outcome | None = None
 
     def numbers(self, side: int) -> tuple[int, ...]:
-        """Return the numbers of a side's robots in rising order. `side` is 0 for South."""
+        """Return the numbers of a side's robots in rising order. `side` is 0 (South) or 1."""
         return tuple(robot.number for robot in self.robots[side])
 
 
-def _starts(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:
-    """Return the first places of each side's robots.
+def _starting_places(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:
+    """Return the places on which each side's robots begin, South's first.
 
     Raises `Malformed` if the option `start` is not valid.
     """
@@ -105,9 +105,9 @@ def first_state(options: ArenaOptions) -> State:
     them. Raises `Malformed` if the board or that option is not valid, or if a side has more starts
     than robots are allowed.
     """
-    terrain = terrain_of(options.board)
+    terrain = parse_terrain(options.board)
     sides = []
-    for seat, starts in zip(SEATS, _starts(options, terrain), strict=True):
+    for seat, starts in zip(SEATS, _starting_places(options, terrain), strict=True):
         if len(starts) > options.max_robots:
             text = say_n(
                 "The board has {starts} starts of {seat!c}, but a side has at most {n} robot: "
@@ -128,12 +128,12 @@ def first_state(options: ArenaOptions) -> State:
     return State(options, terrain, (sides[0], sides[1]))
 
 
-def is_spawning(options: ArenaOptions, turn: int) -> bool:
-    """Return whether robots appear in this turn."""
+def is_spawning_turn(options: ArenaOptions, turn: int) -> bool:
+    """Return whether new robots appear in the turn with this number."""
     return options.spawn_every > 0 and turn % options.spawn_every == 0
 
 
 def lead(state: State) -> float:
     """Return the lead of South: its hit points minus those of North, each summed over robots."""
-    south, north = (sum(robot.points for robot in robots) for robots in state.robots)
+    south, north = (sum(robot.hit_points for robot in robots) for robots in state.robots)
     return float(south - north)

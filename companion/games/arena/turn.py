@@ -18,14 +18,14 @@ from companion.core.i18n import joined, listed, say, say_n
 from companion.games.arena.board import (
     DIRECTION_WORDS,
     MAX_ROBOTS,
-    ROBOTS,
+    ROBOT_NAMES,
+    ROBOT_STACKS,
     SIDE_NAMES,
-    STACKS,
     STEPS,
     ArenaEvent,
 )
 from companion.games.arena.orders import ATTACKS, DEFEND, DESTRUCT, MOVES, NOTHING, Orders
-from companion.games.arena.state import Robot, State, is_spawning
+from companion.games.arena.state import Robot, State, is_spawning_turn
 from companion.games.arena.words import points_text, robots_text
 from companion.games.base import Step
 from companion.games.events import CommonEvent, EventKind
@@ -42,16 +42,16 @@ _MAX_FAILURE_HEADLINES = 2
 MoveTargets = Mapping[int, int | None]
 
 
-def failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
+def find_failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     """Return the indexes of the robots whose moves fail.
 
     A move fails off the board, into a wall, onto a square that several robots want, and onto a
     robot that stays. All other moves succeed, including chains, swaps and rotations (Ruling 3).
     `places` has the place of each robot, by its index.
 
-    >>> failed_moves([0, 1, 2], {0: 1, 1: 2})
+    >>> find_failed_moves([0, 1, 2], {0: 1, 1: 2})
     [1, 0]
-    >>> failed_moves([0, 1], {0: 1, 1: 0})
+    >>> find_failed_moves([0, 1], {0: 1, 1: 0})
     []
     """
     entrants: dict[int | None, list[int]] = {}
@@ -85,7 +85,7 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
     south, north = (
         tuple(
             sorted(
-                Robot(robot.number, robot.place, robot.points)
+                Robot(robot.number, robot.place, robot.hit_points)
                 for robot in turn.robots
                 if robot.side == side
             )
@@ -105,13 +105,13 @@ class _Robot:
     number: int
     """Number of the robot within its side, from 1."""
     place: int
-    points: int
+    hit_points: int
     code: str = NOTHING
-    """Its order in notation, one of `orders.CODES`."""
+    """Its order in notation, one of `orders.ORDER_CODES`."""
 
     @property
     def name(self) -> str:
-        return ROBOTS[self.side][self.number]
+        return ROBOT_NAMES[self.side][self.number]
 
 
 class _Turn(TurnLog):
@@ -125,7 +125,7 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].by_robot)
-            # `*robot` is its number, place and points. Without an order it does nothing (Ruling 3).
+            # `*robot` is number, place, hit points. Without an order it does nothing (Ruling 3).
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
@@ -143,7 +143,7 @@ class _Turn(TurnLog):
         to: int | None = None,
         **more: Any,
     ) -> None:
-        """Add an event of a robot at its present square. `to` is a place."""
+        """Add an event of a robot at its present square. `to` is the place of its target."""
         names = self.terrain.names
         target = None if to is None else names[to]
         self.add(kind, robot.side, text, rule, at=names[robot.place], to=target, **more)
@@ -154,26 +154,30 @@ class _Turn(TurnLog):
         if not self.fresh_events:
             return
         squares = self.terrain.squares
-        layout = {squares[robot.place]: STACKS[robot.side][robot.number] for robot in self.robots}
+        layout = {
+            squares[robot.place]: ROBOT_STACKS[robot.side][robot.number] for robot in self.robots
+        }
         badges = {
-            squares[robot.place]: Badge(str(robot.points), robot.points / self.options.hit_points)
+            squares[robot.place]: Badge(
+                str(robot.hit_points), robot.hit_points / self.options.hit_points
+            )
             for robot in self.robots
         }
         self.add_stage(title, layout, badges=badges)
 
 
-def _shelter(turn: _Turn) -> None:
+def _defend(turn: _Turn) -> None:
     """Report the robots that defend (rulebook, "Defending"). The shield lasts the whole turn."""
-    sheltered = [robot for robot in turn.robots if robot.code == DEFEND]
-    for robot in sheltered:
+    defenders = [robot for robot in turn.robots if robot.code == DEFEND]
+    for robot in defenders:
         text = say(
             "{robot!c} takes shelter on {square}.",
             robot=robot.name,
             square=turn.terrain.names[robot.place],
         )
         turn.add_robot_event(ArenaEvent.DEFEND, robot, text, "defending")
-    if sheltered:
-        text = say_n("{n} robot takes shelter", "{n} robots take shelter", len(sheltered))
+    if defenders:
+        text = say_n("{n} robot takes shelter", "{n} robots take shelter", len(defenders))
         turn.headlines.append(Headline(text))
 
 
@@ -196,14 +200,14 @@ def _arm(turn: _Turn) -> None:
 
 
 def _move(turn: _Turn) -> None:
-    """Carry out all moves together (rulebook, "Moving"). `failed_moves` says which of them fail."""
+    """Carry out all moves together (rulebook, "Moving"), except those that fail."""
     names = turn.terrain.names
     targets = {
-        index: turn.terrain.ahead[robot.place][MOVES[robot.code]]
+        index: turn.terrain.neighbours[robot.place][MOVES[robot.code]]
         for index, robot in enumerate(turn.robots)
         if robot.code in MOVES
     }
-    failed = failed_moves([robot.place for robot in turn.robots], targets)
+    failed = find_failed_moves([robot.place for robot in turn.robots], targets)
     turn.headlines += _failure_headlines(turn, failed, targets)
     for index, target in targets.items():
         robot = turn.robots[index]
@@ -287,7 +291,7 @@ def _barrier_text(turn: _Turn, robot: _Robot, direction: int) -> str:
 def _spawn(turn: _Turn) -> None:
     """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
     options = turn.options
-    if not is_spawning(options, turn.turn_number):
+    if not is_spawning_turn(options, turn.turn_number):
         return
     robot_at = turn.robots_by_place()
     for side, spawns in enumerate(turn.terrain.spawns):
@@ -337,7 +341,7 @@ def _attack(turn: _Turn) -> None:
     attackers = [robot for robot in turn.robots if robot.code in ATTACKS]
     for robot in attackers:
         direction = ATTACKS[robot.code]
-        target = turn.terrain.ahead[robot.place][direction]
+        target = turn.terrain.neighbours[robot.place][direction]
         if target is None:
             why = _barrier_text(turn, robot, direction)
         elif target in robot_at:
@@ -361,7 +365,7 @@ def _attack(turn: _Turn) -> None:
 def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
     """Carry out an attack that hits a robot of either side."""
     is_friend = victim.side == robot.side
-    damage = _hurt(victim, turn.options.friendly if is_friend else turn.options.attack)
+    damage = _apply_damage(victim, turn.options.friendly if is_friend else turn.options.attack)
     reasons = []
     if is_friend:
         reasons.append(say("It is on its own side."))
@@ -394,14 +398,14 @@ def _hit_headline(turn: _Turn, robot: _Robot, victim: _Robot, damage: int) -> He
         )
     faces = (robot.name, victim.name)
     square = turn.terrain.squares[victim.place]
-    # Points can be negative here, since a robot without points stays until the end of the turn.
-    points_left = max(0, victim.points)
+    # Hit points may be negative here: a destroyed robot stays on the board until the turn ends.
+    points_left = max(0, victim.hit_points)
     return Headline(
         text, "hit", faces, square, lost=damage, left=points_left, most=turn.options.hit_points
     )
 
 
-def _blow_up(turn: _Turn) -> None:
+def _self_destruct(turn: _Turn) -> None:
     """Carry out all self-destructs together (rulebook, "Self-Destructing").
 
     Each hits the eight neighbours and leaves its robot with 0 points.
@@ -412,12 +416,12 @@ def _blow_up(turn: _Turn) -> None:
         # Neighbours of both sides are hit, and walls protect nobody (Ruling 3).
         neighbours = turn.terrain.around[robot.place]
         victims = [robot_at[place] for place in neighbours if place in robot_at]
-        damages = [_hurt(victim, turn.options.blast) for victim in victims]
+        damages = [_apply_damage(victim, turn.options.blast) for victim in victims]
         parts = {"robot": robot.name, "square": turn.terrain.names[robot.place]}
         if victims:
             hits = listed(
-                say("{robot} ({points})", robot=victim.name, points=points)
-                for victim, points in zip(victims, damages, strict=True)
+                say("{robot} ({points})", robot=victim.name, points=damage)
+                for victim, damage in zip(victims, damages, strict=True)
             )
             text = say("{robot!c} blows up on {square} and hits {robots}.", robots=hits, **parts)
         else:
@@ -433,15 +437,15 @@ def _blow_up(turn: _Turn) -> None:
         turn.headlines.append(Headline(text, "hit", (robot.name,), lost=sum(damages)))
     # They end with 0 points, whatever damage other blasts did to them (Ruling 3).
     for robot in armed:
-        robot.points = 0
+        robot.hit_points = 0
 
 
-def _hurt(victim: _Robot, damage: int) -> int:
-    """Subtract the damage of one hit, halved behind a shield, and return it."""
+def _apply_damage(victim: _Robot, damage: int) -> int:
+    """Take the damage of one hit from a robot and return it, halved if the robot defends."""
     if victim.code == DEFEND:
         # Every single hit is halved and rounded down (Ruling 3).
         damage //= 2
-    victim.points -= damage
+    victim.hit_points -= damage
     return damage
 
 
@@ -459,13 +463,13 @@ def _end(turn: _Turn) -> None:
 def _remove_destroyed(turn: _Turn) -> None:
     """Remove all robots without hit points together, after they have acted (Ruling 3)."""
     for robot in turn.robots:
-        if robot.points <= 0:
+        if robot.hit_points <= 0:
             why = say("It has no hit points left.")
             if robot.code == DESTRUCT:
                 why = say("It has blown itself up.")
             text = say("{robot!c} leaves the board.", robot=robot.name)
             turn.add_robot_event(ArenaEvent.LEAVE, robot, text, "leaving", why=why)
-    turn.robots = [robot for robot in turn.robots if robot.points > 0]
+    turn.robots = [robot for robot in turn.robots if robot.hit_points > 0]
 
 
 def _end_if_over(turn: _Turn) -> None:
@@ -485,13 +489,13 @@ def _end_if_over(turn: _Turn) -> None:
         short = say("{side!c} has no robots.", side=SIDE_NAMES[loser])
         turn.end(1 - loser, text, "winning", short)
     elif turn.turn_number >= turn.options.turns:
-        points = [sum(robot.points for robot in robots) for robots in sides]
+        points = [sum(robot.hit_points for robot in robots) for robots in sides]
         _end_by_count(turn, counts, points)
 
 
 def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     """End the game after the last turn. More robots win, with hit points as the tie-break."""
-    # Tuples compare by robots first, then by points.
+    # Tuples compare by robots first, then by hit points.
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
     # The sentences speak of the winner first, or of South in a draw.
@@ -535,11 +539,11 @@ MOVE_STAGE = say("Moves")
 ATTACK_STAGE = say("Attacks")
 # All stages of a turn in sequence, with the function that carries each out.
 _STAGES: tuple[tuple[str, Callable[[_Turn], None]], ...] = (
-    (DEFEND_STAGE, _shelter),
+    (DEFEND_STAGE, _defend),
     (ARM_STAGE, _arm),
     (MOVE_STAGE, _move),
     (say("Spawn"), _spawn),
     (ATTACK_STAGE, _attack),
-    (say("Self-destruct"), _blow_up),
+    (say("Self-destruct"), _self_destruct),
     (say("End of the turn"), _end),
 )

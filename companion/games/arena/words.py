@@ -99,7 +99,7 @@ _DUEL_MAP = "...\nn..\ns.."
 
 # The rules in words. Their numbers are those of the standard options: 30 turns, 30 hit points,
 # damage of 12, 8 and 6, new robots every fifth turn, up to eight a side. The player aid
-# (`extras_of`) has the numbers of the chosen options.
+# (`build_extras`) has the numbers of the chosen options.
 RULES = (
     Rule(
         "setting-up",
@@ -233,7 +233,7 @@ RULES = (
 )
 
 
-def extras_of(options: ArenaOptions) -> Extras:
+def build_extras(options: ArenaOptions) -> Extras:
     """Return the player aid with the numbers of these options, the same for both seats."""
     rows = (
         AidRow(say("Move"), say("one square"), drawing="order-up"),

@@ -23,8 +23,8 @@ from companion.games.outbuffered.board import (
     SIDE_NAMES,
     SIDES,
     OutbufferedEvent,
-    kit_of,
-    terrain_of,
+    build_kit,
+    parse_terrain,
 )
 from companion.games.outbuffered.lesson import HELP, LESSON
 from companion.games.outbuffered.turn import (
@@ -69,7 +69,7 @@ class Outbuffered(Game[State, str]):
 
     def kit(self, options: OutbufferedOptions) -> Kit:
         """Return four pieces and a board of separate tiles, and order tiles if they are chosen."""
-        return kit_of(options.board, options.tiles)
+        return build_kit(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:
         """Return order tiles and a player aid for each side."""
@@ -77,7 +77,7 @@ class Outbuffered(Game[State, str]):
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
         """Return the state with robots on their start tiles and flags on their bases."""
-        terrain = terrain_of(options.board)
+        terrain = parse_terrain(options.board)
         return State(options, terrain, terrain.starts, terrain.bases)
 
     def to_act(self, state: State) -> frozenset[Seat]:
@@ -122,7 +122,7 @@ class Outbuffered(Game[State, str]):
         return {
             **self.common_view(state),
             "turn": state.turn,
-            "quiet": state.quiet,
+            "quiet": state.quiet_turns,
             "robots": {seat: str(square) for seat, square in zip(SEATS, state.robots, strict=True)},
             "flags": flags,
         }
@@ -132,7 +132,7 @@ class Outbuffered(Game[State, str]):
 
         None if the game has ended because a robot could not return to its start tile.
         """
-        if state.off_board:
+        if state.is_shut_out:
             return None
         return layout_of(state.robots, state.flags)
 
@@ -141,12 +141,12 @@ class Outbuffered(Game[State, str]):
         return _PAD
 
     def possible(self, state: State, seat: Seat, entered: str) -> Iterator[Possible]:
-        """Yield each order with its effect after the orders of the draft.
+        """Yield each order with the effect that it would have after the orders of the draft.
 
-        The effect is worked out as if the other robot did nothing.
+        The effect is computed as if the other robot did nothing.
         """
         index = seat.number
-        # End of the plan so far, or the robot's own square without a plan.
+        # Square after the orders of the draft, or the robot's present one if the draft is empty.
         before = (state.robots[index], *plan(state, seat, entered))[-1]
         for key in _PAD.keys:
             after = plan(state, seat, entered + key.letter)[-1]

@@ -54,8 +54,8 @@ SIDES = {
 }
 SIDE_NAMES = tuple(side.name for side in SIDES.values())
 # Names of the faces, South's first.
-ROBOTS = (say("purple robot"), say("lime robot"))
-FLAGS = (say("purple flag"), say("lime flag"))
+ROBOT_FACES = (say("purple robot"), say("lime robot"))
+FLAG_FACES = (say("purple flag"), say("lime flag"))
 # Names of a player's own pieces, which are those of the faces without the side.
 # The table cuts them out of the names. They are written here so that the catalogues have them.
 OWN_PIECE_WORDS = (say("robot"), say("flag"))
@@ -118,7 +118,7 @@ class Terrain:
 
 
 @lru_cache(maxsize=64)
-def terrain_of(board: str) -> Terrain:
+def parse_terrain(board: str) -> Terrain:
     """Parse the text map of a board.
 
     Each of `s S n N` (starts and bases of South and North) occurs exactly once. Raises `Malformed`.
@@ -156,12 +156,12 @@ _ORDER_TILES = OrderTiles(
 
 
 @lru_cache(maxsize=64)
-def kit_of(board: str, has_tiles: bool = False) -> Kit:
+def build_kit(board: str, has_tiles: bool = False) -> Kit:
     """Return four pieces and a board of separate tiles.
 
     `board` is a text map. With `has_tiles` the camera reads orders that are laid as tiles.
     """
-    terrain = terrain_of(board)
+    terrain = parse_terrain(board)
     marks: list[Mark] = []
     for seat, letter, start, base in zip(SEATS, "sn", terrain.starts, terrain.bases, strict=True):
         marks += Mark(start, f"start-{letter}", seat), Mark(base, f"base-{letter}", seat)
@@ -178,10 +178,10 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
         holes=terrain.walls,
     )
     faces = (
-        Face(ROBOTS[0], "robot-s", (20,), 10.0, Seat.SOUTH),
-        Face(ROBOTS[1], "robot-n", (21,), 10.0, Seat.NORTH),
-        Face(FLAGS[0], "flag-s", (22,), 2.0, Seat.SOUTH, carried=True),
-        Face(FLAGS[1], "flag-n", (23,), 2.0, Seat.NORTH, carried=True),
+        Face(ROBOT_FACES[0], "robot-s", (20,), 10.0, Seat.SOUTH),
+        Face(ROBOT_FACES[1], "robot-n", (21,), 10.0, Seat.NORTH),
+        Face(FLAG_FACES[0], "flag-s", (22,), 2.0, Seat.SOUTH, carried=True),
+        Face(FLAG_FACES[1], "flag-n", (23,), 2.0, Seat.NORTH, carried=True),
     )
     return Kit(
         "outbuffered",
@@ -204,15 +204,17 @@ def kit_of(board: str, has_tiles: bool = False) -> Kit:
 # ---- events --------------------------------------------------------------------------------------
 
 
-_FLAG_TAKEN = EventCue("flag_taken", "E5 120 ·40 A5 40 ·40 E6 40")
+_FLAG_TAKEN_CUE = EventCue("flag_taken", "E5 120 ·40 A5 40 ·40 E6 40")
 # Weights as in `companion.games.events`: a flag weighs more than a hit.
-_FLAGS = Highlight("flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken", n), 3)
+_FLAG_TAKEN_HIGHLIGHT = Highlight(
+    "flag-s", lambda n: say_n("{n} flag taken", "{n} flags taken", n), 3
+)
 
 
 class OutbufferedEvent(EventKind):
     """Events of flags and of robots that are hit."""
 
-    FLAG_TAKEN = "flag_taken", Look(swells=True), _FLAG_TAKEN, _FLAGS
+    FLAG_TAKEN = "flag_taken", Look(swells=True), _FLAG_TAKEN_CUE, _FLAG_TAKEN_HIGHLIGHT
     FLAG_DROPPED = "flag_dropped"
     # A robot that was hit returns to its start tile.
     SENT_BACK = "sent_back"

@@ -24,11 +24,11 @@ from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Limit, Options, Order, Outcome, Step
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import (
-    FLAGS,
+    FLAG_FACES,
     MOVES,
     NORTH,
     ORDERS,
-    ROBOTS,
+    ROBOT_FACES,
     SIDE_NAMES,
     SOUTH,
     STANDARD_MAP,
@@ -40,8 +40,8 @@ from companion.games.turn_log import TurnLog
 
 # Drawing of each direction on a picture with South below.
 _ARROWS = {step: ORDERS[letter].drawing for letter, step in MOVES.items()}
-# Names of each seat's side and of the other one, as parts of a sentence.
-_BOTH_NAMES = tuple(
+# Names of each seat's own side and of the other one, as parts of a sentence.
+_SIDE_AND_OTHER = tuple(
     {"side": SIDE_NAMES[seat], "other": SIDE_NAMES[1 - seat]} for seat in (SOUTH, NORTH)
 )
 # Events that restart the count for `quiet_limit`.
@@ -79,18 +79,18 @@ class State:
     turn: int = 1
     """Number of the coming turn."""
     outcome: Outcome | None = None
-    off_board: bool = False
-    """Whether a robot could not return to its start tile, which ended the game.
+    is_shut_out: bool = False
+    """Whether the game has ended because a robot that was hit could not return to its start tile.
 
-    The board is then no longer checked.
+    That robot is then off the board, so the board is no longer checked.
     """
-    last_eventful: int = 0
+    last_eventful_turn: int = 0
     """Number of the last eventful turn, in which a flag was taken or a robot hit. 0 for none."""
 
     @property
-    def quiet(self) -> int:
+    def quiet_turns(self) -> int:
         """Return the number of consecutive turns without a flag taken or a robot hit."""
-        return self.turn - 1 - self.last_eventful
+        return self.turn - 1 - self.last_eventful_turn
 
 
 class _Turn(TurnLog):
@@ -102,8 +102,8 @@ class _Turn(TurnLog):
         self.terrain = state.terrain
         self.robots = list(state.robots)
         self.flags = list(state.flags)
-        self.off_board = False
-        self.last_eventful = state.last_eventful
+        self.is_shut_out = False
+        self.last_eventful_turn = state.last_eventful_turn
 
 
 def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
@@ -113,11 +113,13 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
         _carry_out_step(turn, letters)
         # The limits count whole turns.
         if step_number == 3 and turn.outcome is None:
-            _end_at_limit(turn, state.turn - turn.last_eventful)
+            _end_at_limit(turn, state.turn - turn.last_eventful_turn)
         _complete_headlines(turn, letters)
         # If a robot cannot return to the board, there is no layout to check.
-        layout = None if turn.off_board else layout_of(turn.robots, turn.flags)
-        orders = {seat: _order(state, index, letters[index]) for index, seat in enumerate(SEATS)}
+        layout = None if turn.is_shut_out else layout_of(turn.robots, turn.flags)
+        orders = {
+            seat: _build_order(state, index, letters[index]) for index, seat in enumerate(SEATS)
+        }
         turn.add_stage(say("Step {number} of 3", number=step_number), layout, orders=orders)
         # The rest of both buffers is dropped (ruling).
         if turn.outcome:
@@ -128,8 +130,8 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
         flags=(turn.flags[0], turn.flags[1]),
         turn=state.turn + 1,
         outcome=turn.outcome,
-        off_board=turn.off_board,
-        last_eventful=turn.last_eventful,
+        is_shut_out=turn.is_shut_out,
+        last_eventful_turn=turn.last_eventful_turn,
     )
     return turn.step_to(after)
 
@@ -137,12 +139,12 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
 def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
     """Carry out one pair of orders: first the moves, then the shots."""
     _move(turn, letters)
-    _check_homecoming(turn)
+    _end_if_flag_home(turn)
     # A flag brought home ends the game before the shots of the step (ruling).
     if turn.outcome is None and "S" in letters:
         _shoot(turn, letters)
     if any(event.kind in _EVENTFUL for event in turn.fresh_events):
-        turn.last_eventful = turn.state.turn
+        turn.last_eventful_turn = turn.state.turn
 
 
 def _complete_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
@@ -154,25 +156,27 @@ def _complete_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
         turn.headlines.append(Headline(say("Both wait")))
 
 
-def _end_at_limit(turn: _Turn, quiet: int) -> None:
+def _end_at_limit(turn: _Turn, quiet_turns: int) -> None:
     """End in a draw at the limit of turns or of consecutive quiet turns."""
     options = turn.state.options
     number = turn.state.turn
     if number == options.turn_limit:
         text = say("Turn {number} was the last one: a draw.", number=number)
         turn.end(None, text, "ties", say("Turn {number} was the last.", number=number))
-    elif options.quiet_limit and quiet >= options.quiet_limit:
-        text = say("{number} turns without a flag taken or a robot hit: a draw.", number=quiet)
-        turn.end(None, text, "ties", say("{number} quiet turns.", number=quiet))
+    elif options.quiet_limit and quiet_turns >= options.quiet_limit:
+        text = say(
+            "{number} turns without a flag taken or a robot hit: a draw.", number=quiet_turns
+        )
+        turn.end(None, text, "ties", say("{number} quiet turns.", number=quiet_turns))
 
 
 def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
     """Return the last headline of a game."""
-    if turn.off_board or not outcome.winners:
+    if turn.is_shut_out or not outcome.winners:
         return Headline(outcome.reason)
     (seat,) = map(SEATS.index, outcome.winners)
-    text = say("{side!c} brings {other}’s flag home", **_BOTH_NAMES[seat])
-    return Headline(text, "taken", (ROBOTS[seat], FLAGS[1 - seat]))
+    text = say("{side!c} brings {other}’s flag home", **_SIDE_AND_OTHER[seat])
+    return Headline(text, "taken", (ROBOT_FACES[seat], FLAG_FACES[1 - seat]))
 
 
 def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
@@ -186,7 +190,7 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     for letter in entered:
         if letter in MOVES:
             target = state.terrain.neighbour(turn.robots[index], _direction(state, index, letter))
-            if target is not None and _obstacle(turn, index, letter, target) is None:
+            if target is not None and _find_obstacle(turn, index, letter, target) is None:
                 turn.robots[index] = target
                 # A carried flag opens other squares, such as the robot's own base.
                 _pick_up(turn, index)
@@ -194,8 +198,8 @@ def plan(state: State, seat: Seat, entered: str) -> tuple[Square, ...]:
     return tuple(squares)
 
 
-def _order(state: State, seat: int, letter: str) -> Order:
-    """Return a revealed order with its drawings."""
+def _build_order(state: State, seat: int, letter: str) -> Order:
+    """Return the order of a seat as it is revealed, with its drawings."""
     key = ORDERS[letter]
     on_board = key.drawing
     if letter in MOVES:
@@ -209,7 +213,7 @@ def layout_of(robots: Sequence[Square], flags: Sequence[Square | None]) -> Layou
     # A flag without a square is carried, so it is under its carrier.
     south_flag, north_flag = flags
     squares = (south_flag or robots[NORTH], north_flag or robots[SOUTH], *robots)
-    for face, square in zip((*FLAGS, *ROBOTS), squares, strict=True):
+    for face, square in zip((*FLAG_FACES, *ROBOT_FACES), squares, strict=True):
         stacks[square] = (*stacks.get(square, ()), face)
     return stacks
 
@@ -229,14 +233,15 @@ def _direction(state: State, seat: int, letter: str) -> tuple[int, int]:
 
 
 class _Bounce(NamedTuple):
-    """Why a move bounces."""
+    """The reason why a move bounces."""
 
     why: str
+    """The reason as a sentence, for the event."""
     headline: Headline
 
 
-def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
-    """Return why a move bounces whatever the other robot does, or None.
+def _find_obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
+    """Return why a move bounces whatever the other robot does, or None if it does not.
 
     The obstacle is the edge of the board, a wall, or the robot's own flag (rulebook, section 2, and
     rulings).
@@ -244,7 +249,7 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
     state = turn.state
     side = SIDE_NAMES[seat]
     if target is None:
-        # Distinguish a wall from the edge of the board.
+        # The square that the robot tried to enter: in a wall, or off the board.
         tried = turn.robots[seat].shifted(*_direction(state, seat, letter))
         direction = ORDERS[letter].label
         if tried in state.terrain.walls:
@@ -270,7 +275,7 @@ def _obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bo
         text = say("{side!c}’s own flag is in the way", side=side)
     else:
         return None
-    return _Bounce(why, Headline(text, "bump", (ROBOTS[seat],)))
+    return _Bounce(why, Headline(text, "bump", (ROBOT_FACES[seat],)))
 
 
 def _move(turn: _Turn, letters: tuple[str, str]) -> None:
@@ -285,21 +290,21 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
         if letter in MOVES:
             direction = _direction(turn.state, seat, letter)
             target = targets[seat] = turn.terrain.neighbour(turn.robots[seat], direction)
-            if bounce := _obstacle(turn, seat, letter, target):
+            if bounce := _find_obstacle(turn, seat, letter, target):
                 bounces[seat] = bounce
     # Both bounce, even if one of them would bounce anyway (ruling).
     contested = targets.get(SOUTH)
     if contested is not None and contested == targets.get(NORTH):
         text = say("Both want {square}. Nobody gets it.", square=contested)
         reason = say("Both robots try to enter {square}.", square=contested)
-        bounces = dict.fromkeys(targets, _Bounce(reason, Headline(text, "bump", ROBOTS)))
+        bounces = dict.fromkeys(targets, _Bounce(reason, Headline(text, "bump", ROBOT_FACES)))
     # Look twice if both move, because one bounce can make the other bounce.
     for _ in targets:
         for seat, target in targets.items():
             other = 1 - seat
             stays = other not in targets or other in bounces
             if seat not in bounces and target == turn.robots[other] and stays:
-                bounces[seat] = _bounce_off_robot(turn, seat)
+                bounces[seat] = _build_robot_bounce(turn, seat)
     # Two bounces off the same tile have the same headline, which is shown once.
     turn.headlines += dict.fromkeys(bounces[seat].headline for seat in sorted(bounces))
     before = list(turn.robots)
@@ -311,14 +316,14 @@ def _move(turn: _Turn, letters: tuple[str, str]) -> None:
         _report_move(turn, seat, letter, before[seat], why)
 
 
-def _bounce_off_robot(turn: _Turn, seat: int) -> _Bounce:
-    """Return why a move onto the other robot bounces, if that robot stays."""
+def _build_robot_bounce(turn: _Turn, seat: int) -> _Bounce:
+    """Return the bounce off the other robot, which stays where it is."""
     other = 1 - seat
     why = say(
         "{side!c} does not leave {square}.", side=SIDE_NAMES[other], square=turn.robots[other]
     )
-    text = say("{side!c} bumps into {other}", **_BOTH_NAMES[seat])
-    return _Bounce(why, Headline(text, "bump", (ROBOTS[seat], ROBOTS[other])))
+    text = say("{side!c} bumps into {other}", **_SIDE_AND_OTHER[seat])
+    return _Bounce(why, Headline(text, "bump", (ROBOT_FACES[seat], ROBOT_FACES[other])))
 
 
 def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str | None) -> None:
@@ -349,14 +354,14 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     if turn.flags[other] != here:
         return
     turn.flags[other] = None
-    text = say("{side!c} takes {other}’s flag on {square}.", **_BOTH_NAMES[seat], square=here)
+    text = say("{side!c} takes {other}’s flag on {square}.", **_SIDE_AND_OTHER[seat], square=here)
     why = say("It stays under the robot and moves with it.")
     turn.add(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", at=here, why=why)
-    text = say("{side!c} takes {other}’s flag", **_BOTH_NAMES[seat])
-    turn.headlines.append(Headline(text, "taken", (ROBOTS[seat], FLAGS[other])))
+    text = say("{side!c} takes {other}’s flag", **_SIDE_AND_OTHER[seat])
+    turn.headlines.append(Headline(text, "taken", (ROBOT_FACES[seat], FLAG_FACES[other])))
 
 
-def _check_homecoming(turn: _Turn) -> None:
+def _end_if_flag_home(turn: _Turn) -> None:
     """End the game if a robot has carried the other flag to its own base. A draw if both have."""
     bases = turn.terrain.bases
     carriers_home = [
@@ -371,7 +376,7 @@ def _check_homecoming(turn: _Turn) -> None:
         seat = carriers_home[0]
         reason = say(
             "{side!c} brings {other}’s flag home to {square}.",
-            **_BOTH_NAMES[seat],
+            **_SIDE_AND_OTHER[seat],
             square=bases[seat],
         )
         short = say("Home with {other}’s flag.", other=SIDE_NAMES[1 - seat])
@@ -395,7 +400,9 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
         if there in turn.terrain.lines_of_fire[here]:
             victims.append(1 - seat)
             text = say(
-                "{side!c} shoots and hits {other} on {square}.", **_BOTH_NAMES[seat], square=there
+                "{side!c} shoots and hits {other} on {square}.",
+                **_SIDE_AND_OTHER[seat],
+                square=there,
             )
             turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
         else:
@@ -406,7 +413,9 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
     turn.headlines.append(_shots_headline(shooters, victims, is_flag_lost=bool(carriers)))
     for seat in carriers:
         here = turn.flags[1 - seat] = turn.robots[seat]
-        text = say("{side!c} drops {other}’s flag on {square}.", **_BOTH_NAMES[seat], square=here)
+        text = say(
+            "{side!c} drops {other}’s flag on {square}.", **_SIDE_AND_OTHER[seat], square=here
+        )
         turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
     _send_back(turn, sorted(victims))
 
@@ -414,14 +423,14 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
 def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bool) -> Headline:
     """Return one headline for all shots of a step."""
     if len(victims) == 2:
-        return Headline(say("Both are hit. Both start again."), "hit", ROBOTS)
+        return Headline(say("Both are hit. Both start again."), "hit", ROBOT_FACES)
     # The seat that has hit the other robot, or else the first that has shot.
     seat = 1 - victims[0] if victims else shooters[0]
     if victims:
-        text = say("{side!c} hits {other}", **_BOTH_NAMES[seat])
+        text = say("{side!c} hits {other}", **_SIDE_AND_OTHER[seat])
         if is_flag_lost:
-            text = say("{side!c} hits {other}. The flag drops.", **_BOTH_NAMES[seat])
-        return Headline(text, "hit", (ROBOTS[seat], ROBOTS[1 - seat]))
+            text = say("{side!c} hits {other}. The flag drops.", **_SIDE_AND_OTHER[seat])
+        return Headline(text, "hit", (ROBOT_FACES[seat], ROBOT_FACES[1 - seat]))
     if len(shooters) == 2:
         return Headline(say("Both shoot. Nobody is hit."))
     return Headline(say("{side!c} hits nobody", side=SIDE_NAMES[seat]))
@@ -441,7 +450,7 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
     shut_out = [
         seat for seat in victims if starts[seat] in (turn.robots[1 - seat], turn.flags[seat])
     ]
-    turn.off_board = bool(shut_out)
+    turn.is_shut_out = bool(shut_out)
     if len(shut_out) == 2:
         text = say("Neither robot can return to its start tile: a draw.")
         turn.end(None, text, "start-blocked", say("Neither can start again."))
@@ -473,15 +482,19 @@ def _end_shut_out(turn: _Turn, loser: int) -> None:
 
 
 def lead(state: State) -> float:
-    """Return the remaining steps of North minus those of South: to the other flag and home with it.
+    """Return how many steps South is ahead: North's remaining steps minus South's own.
 
-    Paths go round walls, and robots are ignored.
+    A robot still has to fetch the other flag and bring it home. Paths go round walls, and the other
+    robot is ignored.
     """
     return float(_steps_home(state, NORTH) - _steps_home(state, SOUTH))
 
 
 def _steps_home(state: State, seat: int) -> int:
-    """Return the steps of a seat's robot to the other flag, if it lies somewhere, and home."""
+    """Return how many steps a seat's robot needs to fetch the other flag and bring it home.
+
+    A flag that the robot already carries needs no fetching.
+    """
     robot = state.robots[seat]
     home = state.terrain.bases[seat]
     flag = state.flags[1 - seat]

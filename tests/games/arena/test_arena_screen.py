@@ -10,7 +10,7 @@ from arena_tools import GAME, NORTH, SOUTH, at, play, start
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games.action_words import arrows_of
-from companion.games.arena.orders import CODES
+from companion.games.arena.orders import ORDER_CODES
 from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
 from companion.games.screen import Badge
@@ -72,7 +72,7 @@ def test_what_a_sheet_spells_is_legal() -> None:
         for kind in sheet.kinds
         for letter in ([each.letter for each in sheet.directions] if kind.has_direction else [""])
     }
-    assert spell_action | {sheet.nothing} == set(CODES)
+    assert spell_action | {sheet.nothing} == set(ORDER_CODES)
     for code in spell_action:
         GAME.check(
             start(), SOUTH, GAME.parse(" ".join(f"{unit.name}:{code}" for unit in sheet.units))

@@ -18,13 +18,13 @@ def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Rando
     """
     side = SEATS.index(seat)
     terrain, taken = state.terrain, {robot.place for robot in state.robots[side]}
-    enemies = {robot.place: robot.points for robot in state.robots[1 - side]}
+    enemies = {robot.place: robot.hit_points for robot in state.robots[1 - side]}
     orders = []
     for robot in state.robots[side]:
-        ahead = terrain.ahead[robot.place]
+        ahead = terrain.neighbours[robot.place]
         near = [(enemies[place], way) for way, place in enumerate(ahead) if place in enemies]
         around = [place for place in terrain.around[robot.place] if place in enemies]
-        if robot.points <= state.options.attack * len(near) and len(around) > 1:
+        if robot.hit_points <= state.options.attack * len(near) and len(around) > 1:
             orders.append(f"{robot.number}:X")
         elif near:
             orders.append(f"{robot.number}:a{DIRECTIONS[min(near)[1]]}")
