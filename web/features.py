@@ -105,13 +105,13 @@ class PhoneCameraFeature:
     @property
     def is_camera(self) -> bool:
         """Return whether an old phone is the camera now."""
-        return bool(self.pairing.phone)
+        return bool(self.pairing.token)
 
     def choose_camera(self) -> None:
         """Read the paired phone's pictures, or those of the configured camera if no phone is
         paired.
         """
-        self.connection.phone = self.pairing.phone
+        self.connection.phone = self.pairing.token
         board_eye = self.board_eye()
         if board_eye:
             board_eye.link.choose(PHONE if self.is_camera else "")

@@ -1,7 +1,7 @@
 """An old phone as the camera: the owner's page with a code, and the phone's page, which sends
 pictures.
 
-The phone scans the code and gets a mark (a random text) in a cookie. Whoever has the mark is the
+The phone scans the code and gets a token (a random text) in a cookie. Whoever has the token is the
 camera. The phone sees no orders: it receives only the reading of the board that it shows. Its
 addresses begin with `/eye`.
 """
@@ -48,7 +48,7 @@ class PhoneCameraPages:
 
     def __init__(self, auth: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
         self._auth, self._phone_camera, self._is_secure = auth, phone_camera, is_secure
-        self._drawn_s = -DRAW_INTERVAL_S
+        self._last_drawing_s = -DRAW_INTERVAL_S
 
     @get("/eye")
     @get(f"/eye/<string(length={PAIRING_CODE_LENGTH}):code>")
@@ -64,7 +64,7 @@ class PhoneCameraPages:
                 raise NotFound
             address = f"{phone_camera.open_address()}eye/{code}"
             return render_template("eye_warning.html", address=address)
-        is_camera = phone_camera.pairing.is_camera(self._auth.camera_mark())
+        is_camera = phone_camera.pairing.is_camera(self._auth.camera_token())
         return render_template("eye.html", code=code, is_camera=is_camera)
 
     @post("/api/eye/pair")
@@ -73,10 +73,10 @@ class PhoneCameraPages:
         phone_camera = self._phone_camera
         if phone_camera.board_eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
-        mark = phone_camera.pairing.pair(code, request.remote_addr or "")
+        token = phone_camera.pairing.pair(code, request.remote_addr or "")
         phone_camera.choose_camera()
         answer = jsonify({})
-        self._auth.set_camera_cookie(answer, mark)
+        self._auth.set_camera_cookie(answer, token)
         return answer
 
     @post("/api/eye/picture", is_json=False)
@@ -90,7 +90,7 @@ class PhoneCameraPages:
         asks for the first one by a request without a picture.
         """
         phone_camera = self._phone_camera
-        if not phone_camera.pairing.is_camera(self._auth.camera_mark()):
+        if not phone_camera.pairing.is_camera(self._auth.camera_token()):
             raise Illegal(Refusal.NOT_YOUR_SEAT, say("This phone is not the camera any more"))
         # a picture is larger than the default limit
         request.max_content_length = MAX_JPEG_BYTES
@@ -103,8 +103,8 @@ class PhoneCameraPages:
         answer = EyeJson(
             now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.connection.period_s)
         )
-        if now_s - self._drawn_s >= DRAW_INTERVAL_S:
-            self._drawn_s = now_s
+        if now_s - self._last_drawing_s >= DRAW_INTERVAL_S:
+            self._last_drawing_s = now_s
             self._add_reading(answer)
         return answer
 

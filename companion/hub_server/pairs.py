@@ -31,7 +31,7 @@ from companion.hub.pair_messages import (
 )
 from companion.hub_server.folder import MAX_PAIRS, HubFolder
 from companion.table.remote.remote_table import require_playable
-from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 
 # Seconds without a claim after which a machine is gone. Machines claim every ten seconds.
@@ -110,7 +110,7 @@ class PairKeeper:
         self._when_paired = when_paired
         self._when_over = when_over
         self._machine_claims = MachineClaims(clock)
-        self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
         # by the table that offers
         self._offers: dict[str, _OpenOffer] = {}
 
@@ -199,7 +199,7 @@ class PairKeeper:
         ]
         wrong_code = say("No game is offered under that code now")
         too_many = say("Too many wrong codes: wait a minute")
-        self._guesses.require(asker, lambda: bool(matches), wrong_code, too_many)
+        self._guesses.require_right_guess(asker, lambda: bool(matches), wrong_code, too_many)
         # if two offers have the same code, the later one counts
         owner, offer = matches[-1]
         if owner == asker:

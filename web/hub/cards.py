@@ -17,8 +17,8 @@ from web.hub.room import HubContext, HubRouteGroup
 from web.routes.api.body import ShortText
 from web.routes.route import form, get, post
 from web.security.auth import COOKIE_AGE_S
-from web.security.codes import CODE_GUESSES
-from web.security.rate_limit import SHARED, GuessLimit, Rate, TokenBuckets, address_group
+from web.security.codes import CODE_GUESS_RATE
+from web.security.rate_limit import SHARED_BUCKET, GuessLimit, Rate, TokenBuckets, address_group
 
 # Name of the cookie with the code of this browser's card.
 COOKIE = "card"
@@ -37,7 +37,7 @@ class CardPages(HubRouteGroup):
 
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
-        self._guesses = GuessLimit(CODE_GUESSES, hub.clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESS_RATE, hub.clock.monotonic_s)
         self._card_limit = TokenBuckets(NEW_CARD_RATE, hub.clock.monotonic_s)
         self._total_card_limit = TokenBuckets(TOTAL_NEW_CARD_RATE, hub.clock.monotonic_s)
 
@@ -82,7 +82,7 @@ class CardPages(HubRouteGroup):
         address = address_group(request.remote_addr or "")
         # in this order, an address over its own limit uses up nothing of the shared one
         has_token = self._card_limit.take_token(address)
-        if not has_token or not self._total_card_limit.take_token(SHARED):
+        if not has_token or not self._total_card_limit.take_token(SHARED_BUCKET):
             raise Stale(
                 say(
                     "Too many cards have been made from here: wait a few minutes, or ask the hub’s "
@@ -153,7 +153,7 @@ class CardPages(HubRouteGroup):
         wrong = say("No player’s card has this code")
         too_often = say("Too many wrong codes: wait a minute, then look at the card")
         # correct codes do not count as guesses, so a card may be shown as often as needed
-        self._guesses.require(
+        self._guesses.require_right_guess(
             request.remote_addr or "", lambda: person is not None, wrong, too_often
         )
         assert person is not None

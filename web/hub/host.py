@@ -19,7 +19,7 @@ from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubRouteGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import answer_owner_key, form, get, host_only, host_page, post
-from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
@@ -87,7 +87,7 @@ class TableJoinCode:
         self._actions = actions
         self._clock = clock
         self._on_renewal = on_renewal
-        self._guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
+        self._guesses = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
         self._join_lock = threading.Lock()
         self.code = ""
         self.renew()
@@ -111,7 +111,7 @@ class TableJoinCode:
         """
         with self._join_lock:  # otherwise two tables could use one code
             self.renew_if_expired()
-            self._guesses.require(
+            self._guesses.require_right_guess(
                 address,
                 lambda: is_code(typed_code, self.code),
                 say("That is not the code that the hub’s screen shows now"),

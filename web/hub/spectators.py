@@ -22,7 +22,7 @@ from web.hub.room import (
     delay_text,
 )
 from web.routes.route import get
-from web.server.sse import CHECK_INTERVAL_S, message
+from web.server.sse import CHECK_INTERVAL_S, format_event
 
 
 class SpectatorPages(HubRouteGroup):
@@ -76,8 +76,8 @@ class SpectatorPages(HubRouteGroup):
             current = self._room.table(number)
             # the number may belong to another table by now
             if current is None or current.id != table.id:
-                return message('<main id="live" data-go="/watch"></main>')
-            return message(self._fragment(page, current, version, timed_record))
+                return format_event('<main id="live" data-go="/watch"></main>')
+            return format_event(self._fragment(page, current, version, timed_record))
 
         def next_messages() -> str:
             nonlocal sent_version

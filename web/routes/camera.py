@@ -85,7 +85,7 @@ class CameraReports:
 
     def _measure(self, board_eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         """Return a new report on a camera that works. `state` is that of the camera."""
-        board = self.page_context.worker.make(board_eye.board)
+        board = self.page_context.worker.run(board_eye.board)
         number = board_eye.latest_number()
         age_s = now_s - self._measured_s
         # over a long time the mean says nothing about the present rate

@@ -78,7 +78,7 @@ def answer_owner_key(key: str, back: str, wrong: str) -> Response:
     """
     auth: Auth = current_app.extensions["auth"]
     try:
-        if not auth.is_host_key(key):
+        if not auth.check_host_key(key):
             return ask_for_key(back, wrong)
     except Illegal as refusal:
         return ask_for_key(back, refusal.message)
@@ -225,7 +225,7 @@ class TableRouteGroup:
         self._games = self.page_context.games
         self._features = self.page_context.features
         self._streams = self.page_context.streams
-        self._run_in_worker = self.page_context.worker.make
+        self._run_in_worker = self.page_context.worker.run
 
 
 # ---- adding routes to an application -------------------------------------------------------------

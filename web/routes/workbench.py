@@ -29,7 +29,7 @@ from web.rendering.answers import WorkbenchJson, WorldJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, get, post
-from web.server.sse import Audience, message
+from web.server.sse import Audience, format_event
 
 # Polling interval of the buzzer in seconds, as long as the shortest tone.
 POLL_INTERVAL_S = 0.02
@@ -88,17 +88,17 @@ class WorkbenchPages(TableRouteGroup):
             panel = _panel_json(self.workbench.panel.view())
             if panel != sent_panel:
                 sent_panel = panel
-                messages += message(json.dumps(panel), "panel")
+                messages += format_event(json.dumps(panel), "panel")
             if now_s - checked_s < WORLD_INTERVAL_S:
                 return messages
             checked_s = now_s
             if self._table.version != sent_version:
                 sent_version = self._table.version
-                messages += message(self.page_context.fragment("workbench", None))
+                messages += format_event(self.page_context.fragment("workbench", None))
             world = self._world_now()
             if world["frame"] != sent_frame:
                 sent_frame = world["frame"]
-                messages += message(json.dumps(world), "world")
+                messages += format_event(json.dumps(world), "world")
             return messages
 
         return self._streams.stream(

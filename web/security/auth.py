@@ -47,10 +47,11 @@ class ForeignOrigin(CompanionError, PermissionError):
 class Auth:
     """Says who sends the current request, and sets the cookies that prove it.
 
-    There is one for each application, used by all its routes. Methods that read take no argument
-    for the request: they read Flask's current one. The only state is the owner key and recent
-    wrong keys. `seat_nonce` returns the nonce that the cookie of a seat must carry now, None for a
-    free seat. A nonce is made whenever somebody sits down, so older cookies become void.
+    Each application has one, which all its routes use. Methods read Flask's current request. The
+    only state is the owner key and the recent wrong keys.
+
+    `seat_nonce` returns the nonce that the cookie of a seat must carry now, or None for a free
+    seat. Whenever somebody sits down, the seat gets a new nonce, which makes older cookies void.
     """
 
     def __init__(
@@ -97,13 +98,14 @@ class Auth:
         return tuple(seat for seat in SEATS if self.has_seat(seat))
 
     def sitting_of(self, seat: Seat) -> str:
-        """Return the sitting to which this browser's cookie for a seat belongs, see
-        `SeatView.sitting`.
-        """
+        """Return the id of the sitting (`SeatView.sitting`) for which this browser has a cookie."""
         return sitting_of(self._cookie_nonce(seat))
 
     def swapped_seats(self) -> tuple[tuple[Seat, str], ...]:
-        """Return the seats, with their nonces, that this browser has after sides were swapped."""
+        """Return the seats to which swapping the sides has moved this browser, with their nonces.
+
+        Empty if its cookies are up to date.
+        """
         swapped = []
         for seat in SEATS:
             # after a swap the cookie of one seat carries the nonce of the other
@@ -145,7 +147,7 @@ class Auth:
     # ---- one phone for both seats, and remembered names ----
 
     def is_shared_phone(self) -> bool:
-        """Return whether this is one phone for both seats that players hand to each other."""
+        """Return whether this browser is one phone for both seats, which players pass on."""
         has_pass_cookie = isinstance(self._read("pass"), str)
         # once a seat is freed, it is an ordinary phone again
         return has_pass_cookie and self.own_seats() == SEATS
@@ -179,9 +181,9 @@ class Auth:
     # ---- the owner ----
 
     @property
-    def host_mark(self) -> str:
-        """Return what the owner's cookie must contain. It changes with the key."""
-        return hashlib.sha256(_plain_key(self.host_key).encode()).hexdigest()
+    def host_token(self) -> str:
+        """Return the content of the owner's cookie, a digest of the owner key."""
+        return hashlib.sha256(_normalize_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
         """Replace the owner key and return it. Raises `Illegal`, `JournalError`."""
@@ -192,23 +194,23 @@ class Auth:
 
     def set_host_cookie(self, answer: Response) -> None:
         """Make this browser the owner's."""
-        self._set(answer, "host", self.host_mark)
+        self._set(answer, "host", self.host_token)
 
     def is_host(self) -> bool:
-        """Return whether the request carries the owner's key or, without any key, the cookie.
+        """Return whether the owner sends the request, by the key in a header or by the cookie.
 
         Raises `Illegal` after too many wrong keys.
         """
         # programs send the key itself, browsers a cookie
         if (key := request.headers.get("X-Host-Key")) is not None:
-            return self.is_host_key(key)
+            return self.check_host_key(key)
         return self._has_host_cookie()
 
     def _has_host_cookie(self) -> bool:
         content = self._read("host")
         if not isinstance(content, str):
             return False
-        return hmac.compare_digest(content.encode(), self.host_mark.encode())
+        return hmac.compare_digest(content.encode(), self.host_token.encode())
 
     def require_host(self) -> None:
         """Raise `Illegal` unless the request comes from the owner, or after too many wrong keys."""
@@ -218,17 +220,19 @@ class Auth:
                 say("Only the owner can do that: open /host and enter the owner’s key"),
             )
 
-    def is_host_key(self, key: str) -> bool:
-        """Return whether this is the owner key.
+    def check_host_key(self, key: str) -> bool:
+        """Return whether this is the owner key. Wrong keys count as guesses.
 
-        Raises `Illegal` after too many wrong keys.
+        Raises `Illegal` after too many wrong keys from the same address.
         """
 
         def is_right() -> bool:
-            return hmac.compare_digest(_plain_key(key).encode(), _plain_key(self.host_key).encode())
+            return hmac.compare_digest(
+                _normalize_key(key).encode(), _normalize_key(self.host_key).encode()
+            )
 
-        is_host_key = self._guesses.check(request.remote_addr or "", is_right)
-        if is_host_key is None:
+        is_right_key = self._guesses.check_guess(request.remote_addr or "", is_right)
+        if is_right_key is None:
             raise Illegal(
                 Refusal.HOST_ONLY,
                 say(
@@ -236,18 +240,16 @@ class Auth:
                     seconds=f"{WRONG_KEYS_S:.0f}",
                 ),
             )
-        return is_host_key
+        return is_right_key
 
     # ---- the old phone that is the camera ----
 
-    def set_camera_cookie(self, answer: Response, mark: str) -> None:
+    def set_camera_cookie(self, answer: Response, token: str) -> None:
         """Make this browser the camera."""
-        self._set(answer, "camera", mark)
+        self._set(answer, "camera", token)
 
-    def camera_mark(self) -> str:
-        """Return the mark of a phone that was paired as the camera, valid or not. Empty without a
-        mark.
-        """
+    def camera_token(self) -> str:
+        """Return the token in a phone camera's cookie, valid or not. Empty without a cookie."""
         content = self._read("camera")
         return content if isinstance(content, str) else ""
 
@@ -324,6 +326,6 @@ def require_own_origin() -> None:
         )
 
 
-def _plain_key(key: str) -> str:
+def _normalize_key(key: str) -> str:
     """Return an owner key in lower case without dashes and spaces."""
     return "".join(key.split()).replace("-", "").lower()

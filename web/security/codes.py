@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 # Letters and digits of a join code. People read it from a screen and type it.
 JOIN_CODE_LENGTH = 6
 # Rate limit for wrong codes per address: five at once, then one a minute.
-CODE_GUESSES = Rate(5, 1 / 60)
+CODE_GUESS_RATE = Rate(5, 1 / 60)
 # Letters and digits of a pairing code, which is scanned.
 PAIRING_CODE_LENGTH = 8
-# Letters and digits of a phone's mark, by which its cookie identifies it.
-MARK_LENGTH = 16
+# Letters and digits of a phone's token, by which its cookie identifies it.
+TOKEN_LENGTH = 16
 # Seconds for which a pairing code is valid.
 PAIRING_CODE_S = 600.0
 
@@ -44,15 +44,15 @@ class JoinCode:
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
-        self._guesses = GuessLimit(CODE_GUESSES, now_s)
+        self._guesses = GuessLimit(CODE_GUESS_RATE, now_s)
         self._lock = threading.Lock()
-        self._game, self._nonces = self._state()
+        self._game, self._nonces = self._game_and_nonces()
         self._code = new_code(JOIN_CODE_LENGTH)
 
     def current(self) -> str:
         """Return the code without separators."""
         with self._lock:
-            game, nonces = self._state()
+            game, nonces = self._game_and_nonces()
             # each sitting has its own nonce, which is gone once the seat is freed
             has_somebody_left = not self._nonces <= nonces
             if game != self._game or has_somebody_left:
@@ -71,21 +71,21 @@ class JoinCode:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows")
             )
-        self._guesses.require(
+        self._guesses.require_right_guess(
             address,
             lambda: hmac.compare_digest(code.encode(), self.current().encode()),
             say("That is not the code that the table’s own screen shows now"),
             say("Too many wrong codes: wait a minute, then look at the table’s screen"),
         )
 
-    def _state(self) -> tuple[int, frozenset[str | None]]:
+    def _game_and_nonces(self) -> tuple[int, frozenset[str | None]]:
         """Return the number of the last game, and the nonces of the occupied seats."""
         nonces = {self._table.nonce_of(seat) for seat in SEATS}
         return self._table.progress().number, frozenset(nonces - {None})
 
 
 class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of the file: the mark of the paired phone."""
+    """The content of the file: the token of the paired phone."""
 
     phone: str = ""
 
@@ -93,19 +93,19 @@ class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
 class PhonePairing:
     """The one phone that is paired as the camera. Thread-safe.
 
-    The owner's page shows a code. The phone that sends it gets a mark, which it stores in a cookie.
-    A file at `path` keeps the mark over a restart.
+    The owner's page shows a code. The phone that sends it gets a token for its cookie. The
+    file at `path` has the token too, so that the phone is still paired after a restart.
     """
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
         self._path = path
         self._now_s = now_s
-        self._guesses = GuessLimit(CODE_GUESSES, now_s)
+        self._guesses = GuessLimit(CODE_GUESS_RATE, now_s)
         self._lock = threading.Lock()
         self._code = ""
         self._expires_s = 0.0
-        self.phone = self._read()
-        """Mark of the phone, empty if no phone is the camera."""
+        self.token = self._read()
+        """Token of the paired phone, empty if no phone is the camera."""
 
     def code(self) -> str:
         """Return the code for the next phone. A used or expired code is replaced."""
@@ -116,12 +116,12 @@ class PhonePairing:
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
-        """Make a phone the camera instead of any other, and return its mark.
+        """Make a phone the camera instead of any other, and return its token.
 
         Raises `Illegal` for a wrong or expired code, and after too many of them from the address.
         """
         with self._lock:
-            self._guesses.require(
+            self._guesses.require_right_guess(
                 address,
                 lambda: self._is_code(plain_code(typed)),
                 say("This code is used or too old: scan the one on the owner’s page now"),
@@ -129,19 +129,19 @@ class PhonePairing:
             )
             # every code pairs only one phone
             self._code = ""
-            self._store(new_code(MARK_LENGTH))
-            return self.phone
+            self._store(new_code(TOKEN_LENGTH))
+            return self.token
 
     def remove(self) -> None:
         """Unpair the phone."""
         with self._lock:
             self._store("")
 
-    def is_camera(self, mark: str) -> bool:
-        """Return whether the phone with this mark is the camera."""
+    def is_camera(self, token: str) -> bool:
+        """Return whether the phone with this token is the camera."""
         # read once, because another thread may pair a phone meanwhile
-        phone = self.phone
-        return bool(phone) and hmac.compare_digest(mark.encode(), phone.encode())
+        current = self.token
+        return bool(current) and hmac.compare_digest(token.encode(), current.encode())
 
     def _is_code(self, code: str) -> bool:
         is_valid = bool(self._code) and self._now_s() < self._expires_s
@@ -158,9 +158,9 @@ class PhonePairing:
             log.warning("%s cannot be read: pair the old phone again", self._path)
             return ""
 
-    def _store(self, phone: str) -> None:
-        self.phone = phone
+    def _store(self, token: str) -> None:
+        self.token = token
         try:
-            replace_file(self._path, msgspec.json.encode(_PairingFile(phone)))
+            replace_file(self._path, msgspec.json.encode(_PairingFile(token)))
         except OSError as error:
             log.warning("The old phone cannot be remembered: %s", error.strerror or error)

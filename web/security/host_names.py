@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from companion.core.errors import CompanionError
 from companion.core.network import HOTSPOT_NAMES
-from web.security.rate_limit import parsed_address
+from web.security.rate_limit import parse_address
 
 # A label of a name: `table` and `local` in `table.local`.
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -61,7 +61,7 @@ def parse_host(header: str) -> str:
 
 
 def _is_address(text: str, version: int) -> bool:
-    parsed = parsed_address(text.removesuffix("."))
+    parsed = parse_address(text.removesuffix("."))
     return parsed is not None and parsed.version == version
 
 
@@ -78,7 +78,7 @@ class MachineNames:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(_plain(name) for name in names)
+        self._names = frozenset(_normalize_name(name) for name in names)
 
     def knows(self, host: str) -> bool:
         """Return whether a `Host` header, which may have a port, names this machine.
@@ -88,19 +88,19 @@ class MachineNames:
         ... "Table.Example.org.:443", "evil.example")]
         [True, True, True, False]
         """
-        name = _plain(parse_host(host))
-        if parsed_address(name):
+        name = _normalize_name(parse_host(host))
+        if parse_address(name):
             return True
         return name in self._names or name in _current_names() or name in HOTSPOT_NAMES
 
 
 def _current_names() -> tuple[str, ...]:
     """Return the current names of this machine, with and without `.local` of mDNS."""
-    full = _plain(socket.gethostname())
+    full = _normalize_name(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return a name in lower case, without spaces and the dot at its end."""
     return name.strip().lower().removesuffix(".")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 from companion.core.config import is_page_path
-from web.security.rate_limit import OWN_ADDRESSES, parsed_address, plain_address
+from web.security.rate_limit import OWN_ADDRESSES, parse_address, plain_address
 
 # Stands for a client behind a proxy that does not report its address, or a false one.
 UNKNOWN_ADDRESS = "0.0.0.0"
@@ -92,7 +92,7 @@ class Proxies:
         return UNKNOWN_ADDRESS
 
     def _is_proxy(self, address: str) -> bool:
-        parsed = parsed_address(address)
+        parsed = parse_address(address)
         return parsed is not None and any(parsed in network for network in self._networks)
 
 
@@ -104,7 +104,7 @@ def _parse_forwarded(text: str) -> str:
     elif text.count(":") == 1:
         # one colon precedes a port, several are part of an IPv6 address
         text = text.partition(":")[0]
-    parsed = parsed_address(text)
+    parsed = parse_address(text)
     return plain_address(str(parsed)) if parsed else ""
 
 

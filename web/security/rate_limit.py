@@ -25,7 +25,7 @@ MAX_BUCKETS = 1024
 # Addresses of this machine, from which only its own screen and programs connect.
 OWN_ADDRESSES = ("127.0.0.1", "::1")
 # Name of the bucket for everybody who gets none of their own.
-SHARED = "others"
+SHARED_BUCKET = "others"
 # Seconds that a refused browser is told to wait (header `Retry-After`).
 RETRY_AFTER_S = 2
 
@@ -82,9 +82,9 @@ class TokenBuckets:
 
     def _level(self, name: str, now_s: float) -> float:
         """Return the number of tokens that a bucket has now."""
-        tokens, at_s = self._levels.get(name, (self._rate.burst, now_s))
+        tokens, updated_s = self._levels.get(name, (self._rate.burst, now_s))
         # refill for the time since then, up to a full bucket
-        return min(self._rate.burst, tokens + (now_s - at_s) * self._rate.per_s)
+        return min(self._rate.burst, tokens + (now_s - updated_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
         """Return the name of the bucket for a name, which may be the shared one."""
@@ -94,11 +94,11 @@ class TokenBuckets:
         if now_s - self._swept_s >= 1:
             self._swept_s = now_s
             self._levels = {
-                other: level
-                for other, level in self._levels.items()
-                if self._level(other, now_s) < self._rate.burst
+                bucket: level
+                for bucket, level in self._levels.items()
+                if self._level(bucket, now_s) < self._rate.burst
             }
-        return name if len(self._levels) < self._max_buckets else SHARED
+        return name if len(self._levels) < self._max_buckets else SHARED_BUCKET
 
 
 class UsageCounts(Counter[Key]):
@@ -160,7 +160,7 @@ class GuessLimit:
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
         self._buckets = TokenBuckets(rate, now_s)
 
-    def check(self, address: str, is_right: Callable[[], bool]) -> bool | None:
+    def check_guess(self, address: str, is_right: Callable[[], bool]) -> bool | None:
         """Return whether the guess is right, or None after too many wrong ones from the address.
 
         Then even a right one is not looked at.
@@ -174,16 +174,18 @@ class GuessLimit:
         self._buckets.return_token(name)
         return True
 
-    def require(
-        self, address: str, is_right: Callable[[], bool], wrong: str, too_often: str
+    def require_right_guess(
+        self, address: str, is_right: Callable[[], bool], wrong_message: str, limit_message: str
     ) -> None:
         """Raise `Illegal` unless the guess is right.
 
-        The message is `wrong`, or `too_often` after too many wrong guesses.
+        The message is `wrong_message`, or `limit_message` after too many wrong guesses.
         """
-        answer = self.check(address, is_right)
-        if not answer:
-            raise Illegal(Refusal.JOIN_CODE, too_often if answer is None else wrong)
+        is_permitted = self.check_guess(address, is_right)
+        if not is_permitted:
+            raise Illegal(
+                Refusal.JOIN_CODE, limit_message if is_permitted is None else wrong_message
+            )
 
 
 def plain_address(address: str) -> str:
@@ -195,7 +197,7 @@ def plain_address(address: str) -> str:
     return address.removeprefix("::ffff:") if "." in address else address
 
 
-def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Parse a numeric address, with or without a zone. Return None for anything else."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
@@ -212,7 +214,7 @@ def address_group(address: str) -> str:
     ... "::ffff:192.0.2.7", "nowhere")]
     ['192.0.2.7', '2001:db8::/64', '192.0.2.7', 'nowhere']
     """
-    parsed = parsed_address(address)
+    parsed = parse_address(address)
     if parsed is None:
         return address
     if isinstance(parsed, ipaddress.IPv4Address):

@@ -29,7 +29,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
 from web.security.host_names import parse_host
-from web.security.rate_limit import parsed_address
+from web.security.rate_limit import parse_address
 
 # Timeout in seconds for a handshake, or for a request without TLS.
 HANDSHAKE_TIMEOUT_S = 10.0
@@ -138,7 +138,7 @@ def _is_fresh(certificate: Path) -> bool:
 
 
 def _make_certificate(certificate: Path, key: Path, hosts: Iterable[str]) -> None:
-    names = ",".join(f"{'IP' if parsed_address(host) else 'DNS'}:{host}" for host in hosts)
+    names = ",".join(f"{'IP' if parse_address(host) else 'DNS'}:{host}" for host in hosts)
     options = f"-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days {CERTIFICATE_DAYS}"
     command = ["openssl", "req", *options.split(), "-keyout", str(key), "-out", str(certificate)]
     command += ["-subj", "/CN=Tabletop Companion", "-addext", f"subjectAltName={names}"]

@@ -74,7 +74,7 @@ MAX_SMALL_BYTES = 96 * 1024
 # Maximum number of concurrent uploads: the pictures of a phone, and the owner's files.
 MAX_UPLOADS = 4
 # Maximum number of them per address, so that no stranger can block the others alone.
-MAX_UPLOADS_EACH = 2
+MAX_UPLOADS_PER_ADDRESS = 2
 
 # ---- the server ----------------------------------------------------------------------------------
 
@@ -89,16 +89,16 @@ class PortInUse(SystemTrouble):
 
 
 class Listener(socket.socket):
-    """A listening socket that accepts at most `max_each` connections per address of other machines.
+    """A listening socket that limits the number of connections per address.
 
-    Waitress calls `accept` in its thread. With `tls` each connection is decrypted on its way to the
-    web server.
+    An address of another machine may have at most `max_per_address`. Waitress calls `accept` in its
+    thread. With `tls` each connection is decrypted on its way to the web server.
     """
 
-    def __init__(self, fileno: int, max_each: int, tls: TlsTerminator | None = None) -> None:
+    def __init__(self, fileno: int, max_per_address: int, tls: TlsTerminator | None = None) -> None:
         super().__init__(fileno=fileno)
         self.tls = tls
-        self.max_each = max_each
+        self.max_per_address = max_per_address
         self.uploads: set[Connection] = set()
         """Connections with a large request that has not been answered yet."""
         self._by_address = UsageCounts[str]()
@@ -109,7 +109,7 @@ class Listener(socket.socket):
         raw_socket, peer = super().accept()
         address = plain_address(peer[0])
         is_own = address in OWN_ADDRESSES
-        if not is_own and self.count_of(address) >= self.max_each:
+        if not is_own and self.count_of(address) >= self.max_per_address:
             raw_socket.close()
             raise ConnectionAbortedError(errno.ECONNABORTED, "Too many connections of one address")
         if self.tls:
@@ -168,7 +168,7 @@ class Connection(socket.socket):
             uploads.add(self)
             # a copy, because answers in other threads remove their uploads
             from_address = sum(upload.group == self.group for upload in tuple(uploads))
-            if len(uploads) > MAX_UPLOADS or from_address > MAX_UPLOADS_EACH:
+            if len(uploads) > MAX_UPLOADS or from_address > MAX_UPLOADS_PER_ADDRESS:
                 raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
         return data
 
@@ -304,10 +304,10 @@ def open_server(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     port_socket = _open_port(host, port)
     streams: Streams = app.extensions["streams"]
-    max_streams = streams.viewers + sum(RESERVED_PLACES.values()) if has_streams else 0
-    max_each = max_streams + SPARE_CONNECTIONS
+    max_streams = streams.max_spectators + sum(RESERVED_PLACES.values()) if has_streams else 0
+    max_per_address = max_streams + SPARE_CONNECTIONS
     # one address alone cannot take all connections
-    max_connections = max_each * 4
+    max_connections = max_per_address * 4
     # with TLS each connection needs two more files for its socket pair. The spare files count
     # twice: for all that is no connection, and for what waitress accepts beyond the maximum.
     _raise_file_limit(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
@@ -316,7 +316,7 @@ def open_server(
         from web.security.tls import TlsTerminator  # noqa: PLC0415 - brings an event loop that only those with a certificate need
 
         terminator = TlsTerminator(tls)
-    listener = Listener(port_socket.detach(), max_each, terminator)
+    listener = Listener(port_socket.detach(), max_per_address, terminator)
     middleware = ProxyMiddleware(app, Proxies(proxies), "https" if tls else "http", path)
     return Server(app, listener, middleware, max_connections, max_streams + SPARE_THREADS)
 
@@ -328,7 +328,7 @@ def _open_port(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        opened = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
+        listening = socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
     except (OSError, OverflowError) as error:
         text = say(
             "Cannot listen on {host}, port {port}: {error}", host=host, port=port, error=str(error)
@@ -336,11 +336,11 @@ def _open_port(host: str, port: int) -> socket.socket:
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
             text = say("Port {port} is in use: choose another one with --port", port=port)
         raise PortInUse(text) from None
-    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_CLIENT_TIMEOUT_MS)
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
-    return opened
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_CLIENT_TIMEOUT_MS)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
+    return listening
 
 
 def _raise_file_limit(files: int) -> None:

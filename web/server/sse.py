@@ -2,7 +2,7 @@
 
 A page opens one stream. It receives the HTML of the page's changing part (a fragment) at once and
 after every change, see `web/static/live.js`. A viewer who is too slow for every change gets only
-the newest. The number of streams is limited. Some places are reserved for seats and table screens,
+the latest. The number of streams is limited. Some places are reserved for seats and table screens,
 so that spectators cannot take them.
 """
 
@@ -27,7 +27,7 @@ CHECK_INTERVAL_S = 1.0
 # Interval in seconds between two messages of a stream without news. A page that receives nothing
 # for three intervals says that its connection is lost (`CONNECTION_LOST_AFTER_MS` in `live.js`).
 PING_INTERVAL_S = 10.0
-# Sign of life from the service.
+# Message of a stream without news, which shows that the connection is alive.
 PING = "event: here\ndata: .\n\n"
 # Tells the page to reconnect after a second.
 RETRY = "retry: 1000\n\n"
@@ -55,7 +55,7 @@ RESERVED_PLACES = {Audience.TABLE: 4, Audience.SEAT: 12}
 # Number of the table screens' places that are reserved for the machine's own screen.
 OWN_SCREEN_PLACES = 1
 # Maximum number of seat places per address: both seats and the owner, with spare ones.
-MAX_SEAT_STREAMS_EACH = 8
+MAX_SEAT_STREAMS_PER_ADDRESS = 8
 # Maximum share of spectators' places per address. It is large, because all guests of a café may
 # have the same address.
 MAX_SPECTATOR_SHARE = 0.75
@@ -66,27 +66,25 @@ class ChangeSource(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the number of the newest change."""
+        """Return the number of the latest change."""
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the version differs from this one, or for the timeout. Return the newest
-        version.
-        """
+        """Wait until the version differs, at most for the timeout. Return the current version."""
 
 
 class Streams:
-    """The open streams of one application, at most `viewers` for spectators. Thread-safe.
+    """The open streams of one application, at most `max_spectators` for spectators. Thread-safe.
 
     Routes return what `stream_changes`, `stream_redrawn` or `stream` return. The web server then
     runs each stream in a thread of its own, until the viewer disconnects or `close` is called.
     """
 
-    def __init__(self, viewers: int) -> None:
-        self.viewers = viewers
-        self.held = UsageCounts[tuple[str, Audience]]()
-        """Number of places that each address has taken, by audience."""
+    def __init__(self, max_spectators: int) -> None:
+        self.max_spectators = max_spectators
+        self.taken_places = UsageCounts[tuple[str, Audience]]()
+        """Number of taken places by address and audience."""
         self.closing = threading.Event()
-        self._free_places = {Audience.SPECTATOR: viewers, **RESERVED_PLACES}
+        self._free_places = {Audience.SPECTATOR: max_spectators, **RESERVED_PLACES}
         self._lock = threading.Lock()
         # Number that each stream notes when it begins. A new number ends all open streams.
         self._generation = 0
@@ -99,7 +97,7 @@ class Streams:
     @property
     def open_count(self) -> int:
         """Return the number of open streams."""
-        return self.viewers + sum(RESERVED_PLACES.values()) - sum(self._free_places.values())
+        return self.max_spectators + sum(RESERVED_PLACES.values()) - sum(self._free_places.values())
 
     def close(self) -> None:
         """End every stream, within `CHECK_INTERVAL_S`."""
@@ -125,7 +123,7 @@ class Streams:
             if version == sent_version:
                 return ""
             sent_version = version
-            return message(render())
+            return format_event(render())
 
         def wait_for_change() -> None:
             source.wait(sent_version, CHECK_INTERVAL_S)
@@ -144,7 +142,7 @@ class Streams:
             if html == sent_html:
                 return ""
             sent_html = html
-            return message(html)
+            return format_event(html)
 
         return self.stream(next_messages, partial(time.sleep, CHECK_INTERVAL_S), audience)
 
@@ -212,14 +210,14 @@ class Streams:
             for place in (audience, Audience.SPECTATOR):
                 if self._may_take(place, address):
                     self._free_places[place] -= 1
-                    self.held[address_group(address), place] += 1
+                    self.taken_places[address_group(address), place] += 1
                     return place
         return None
 
     def _may_take(self, place: Audience, address: str) -> bool:
         """Return whether an address may take one more place of this kind."""
         free = self._free_places[place]
-        held = self.held[address_group(address), place]
+        taken = self.taken_places[address_group(address), place]
         if not free:
             return False
         # the machine's own screen may take any free place
@@ -228,19 +226,22 @@ class Streams:
         if place is Audience.TABLE:
             return free > OWN_SCREEN_PLACES
         if place is Audience.SEAT:
-            return held < MAX_SEAT_STREAMS_EACH
-        return held < max(1, int(self.viewers * MAX_SPECTATOR_SHARE))
+            return taken < MAX_SEAT_STREAMS_PER_ADDRESS
+        return taken < max(1, int(self.max_spectators * MAX_SPECTATOR_SHARE))
 
     def _return_place(self, place: Audience, address: str) -> None:
         with self._lock:
             self._free_places[place] += 1
-            self.held.release((address_group(address), place))
+            self.taken_places.release((address_group(address), place))
 
 
 # cached because many viewers get the same fragment one after the other
 @lru_cache(maxsize=16)
-def message(text: str, event: str = "") -> str:
-    """Return one server-sent event. Every line of `text` that is not blank becomes a data line."""
+def format_event(data: str, event: str = "") -> str:
+    """Format a server-sent event. Every line of `data` that is not blank becomes a data line.
+
+    `event` is its name, empty for the default event of browsers (`message`).
+    """
     head = f"event: {event}\n" if event else ""
-    body = "\n".join(f"data: {line}" for line in text.splitlines() if line.strip())
+    body = "\n".join(f"data: {line}" for line in data.splitlines() if line.strip())
     return f"{head}{body}\n\n"

@@ -1,4 +1,4 @@
-"""One thread for everything that takes long to make: pictures, PDFs and films."""
+"""A thread for everything that takes long: pictures, PDFs and films."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ T = TypeVar("T")
 # Maximum number of waiting requests. Each of them occupies one of the web server's threads for
 # requests (`SPARE_THREADS`), and some must stay free.
 MAX_WAITING = 12
-# Maximum number of waiting requests per address. Browsers open as many connections to an HTTP/1.1
-# server.
-MAX_WAITING_EACH = 6
+# Maximum number of waiting requests per address: browsers open as many connections to one server.
+MAX_WAITING_PER_ADDRESS = 6
 
 
 class Worker(Closeable):
-    """Makes one thing at a time in a single thread. The web server starts and closes it.
+    """Runs one slow task at a time, in a single thread. The web server starts and closes it.
 
     If each of the server's threads did such work, each would retain the memory that it has freed.
     """
@@ -38,13 +37,17 @@ class Worker(Closeable):
         """Start the thread now, and not at the first request."""
         self._thread.submit(int).result()  # any quick function starts it
 
-    def make(self, work: Callable[[], T]) -> T:
-        """Do the work of a request and wait for the result. Raises what it raises, and
-        `ServiceUnavailable` if too many requests wait already.
+    def run(self, work: Callable[[], T]) -> T:
+        """Run `work` in the thread and return its result, once all earlier work is done.
+
+        Raises what `work` raises, and `ServiceUnavailable` if too many requests wait already.
         """
         address = address_group(request.remote_addr or "")
         with self._lock:
-            if self._waiting.total() >= MAX_WAITING or self._waiting[address] >= MAX_WAITING_EACH:
+            if (
+                self._waiting.total() >= MAX_WAITING
+                or self._waiting[address] >= MAX_WAITING_PER_ADDRESS
+            ):
                 raise ServiceUnavailable
             self._waiting[address] += 1
         try:

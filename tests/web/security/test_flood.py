@@ -21,14 +21,14 @@ from web.security.rate_limit import MEMBER_RATE, STRANGER_RATE, RequestLimits, T
 from web.server import server as listening
 from web.server.server import Server, open_server
 from web.server.sse import (
-    MAX_SEAT_STREAMS_EACH,
+    MAX_SEAT_STREAMS_PER_ADDRESS,
     OWN_SCREEN_PLACES,
     RESERVED_PLACES,
     Streams,
     TooManyViewers,
 )
 from web.server.sse import Audience as Kind
-from web.server.worker import MAX_WAITING, MAX_WAITING_EACH, Worker
+from web.server.worker import MAX_WAITING, MAX_WAITING_PER_ADDRESS, Worker
 
 BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
 LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
@@ -88,16 +88,16 @@ def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
     def ask(address: str) -> None:
         with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                worker.make(go_on.wait)
+                worker.run(go_on.wait)
             except ServiceUnavailable:
                 refused.append(address)
 
     others = [f"192.0.2.{number}" for number in range(100, 100 + MAX_WAITING)]
-    addresses = [*[BAD] * (MAX_WAITING_EACH + 2), *others]
+    addresses = [*[BAD] * (MAX_WAITING_PER_ADDRESS + 2), *others]
     askers = [threading.Thread(target=ask, args=(address,)) for address in addresses]
     for asker in askers:
         asker.start()
-    until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_EACH)
+    until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_PER_ADDRESS)
     go_on.set()
     for asker in askers:
         asker.join()
@@ -127,7 +127,7 @@ def test_one_address_never_takes_all_places(rig: WebRig) -> None:
         (Kind.SPECTATOR, BAD, 50, 12),
         (Kind.SPECTATOR, BAD, 1, 0),
         (Kind.TABLE, BAD, 50, RESERVED_PLACES[Kind.TABLE] - OWN_SCREEN_PLACES),
-        (Kind.SEAT, BAD, 50, MAX_SEAT_STREAMS_EACH),
+        (Kind.SEAT, BAD, 50, MAX_SEAT_STREAMS_PER_ADDRESS),
         (Kind.SPECTATOR, OTHER, 50, 4),
         (Kind.TABLE, "127.0.0.1", 1, 1),
         (Kind.SEAT, SEATED, 3, 3),
@@ -137,7 +137,7 @@ def test_one_address_never_takes_all_places(rig: WebRig) -> None:
         held += streams
     for stream in held:
         stream.close()
-    assert not rig.app.extensions["streams"].held, "nothing is remembered of who has left"
+    assert not rig.app.extensions["streams"].taken_places, "nothing is remembered of who has left"
 
 
 # ---- over the network ----------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_an_address_has_two_uploads_at_once(server: Server) -> None:
 def test_connections_of_an_address_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server.listener, "max_each", 2)
+    monkeypatch.setattr(server.listener, "max_per_address", 2)
     lines = [connect(server, BAD) for _ in range(2)]
     until("two connections", lambda: server.listener.count_of(LOCAL[BAD]) == 2)
     with connect(server, BAD) as more:

@@ -15,7 +15,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.core.network import CODE_ALPHABET, plain_code
 from companion.core.ports import PadKey, Press
-from web.security.codes import CODE_GUESSES, JOIN_CODE_LENGTH
+from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
 
 EVENING_S = 6 * 3600
@@ -92,14 +92,14 @@ def test_the_code_stays_with_the_last_seat(cafe: WebRig) -> None:
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
     """Computed from the limits; a phone that guesses for an hour keeps within them."""
-    of_each = CODE_GUESSES.burst + CODE_GUESSES.per_s * EVENING_S
+    of_each = CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * EVENING_S
     assert (MAX_BUCKETS + 1) * of_each / len(CODE_ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
     clock, answers = FakeClock(), []
-    guesses = GuessLimit(CODE_GUESSES, clock.monotonic_s)
+    guesses = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
     for _ in range(600):
-        answers.append(guesses.check("192.0.2.1", lambda: False))
+        answers.append(guesses.check_guess("192.0.2.1", lambda: False))
         clock.advance(6)
-    assert 0.9 < answers.count(False) / (CODE_GUESSES.burst + CODE_GUESSES.per_s * 3600) <= 1
+    assert 0.9 < answers.count(False) / (CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * 3600) <= 1
 
 
 # ---- buckets -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from web.rendering.answers import TrialJson
 from web.rendering.json_view import answer_of
 from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, get, host_only, post
-from web.server.sse import Audience, message
+from web.server.sse import Audience, format_event
 
 # Interval in seconds at which an open page looks for pressed keys.
 POLL_INTERVAL_S = 0.05
@@ -82,7 +82,7 @@ class PanelTrials(TableRouteGroup):
             if sent_trial is None or trial["on"] != sent_trial["on"]:
                 self._table.set_notice("trial", CHECK_NOTICE if trial["on"] else "")
             sent_trial = trial
-            return message(json.dumps(trial), "trial")
+            return format_event(json.dumps(trial), "trial")
 
         on_close = partial(self._end_check, panel)
         pause = partial(time.sleep, POLL_INTERVAL_S)
