@@ -25,7 +25,7 @@ from companion.table.records import HandIn
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
-from web.rendering.json_view import plain_view
+from web.rendering.json_view import view_json
 
 STATE = "/var/lib/tabletop-companion"
 
@@ -132,7 +132,7 @@ def _find_revealed(journal: Journal) -> list[str]:
 
 
 def _plain(view: TableView) -> Any:
-    return msgspec.to_builtins(plain_view(view), enc_hook=str, str_keys=True)
+    return msgspec.to_builtins(view_json(view), enc_hook=str, str_keys=True)
 
 
 # ---- the disk ------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from simulated_room import SimulatedRoom
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import PadKey, Press
 from companion.table.session import Phase
-from web.rendering.json_view import plain_view
+from web.rendering.json_view import view_json
 
 SOUTH, NORTH = SEATS
 TILES = {"tiles": True}
@@ -142,7 +142,7 @@ def everything(at: Room) -> dict[str, object]:
     with zipfile.ZipFile(io.BytesIO(at.companion.support_zip())) as bundle:
         pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}
     views = {
-        str(viewer): json.dumps(plain_view(at.table.view(viewer)), default=str)
+        str(viewer): json.dumps(view_json(at.table.view(viewer)), default=str)
         for viewer in (None, *SEATS)
     }
     photographs = {

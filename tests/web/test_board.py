@@ -13,7 +13,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 from companion.games.outbuffered.board import OutbufferedEvent
 from companion.table.board_check import HandMove, Problem
-from web.rendering.beats import beats_of, tones_of
+from web.rendering.beats import assign_beats, encode_tones
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, layout_after
 
@@ -82,8 +82,8 @@ def test_beats_follow_events_and_like_ones_share() -> None:
         OutbufferedEvent.FLAG_TAKEN,
     )
     events = [Event(kind, "…", square="a1") for kind in kinds]
-    assert beats_of(events) == (0, 1, 1, 2, 3)
-    assert tones_of(events) == (
+    assert assign_beats(events) == (0, 1, 1, 2, 3)
+    assert encode_tones(events) == (
         "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
     ), "two bounces sound as one"
-    assert (beats_of(()), tones_of(())) == ((), "")
+    assert (assign_beats(()), encode_tones(())) == ((), "")

@@ -18,7 +18,7 @@ from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.games import GAMES
 from companion.table.board_check import top_faces
 from web.rendering.board import board_svg
-from web.rendering.board_picture import BoardPicture, board_words, picture_of_view
+from web.rendering.board_picture import BoardPicture, board_words, picture_from_view
 
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
 PLACINGS = {
@@ -136,7 +136,7 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
     plain = view_of(rig)["why_not"]
     assert (plain["square"], plain["rule"]) == ("c2", "jump")
     page = page_text(rig.browser(), "/")
-    picture = picture_of_view(rig.table.view())
+    picture = picture_from_view(rig.table.view())
     assert picture
     assert [problem.square for problem in picture.problems] == [sq("c3")]
     assert not picture.layout.get(sq("c1")), "it is drawn where it lies alone"

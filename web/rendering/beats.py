@@ -13,7 +13,7 @@ from companion.games.base import Event
 from companion.games.events import Reach
 
 
-def beats_of(events: Sequence[Event]) -> tuple[int, ...]:
+def assign_beats(events: Sequence[Event]) -> tuple[int, ...]:
     """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
     beats = []
     last_kind = None
@@ -38,14 +38,14 @@ def _is_shown(event: Event) -> bool:
     )
 
 
-def tones_of(events: Sequence[Event]) -> str:
-    """Return the tones of all beats as text for the script, such as `1 A5 120 ·40 A4 60|2 A4 60`.
+def encode_tones(events: Sequence[Event]) -> str:
+    """Encode the tones of all beats for `live.js`, such as `1 A5 120 ·40 A4 60|2 A4 60`.
 
-    Each has the number of its beat, then notes with their milliseconds. `·40` is a pause.
+    Each has the number of its beat, then notes with their milliseconds. `·40` is a pause of 40 ms.
     """
     tones = [
         f"{beat} {event.kind.cue.tone}"
-        for event, beat in zip(events, beats_of(events), strict=True)
+        for event, beat in zip(events, assign_beats(events), strict=True)
         if event.kind.cue and beat
     ]
     # equal tones in one beat sound once

@@ -26,10 +26,10 @@ from companion.games.base import Stage
 from companion.games.events import CommonEvent, Reach
 from companion.table.board_check import HandMove, Problem
 from companion.table.table_view import TableView
-from web.rendering.beats import beats_of
-from web.rendering.board_picture import BoardPicture, board_words, picture_of_view
-from web.rendering.pieces import big_piece, big_pieces, is_big, side_class, stack
-from web.rendering.svg import area, circle, labelled_svg, text, unit, use, xy
+from web.rendering.beats import assign_beats
+from web.rendering.board_picture import BoardPicture, board_words, picture_from_view
+from web.rendering.pieces import big_piece_squares, draw_big_piece, draw_stack, is_big, side_class
+from web.rendering.svg import box_attributes, circle, labelled_svg, text, unit_vector, use, xy
 
 # Width and height of a square.
 _SQUARE = 100 + 100j
@@ -51,19 +51,20 @@ def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:
     groups `under` (below the pieces) and `plan` (above them). A board on its side has no such
     groups.
     """
-    sketch = _Sketch(picture, quarters)
-    grid = f' data-grid="{sketch.board.files} {sketch.board.ranks} {sketch.pitch:g} {quarters}"'
+    painter = _BoardPainter(picture, quarters)
+    grid = f' data-grid="{painter.board.files} {painter.board.ranks} {painter.pitch:g} {quarters}"'
     if quarters % 2 == 0:
-        return sketch.svg(grid, '<g id="under"></g>', '<g id="plan"></g>')
+        return painter.draw(grid, '<g id="under"></g>', '<g id="plan"></g>')
     # A size larger than any screen. Style sheets shrink the board into its place, as they do with
     # photographs.
-    _, size = sketch.view_box()
-    return sketch.svg(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
+    _, size = painter.view_box()
+    return painter.draw(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
 
 def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
-    """Draw a stage (a part of a turn) of the last turn: where pieces went, what bounced and who was
-    hit. Scripts draw nothing on it.
+    """Draw a stage of the last turn: where pieces went, what bounced and who was hit.
+
+    It has no groups for scripts, which draw nothing on it.
     """
     moves = tuple(
         (Square.parse(event.square), Square.parse(event.to))
@@ -74,7 +75,7 @@ def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
     picture = BoardPicture(
         kit, layout, events=stage.events, badges=stage.badges, finished_moves=moves
     )
-    return _Sketch(picture, quarters).svg()
+    return _BoardPainter(picture, quarters).draw()
 
 
 class _Strike(NamedTuple):
@@ -86,15 +87,15 @@ class _Strike(NamedTuple):
     is_hit: bool
 
     @property
-    def is_near(self) -> bool:
+    def is_adjacent(self) -> bool:
         """Return whether the squares share an edge."""
         files = self.origin.file - self.target.file
         ranks = self.origin.rank - self.target.rank
         return abs(files) + abs(ranks) == 1
 
 
-class _Sketch:
-    """Draws one picture of a board. Methods return SVG, points are in the rotated picture."""
+class _BoardPainter:
+    """Draws a picture of a board, as SVG. Points are those of the rotated picture."""
 
     def __init__(self, picture: BoardPicture, quarters: int) -> None:
         self.picture = picture
@@ -109,9 +110,9 @@ class _Sketch:
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
         # between the centres of the outer squares, plus half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
-        # squares of big pieces once all moves are made
-        self.targets = big_pieces(self.kit, picture.target)
-        beats = beats_of(picture.events)
+        # squares of the big pieces once all moves are made
+        self.big_targets = big_piece_squares(self.kit, picture.target)
+        beats = assign_beats(picture.events)
         self.last_beat = max(beats, default=0)
         self.timed_events = list(zip(picture.events, beats, strict=True))
         self.strikes = [
@@ -125,12 +126,12 @@ class _Sketch:
             if event.kind.look.reach is not Reach.NONE and event.square and event.to
         ]
 
-    def svg(self, attributes: str = "", under: str = "", plan: str = "") -> Markup:
+    def draw(self, attributes: str = "", under: str = "", plan: str = "") -> Markup:
         """Draw everything, including the scripts' groups below and above the pieces."""
         corner, size = self.view_box()
         content = (
-            f"{self._ground()}{under}{self._stances()}{self._strikes()}"
-            f"{self._pieces()}{self._hands()}{self._bounces()}{plan}"
+            f"{self._draw_ground()}{under}{self._draw_action_marks()}{self._draw_strikes()}"
+            f"{self._draw_pieces()}{self._draw_hand_moves()}{self._draw_bounces()}{plan}"
         )
         words = board_words(self.picture)
         return labelled_svg("board", f"{xy(corner)} {xy(size)}", words, content, attributes)
@@ -169,33 +170,31 @@ class _Sketch:
 
     # ---- the ground ----
 
-    def _ground(self) -> str:
-        """Draw tiles, labels, printed marks, and the shutter over squares that the camera cannot
-        see.
-        """
-        parts = [self._tiles()]
+    def _draw_ground(self) -> str:
+        """Draw what lies below the pieces: tiles, labels, marks, shutters over unseen squares."""
+        parts = [self._draw_tiles()]
         for mark in self.board.marks:
             colour = side_class(self.kit, mark.seat)
             parts.append(use(mark.drawing, self.centre(mark.square), 100, colour))
-        parts += [self._tile(square, "unseen") for square in sorted(self.picture.unknown)]
+        parts += [self._draw_tile(square, "unseen") for square in sorted(self.picture.unknown)]
         for square in sorted(self.picture.origins):
             # two dots on the square's lower edge
             left = self.centre(square) + (-12 + 38j)
             right = self.centre(square) + (12 + 38j)
             parts += [circle("trace", left, 7), circle("trace", right, 7)]
         if self.picture.hit_square:
-            parts.append(self._tile(self.picture.hit_square, "struck"))
-        return "".join(parts) + self._labels()
+            parts.append(self._draw_tile(self.picture.hit_square, "struck"))
+        return "".join(parts) + self._draw_labels()
 
-    def _tile(self, square: Square, classes: str) -> str:
-        box = area(self.centre(square) - _SQUARE / 2, _SQUARE)
+    def _draw_tile(self, square: Square, classes: str) -> str:
+        box = box_attributes(self.centre(square) - _SQUARE / 2, _SQUARE)
         return f'<rect class="{classes}" {box} rx="3"/>'
 
-    def _tiles(self) -> str:
+    def _draw_tiles(self) -> str:
         """Draw separate tiles, or a framed board of two tones with its goals."""
         if self.board.gap_mm:
-            return "".join(self._tile(square, "tile") for square in self.board.squares)
-        goals = "".join(map(self._goal, SEATS)) if self.board.has_goals else ""
+            return "".join(self._draw_tile(square, "tile") for square in self.board.squares)
+        goals = "".join(map(self._draw_goal, SEATS)) if self.board.has_goals else ""
         whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
         # one path for all dark squares, including a1
         dark = "".join(
@@ -206,20 +205,22 @@ class _Sketch:
         tiles = f'<rect class="tile" {whole}<path class="tile alt" d="{dark}"/>'
         return f'{goals}{tiles}<rect class="frame" {whole}'
 
-    def _goal(self, seat: Seat) -> str:
+    def _draw_goal(self, seat: Seat) -> str:
         """Draw the strip behind a seat's first rank, plain for South and dotted for North."""
-        out = self.towards(seat)
+        outwards = self.towards(seat)
         width = self.size.real
         height = self.size.imag
         if self.quarters % 2:
-            strip = area(width if out.real > 0 else -_GOAL, complex(_GOAL, height))
+            strip = box_attributes(width if outwards.real > 0 else -_GOAL, complex(_GOAL, height))
         else:
-            strip = area(1j * (height if out.imag > 0 else -_GOAL), complex(width, _GOAL))
+            strip = box_attributes(
+                1j * (height if outwards.imag > 0 else -_GOAL), complex(width, _GOAL)
+            )
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
         return f'<g class="goal {side_class(self.kit, seat)}">{fill}</g>'
 
-    def _labels(self) -> str:
+    def _draw_labels(self) -> str:
         """Write names into the squares, or files and ranks along two edges."""
         labels = []
         if self.board.labels_in_squares:
@@ -243,68 +244,67 @@ class _Sketch:
 
     # ---- pieces ----
 
-    def _pieces(self) -> str:
+    def _draw_pieces(self) -> str:
         """Draw big pieces, stacks from the top of the picture down, and errors in rings."""
         layout = self.picture.layout
-        parts = [self._big(face, squares) for face, squares in big_pieces(self.kit, layout).items()]
+        parts = [
+            self._draw_big_piece(face, squares)
+            for face, squares in big_piece_squares(self.kit, layout).items()
+        ]
         for square in sorted(layout, key=lambda at: (self.centre(at).imag, self.centre(at).real)):
             small = [face for face in layout[square] if not is_big(self.kit, face)]
             if small:
-                drawing = stack(
+                drawing = draw_stack(
                     self.kit, small, self.centre(square), self.picture.badges.get(square)
                 )
                 class_attribute = ' class="on-struck"' if square == self.picture.hit_square else ""
-                attributes = f'data-at="{square}"{class_attribute}{self._swell(square)}'
+                attributes = f'data-at="{square}"{class_attribute}{self._swell_attributes(square)}'
                 parts.append(self._mark_bump(square, f"<g {attributes}>{drawing}</g>"))
-        parts += [self._problem(problem) for problem in self.picture.problems]
-        return "".join(parts) + self._breach()
+        parts += [self._draw_problem(problem) for problem in self.picture.problems]
+        return "".join(parts) + self._draw_breach_cross()
 
-    def _big(self, face: str, squares: Sequence[Square]) -> str:
-        return big_piece(self.kit, face, [self.centre(square) for square in squares])
+    def _draw_big_piece(self, face: str, squares: Sequence[Square]) -> str:
+        return draw_big_piece(self.kit, face, [self.centre(square) for square in squares])
 
     def _mark_bump(self, square: Square, drawing: str) -> str:
-        """Wrap a stack whose move was refused, with the offset to which it moves before it
-        bounces.
-        """
+        """Wrap a stack whose move was refused in a group with the offset at which it bounces."""
         for event, beat in self.timed_events:
             if event.edge and event.square == str(square):
                 bump = xy(60 * self.vector(event.edge))
                 return f'<g data-bump="{bump}" data-beat="{beat}">{drawing}</g>'
         return drawing
 
-    def _swell(self, square: Square) -> str:
-        """Return the attributes that make the stack on a square swell for a moment, if an event
-        asks for it.
-        """
+    def _swell_attributes(self, square: Square) -> str:
+        """Return the attributes by which the stack on a square swells, if an event asks for it."""
         for event, beat in self.timed_events:
             if event.kind.look.swells and str(square) == (event.to or event.square):
                 return f' data-swell data-beat="{beat}"'
         return ""
 
-    def _stack(
+    def _draw_stack(
         self, square: Square, faces: Sequence[str], places: Mapping[str, list[Square]]
     ) -> str:
-        """Draw a stack on a square. A big piece covers its squares in `places`."""
+        """Draw a stack on a square. `places` has the squares that a big piece covers, by face."""
         big = [face for face in faces if is_big(self.kit, face)]
         small = [face for face in faces if face not in big]
-        parts = [self._big(face, places.get(face, [square])) for face in reversed(big)]
-        return "".join(parts) + stack(self.kit, small, self.centre(square))
+        parts = [self._draw_big_piece(face, places.get(face, [square])) for face in reversed(big)]
+        return "".join(parts) + draw_stack(self.kit, small, self.centre(square))
 
-    def _problem(self, problem: Problem) -> str:
-        """Draw a misplaced piece in a ring, and its way back."""
+    def _draw_problem(self, problem: Problem) -> str:
+        """Draw a misplaced piece in a ring, and an arrow to the square where it belongs."""
         centre = self.centre(problem.square)
-        piece = self._stack(problem.square, (problem.face,), {})
+        piece = self._draw_stack(problem.square, (problem.face,), {})
         ring = circle("ring", centre, 46)
         # a piece without a home does not belong on the board
         if problem.home is None:
             return f"{piece}{ring}{use('cross', centre + (34 - 34j), 34)}"
-        ghost = _ghost(self._stack(problem.home, (problem.face,), {}))
-        home = self._frame(problem.home) + ghost
+        ghost = _draw_faint(self._draw_stack(problem.home, (problem.face,), {}))
+        home = self._draw_frame(problem.home) + ghost
         if problem.home == problem.square:
             return home + ring
-        return home + piece + ring + self._arrow(problem.square, problem.home)
+        return home + piece + ring + self._draw_arrow(problem.square, problem.home)
 
-    def _breach(self) -> str:
+    def _draw_breach_cross(self) -> str:
         """Draw a cross on the square that breaks a rule, at the upper right if a piece is there."""
         square = self.picture.breach_square
         if square is None or any(problem.square == square for problem in self.picture.problems):
@@ -316,40 +316,40 @@ class _Sketch:
 
     # ---- hands ----
 
-    def _hands(self) -> str:
+    def _draw_hand_moves(self) -> str:
         """Draw the moves to be made by hand, and the arrows of those that are finished."""
-        moves = "".join(map(self._move, self.picture.moves))
-        return moves + "".join(self._arrow(*move) for move in self.picture.finished_moves)
+        moves = "".join(map(self._draw_move, self.picture.moves))
+        return moves + "".join(self._draw_arrow(*move) for move in self.picture.finished_moves)
 
-    def _move(self, move: HandMove) -> str:
+    def _draw_move(self, move: HandMove) -> str:
         """Draw a move: a frame at its target with a faint piece in it, and an arrow to it."""
         origin = move.origin
         target = move.target
         if target is None:
-            return self._departure_arrow(origin) if origin else ""
-        frame = self._target_frames(move, target)
+            return self._draw_departure_arrow(origin) if origin else ""
+        frame = self._draw_target_frames(move, target)
         if origin is None:
-            ghost = _ghost(self._stack(target, move.faces, self.targets))
-            return f"{frame}<g{self._swell(target)}>{ghost}</g>"
+            ghost = _draw_faint(self._draw_stack(target, move.faces, self.big_targets))
+            return f"{frame}<g{self._swell_attributes(target)}>{ghost}</g>"
         # a piece that stays on its square is flipped
         if origin == target:
             return f'<g data-flip="{target}" data-beat="0">{frame}</g>'
-        arrow = self._arrow(origin, target)
+        arrow = self._draw_arrow(origin, target)
         # a piece that was hit moves after all other events
         if self._is_hit(move):
             beat = self.last_beat + 1
-            slide = self._slide(move.faces, origin, target, beat)
-            return _pop(frame, beat) + slide + _pop(arrow, beat)
-        return frame + self._slide(move.faces, origin, target) + arrow
+            slide = self._draw_slide(move.faces, origin, target, beat)
+            return _mark_pop(frame, beat) + slide + _mark_pop(arrow, beat)
+        return frame + self._draw_slide(move.faces, origin, target) + arrow
 
-    def _target_frames(self, move: HandMove, target: Square) -> str:
+    def _draw_target_frames(self, move: HandMove, target: Square) -> str:
         """Draw a frame around every square that a moved piece will cover."""
-        for face, squares in self.targets.items():
+        for face, squares in self.big_targets.items():
             if face in move.faces:
-                return "".join(map(self._frame, squares))
-        return self._frame(target)
+                return "".join(map(self._draw_frame, squares))
+        return self._draw_frame(target)
 
-    def _frame(self, square: Square) -> str:
+    def _draw_frame(self, square: Square) -> str:
         corner = self.centre(square) - _SQUARE / 2
         return f'<path class="target" d="M{xy(corner)}h100v100h-100z"/>'
 
@@ -357,13 +357,15 @@ class _Sketch:
         """Return whether the piece moves because it was hit in the shown stage."""
         return any(strike.is_hit and strike.target == move.origin for strike in self.strikes)
 
-    def _slide(self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0) -> str:
+    def _draw_slide(
+        self, faces: Sequence[str], origin: Square, target: Square, beat: int = 0
+    ) -> str:
         """Draw a faint piece at its target, to which it slides in its beat."""
         offset = xy(self.centre(origin) - self.centre(target))
-        ghost = _ghost(self._stack(target, faces, self.targets))
+        ghost = _draw_faint(self._draw_stack(target, faces, self.big_targets))
         return f'<g data-slide="{offset}" data-beat="{beat}">{ghost}</g>'
 
-    def _departure_arrow(self, origin: Square) -> str:
+    def _draw_departure_arrow(self, origin: Square) -> str:
         """Draw an arrow over the nearest edge of the board."""
         centre = self.centre(origin)
         # beyond the left, upper, right and lower edge
@@ -374,14 +376,14 @@ class _Sketch:
             complex(centre.real, self.size.imag + _ARROW_OVERHANG),
         ]
         end = min(ends, key=lambda end: abs(end - centre))
-        ahead = unit(end - centre)
-        return _curve(centre + (30 + 10j) * ahead, end, 1j * ahead)
+        ahead = unit_vector(end - centre)
+        return _draw_curved_arrow(centre + (30 + 10j) * ahead, end, 1j * ahead)
 
-    def _arrow(self, origin: Square, target: Square) -> str:
+    def _draw_arrow(self, origin: Square, target: Square) -> str:
         """Draw a curved arrow. Two pieces that swap places get arrows on opposite sides."""
         start = self.centre(origin)
         end = self.centre(target)
-        ahead = unit(end - start)
+        ahead = unit_vector(end - start)
         normal = 1j * ahead
         arrows = {
             *self.picture.finished_moves,
@@ -391,11 +393,13 @@ class _Sketch:
         # The scalar product is positive if the normal points to the middle of the board.
         if (target, origin) not in arrows and (normal.conjugate() * inward).real < 0:
             normal = -normal
-        return _curve(start + 34 * normal + 20 * ahead, end + 36 * normal - 6 * ahead, normal)
+        return _draw_curved_arrow(
+            start + 34 * normal + 20 * ahead, end + 36 * normal - 6 * ahead, normal
+        )
 
     # ---- what happened ----
 
-    def _bounces(self) -> str:
+    def _draw_bounces(self) -> str:
         """Draw a bar at every edge that refused a move. Where several pieces wanted the same
         square, draw them faint in it.
         """
@@ -407,26 +411,24 @@ class _Sketch:
         # a square is in it once for each piece that wanted to go there
         targets = [square.shifted(*edge) for square, edge in refusals]
         ghosts = [
-            self._refused_piece(square, edge)
+            self._draw_refused_piece(square, edge)
             for (square, edge), target in zip(refusals, targets, strict=True)
             if targets.count(target) > 1
         ]
-        return "".join(ghosts + [self._bounce(*refusal) for refusal in refusals])
+        return "".join(ghosts + [self._draw_bounce_bar(*refusal) for refusal in refusals])
 
-    def _refused_piece(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a small faint piece beyond an edge, at the side of the square from which it would
-        have come.
-        """
+    def _draw_refused_piece(self, square: Square, edge: tuple[int, int]) -> str:
+        """Draw a small faint piece beyond the edge that refused it, close to that edge."""
         centre = self.centre(square)
         top = self.picture.layout.get(square, ())[-1:]
-        ghost = _ghost(self._stack(square, top, self.targets))
+        ghost = _draw_faint(self._draw_stack(square, top, self.big_targets))
         # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.vector(edge))
         # scaled to one half about its own centre
         transform = f"translate({place}) scale(.5) translate({xy(-centre)})"
         return f'<g transform="{transform}">{ghost}</g>'
 
-    def _bounce(self, square: Square, edge: tuple[int, int]) -> str:
+    def _draw_bounce_bar(self, square: Square, edge: tuple[int, int]) -> str:
         """Draw a bar at the edge that refused a move, and three rays beyond it."""
         transform = f"translate({xy(self.centre(square))}) rotate({_degrees(self.vector(edge)):g})"
         return (
@@ -434,7 +436,7 @@ class _Sketch:
             '<path class="rays" d="M60 0h10M59 -17l8 -6M59 17l8 6"/></g>'
         )
 
-    def _stances(self) -> str:
+    def _draw_action_marks(self) -> str:
         """Draw shields and bursts around the pieces that act in the stage."""
         parts = []
         for event, beat in self.timed_events:
@@ -442,10 +444,10 @@ class _Sketch:
             if look.around and event.square:
                 centre = self.centre(Square.parse(event.square)) - 2j
                 classes = "deed harm" if look.is_harm else "deed"
-                parts.append(_pop(use(look.around, centre, 100 * look.size, classes), beat))
+                parts.append(_mark_pop(use(look.around, centre, 100 * look.size, classes), beat))
         return "".join(parts)
 
-    def _strikes(self) -> str:
+    def _draw_strikes(self) -> str:
         """Draw the shots and blows of the stage, below the pieces.
 
         A hit over a distance is a line of fire. A line does not fit between neighbours, so a hollow
@@ -455,11 +457,11 @@ class _Sketch:
         for strike in self.strikes:
             start = self.centre(strike.origin)
             end = self.centre(strike.target)
-            ahead = unit(end - start)
+            ahead = unit_vector(end - start)
             beat = f'data-beat="{strike.beat}"'
-            if strike.is_near:
+            if strike.is_adjacent:
                 blade = use("blade", (start + end) / 2, 46, "blade", degrees=_degrees(ahead))
-                parts.append(_pop(f'<g class="deed">{blade}</g>', strike.beat))
+                parts.append(_mark_pop(f'<g class="deed">{blade}</g>', strike.beat))
             elif strike.is_hit:
                 # from beside the shooter to just before the target
                 line = f"M{xy(start + 44 * ahead)}L{xy(end - 40 * ahead)}"
@@ -468,7 +470,7 @@ class _Sketch:
                 parts.append(fire)
             # the square in the sign's sentence is marked already
             if strike.is_hit and strike.target != self.picture.hit_square:
-                parts.append(_pop(use("shot", end, 112, "hit"), strike.beat))
+                parts.append(_mark_pop(use("shot", end, 112, "hit"), strike.beat))
         return "".join(parts)
 
 
@@ -477,15 +479,15 @@ def _degrees(vector: complex) -> float:
     return math.degrees(cmath.phase(vector))
 
 
-def _pop(drawing: str, beat: int) -> str:
+def _mark_pop(drawing: str, beat: int) -> str:
     return f'<g data-pop data-beat="{beat}">{drawing}</g>'
 
 
-def _ghost(drawing: str) -> str:
+def _draw_faint(drawing: str) -> str:
     return f'<g class="ghost">{drawing}</g>'
 
 
-def _curve(start: complex, end: complex, normal: complex) -> str:
+def _draw_curved_arrow(start: complex, end: complex, normal: complex) -> str:
     """Draw a cased curve that bulges along `normal`, with an arrowhead at `end`."""
     chord = end - start
     # the bulge grows with the distance up to a limit
@@ -494,7 +496,7 @@ def _curve(start: complex, end: complex, normal: complex) -> str:
     control_1 = start + bulge + chord / 4
     control_2 = end + bulge - chord / 4
     # the head follows the direction in which the curve arrives
-    ahead = unit(end - control_2)
+    ahead = unit_vector(end - control_2)
     # the line ends inside the head, so that the tip stays sharp
     neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
     curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
@@ -510,13 +512,17 @@ def _curve(start: complex, end: complex, normal: complex) -> str:
 def plan_svg(
     view: TableView, squares: Sequence[Square | None], origin: Square | None, quarters: int
 ) -> str:
-    """Draw the dotted path of the orders entered so far, with their numbers."""
-    picture = picture_of_view(view)
+    """Draw the dotted path of the orders entered so far, with their numbers.
+
+    `squares` has the square that each order reaches, None for an order that reaches none. `origin`
+    is where the path begins. Empty without a board or orders.
+    """
+    picture = picture_from_view(view)
     if picture is None or not squares:
         return ""
-    sketch = _Sketch(picture, quarters)
+    painter = _BoardPainter(picture, quarters)
     stops = [square for square in (origin, *squares) if square is not None]
-    path = "L".join(xy(sketch.centre(square)) for square in stops)
+    path = "L".join(xy(painter.centre(square)) for square in stops)
     # a square that is passed several times shows all its numbers
     numbers: dict[Square, list[int]] = {}
     for number, square in enumerate(squares, start=1):
@@ -525,7 +531,7 @@ def plan_svg(
     parts = [f'<path d="M{path}"/>']
     for square, numbers_here in numbers.items():
         # at the centre of a free square, or in the lower left corner of one with a piece
-        first = sketch.centre(square)
+        first = painter.centre(square)
         if square in picture.layout:
             first += -33 + 33j
         for index, number in enumerate(numbers_here):

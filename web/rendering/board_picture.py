@@ -14,7 +14,7 @@ from companion.games.screen import Badge
 from companion.table.board_check import HandMove, Problem
 from companion.table.session import Phase
 from companion.table.table_view import TableView
-from web.rendering.pieces import big_pieces, is_big
+from web.rendering.pieces import big_piece_squares, is_big
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class BoardPicture:
     """Square of the hit that the sign announces."""
 
 
-def picture_of_view(view: TableView) -> BoardPicture | None:
+def picture_from_view(view: TableView) -> BoardPicture | None:
     """Return the picture of a viewer's view, or None if no game is on."""
     if view.kit is None:
         return None
@@ -85,7 +85,7 @@ def picture_of_view(view: TableView) -> BoardPicture | None:
     )
 
 
-def picture_of_replay(kit: Kit, scene: ReplayScene) -> BoardPicture:
+def picture_from_scene(kit: Kit, scene: ReplayScene) -> BoardPicture:
     """Return the picture of one scene of a replay, with the origins of moved pieces."""
     return BoardPicture(
         kit,
@@ -162,7 +162,7 @@ def board_words(picture: BoardPicture) -> str:
         points = joined("", ("(", badge.text, ")")) if badge and badge.text else ""
         small = [face for face in faces if not is_big(picture.kit, face)]
         places += [joined(" ", (face, square, points)) for face in small]
-    for face, squares in big_pieces(picture.kit, picture.layout).items():
+    for face, squares in big_piece_squares(picture.kit, picture.layout).items():
         first = squares[0]
         last = squares[-1]
         places.append(say("{piece} {first} to {last}", piece=face, first=first, last=last))

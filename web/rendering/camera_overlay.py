@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from companion.core.i18n import joined, say
 from companion.core.kit import Kit
 from companion.core.ports import BoardSeen, SquareSeen
-from web.rendering.pieces import piece
+from web.rendering.pieces import draw_piece
 from web.rendering.svg import circle, labelled_svg, text
 
 # Width of a picture in which lines have the widths below. They grow and shrink with the picture.
@@ -105,7 +105,7 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     upper_right = complex(max(p.real for p in outline), min(p.imag for p in outline))
     radius = _PLATE_SHARE * side_px
     plate = circle("plate", upper_right, radius, f' stroke-width="{radius * 0.12:g}"')
-    return line + plate + piece(kit, square.faces[-1], upper_right, _FACE_ON_PLATE * radius)
+    return line + plate + draw_piece(kit, square.faces[-1], upper_right, _FACE_ON_PLATE * radius)
 
 
 def _cards(names: Sequence[str], centre: complex, side_px: float) -> str:

@@ -56,10 +56,11 @@ def second_marks(limit_s: float) -> tuple[float, ...]:
 
 
 class Ticks(NamedTuple):
-    """The ticks of a counter around the ring: how many remain, and the paths of all."""
+    """The ticks of a counter around the ring, as SVG paths."""
 
     remaining: int
-    rest: str
+    """Number of ticks that are not spent."""
+    others: str
     """Path of the remaining ticks except `now`."""
     now: str
     """Path of the last remaining tick."""
@@ -78,7 +79,7 @@ def ticks(count: Count) -> Ticks:
     # inner and outer radii: those that change now are longest, spent ones are short
     return Ticks(
         remaining,
-        rest=spokes(turns[: max(remaining - 1, 0)], 322, 350),
+        others=spokes(turns[: max(remaining - 1, 0)], 322, 350),
         now=spokes(turns[:remaining][-1:], 312, 358),
         just_spent=spokes(turns[remaining : remaining + 1], 312, 358),
         spent=spokes(turns[remaining + 1 :], 331, 337),
@@ -155,7 +156,7 @@ def _pile_words(kit: Kit | None, pile: Pile) -> str:
     return joined(" ", (count, f"({visible})")) if visible else count
 
 
-def fans_of(view: TableView) -> dict[Seat, tuple[str, ...]]:
+def read_fans(view: TableView) -> dict[Seat, tuple[str, ...]]:
     """Return the open cards that the camera reads for each seat, `X` for an unreadable card."""
     entry = view.board.card_ui.entry if view.board.card_ui else None
     fans: dict[Seat, tuple[str, ...]] = dict.fromkeys(SEATS, ())
@@ -173,7 +174,7 @@ def acting_seat(view: TableView) -> Seat | None:
     return seats[0] if len(seats) == 1 else None
 
 
-def plain_choices(card_ui: CardUi) -> list[list[str | None]]:
+def choices_json(card_ui: CardUi) -> list[list[str | None]]:
     """Return the legal actions as lists for a script: notation, key, card, lane."""
     return [[choice.text, choice.key, choice.card, choice.lane] for choice in card_ui.choices]
 

@@ -30,7 +30,7 @@ from companion.archive.replay import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
 from companion.printing.film import FAMILY, Film, film_webp
 from web.rendering.board import board_svg
-from web.rendering.board_picture import picture_of_replay
+from web.rendering.board_picture import picture_from_scene
 from web.rendering.cards import lanes_picture
 
 # Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
@@ -96,7 +96,7 @@ def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
     if scene.lanes:
         board = lanes_picture(game.kit, scene.lanes)
     elif not game.kit.deck:
-        board = board_svg(picture_of_replay(game.kit, scene))
+        board = board_svg(picture_from_scene(game.kit, scene))
         board_height = _BOARD_HEIGHT_PX
     # else there are cards but no lanes: without a board the template shows the scene's count
     svg = render_template(

@@ -14,7 +14,7 @@ from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering.board import board_svg
-from web.rendering.board_picture import own_square, picture_of_view
+from web.rendering.board_picture import own_square, picture_from_view
 
 
 def guided_board(view: TableView, quarters: int = 0) -> Markup:
@@ -22,7 +22,7 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
 
     `quarters` rotates it, see `web.rendering.board`.
     """
-    picture = picture_of_view(view)
+    picture = picture_from_view(view)
     guide = view.guide
     if picture is None or guide is None or view.phase is not Phase.ORDERS or view.board.problems:
         return board_svg(picture, quarters) if picture else Markup()

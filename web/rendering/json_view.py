@@ -26,55 +26,55 @@ from web.rendering.answers import (
 Answer = TypeVar("Answer")
 
 
-def plain_json(value: object) -> Any:
-    """Convert a value to JSON types, with sentences in the current language."""
+def to_builtins(value: object) -> Any:
+    """Convert a value to JSON types by msgspec, with sentences in the current language."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
 
 
-def plain(value: object) -> Any:
-    """Convert a part of a view to JSON types, with squares as `c3` and sets sorted."""
+def to_json(value: object) -> Any:
+    """Convert a part of a view to JSON types: squares become text such as `c3`, sets are sorted."""
     if isinstance(value, Square):
         return str(value)
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(value[key]) for key in sorted(value)}
+        return {str(key): to_json(value[key]) for key in sorted(value)}
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     if isinstance(value, frozenset):
-        return [plain(item) for item in sorted(value)]
-    return plain_json(value)
+        return [to_json(item) for item in sorted(value)]
+    return to_builtins(value)
 
 
-def answer_of(kind: type[Answer], *sources: object, **made: object) -> Answer:
-    """Return an answer of a declared type: only its own fields, in JSON types.
+def build_answer(answer_type: type[Answer], *sources: object, **values: object) -> Answer:
+    """Return an answer of a type in `web.rendering.answers`, with exactly its fields.
 
-    A field is what was `made` for it, or else the attribute of that name of the first source that
-    has one.
+    The value of a field is that of the same name in `values`, or else the attribute of that name of
+    the first source that has one. Attributes are converted to JSON types, `values` are not.
     """
     answer = {}
-    for name in kind.__annotations__:
-        if name in made:
-            answer[name] = made[name]
+    for name in answer_type.__annotations__:
+        if name in values:
+            answer[name] = values[name]
         else:
             source = next(source for source in sources if hasattr(source, name))
-            answer[name] = plain(getattr(source, name))
+            answer[name] = to_json(getattr(source, name))
     return cast("Answer", answer)
 
 
-def plain_view(view: TableView) -> ViewJson:
+def view_json(view: TableView) -> ViewJson:
     """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`."""
     turn = view.turn
     board = view.board
     instructions = [
-        answer_of(InstructionJson, instruction.move, instruction, done=instruction.move.is_done)
+        build_answer(InstructionJson, instruction.move, instruction, done=instruction.move.is_done)
         for instruction in turn.instructions
     ]
     seats = {}
     for seat in SEATS:
         seat_view = view.seats[seat]
         side = seat_view.side
-        seats[seat] = answer_of(
+        seats[seat] = build_answer(
             SeatJson,
             seat_view,
             side=side.name if side else None,
@@ -82,36 +82,36 @@ def plain_view(view: TableView) -> ViewJson:
             entered=seat_view.entered_count,
             coached=seat_view.is_coached,
         )
-    return answer_of(
+    return build_answer(
         ViewJson,
         *(view, turn, board, view.own, view.time, view.match, view.devices, view.fairness),
         turn=turn.number,
         stage_title=turn.title,
         told=turn.headline.index if turn.headline else None,
         steps=turn.stage_count,
-        opened=plain(turn.revealed_orders),
-        tableau=plain_json(board.card_ui),
-        standing=plain(board.board_ui),
+        opened=to_json(turn.revealed_orders),
+        tableau=to_builtins(board.card_ui),
+        standing=to_json(board.board_ui),
         watched=board.is_seen_by_camera,
         suggested=board.suggested_game,
-        back=plain(view.own.take_back_moment),
-        laid=plain(view.own.laid_action),
-        choices=plain(view.own.possible_actions),
-        back_wanted=plain(view.match.undo_requester),
+        back=to_json(view.own.take_back_moment),
+        laid=to_json(view.own.laid_action),
+        choices=to_json(view.own.possible_actions),
+        back_wanted=to_json(view.match.undo_requester),
         layout=plain_layout(board.layout),
         expected=plain_layout(board.target),
         fans=plain_layout(board.fans),
         panel=view.devices.panel_notice,
-        why_not=answer_of(ReasonJson, board.broken_rule) if board.broken_rule else None,
+        why_not=build_answer(ReasonJson, board.broken_rule) if board.broken_rule else None,
         instructions=instructions,
         seats=seats,
         sealed={seat: view.seats[seat].receipt for seat in SEATS},
-        chance=plain_chance(view.fairness.chance),
+        chance=chance_json(view.fairness.chance),
         can_disclose=False,
     )
 
 
-def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
+def chance_json(chance: ChanceView | None) -> ChanceJson | None:
     """Convert the source of chance to JSON types.
 
     `seed` is text, because programs lose digits of such a large number.
@@ -121,11 +121,11 @@ def plain_chance(chance: ChanceView | None) -> ChanceJson | None:
     opened: OpenedChanceJson | None = None
     if chance.opened:
         parts = chance.opened.contributions
-        opened = answer_of(
+        opened = build_answer(
             OpenedChanceJson,
             chance.opened,
             chance,
             contributions={seat: part.value for seat, part in parts.items()},
             seed=f"{chance.seed:064x}",
         )
-    return answer_of(ChanceJson, chance, opened=opened)
+    return build_answer(ChanceJson, chance, opened=opened)

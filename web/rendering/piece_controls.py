@@ -12,8 +12,8 @@ from companion.core.i18n import say, translate
 from companion.core.kit import Kit, Seat
 from companion.games.screen import ChoiceKey, Placing, Play
 from companion.table.table_view import ClockView, TableView
-from web.rendering.json_view import plain
-from web.rendering.pieces import piece, side_class
+from web.rendering.json_view import to_json
+from web.rendering.pieces import draw_piece, side_class
 from web.templating.phrases import tenths
 
 # Remaining seconds below which a clock shows tenths, as in `web/static/live.js`.
@@ -34,7 +34,7 @@ def clock_words(clock: ClockView) -> str:
 # ---- for scripts ---------------------------------------------------------------------------------
 
 
-def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
+def plays_json(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays (moves that can be tapped) for `board.js`, each as a list.
 
     The list is `[text, squares, label, key, touches, meets]`, as the attributes of `Play`, and
@@ -42,12 +42,12 @@ def plain_plays(plays: Iterable[Play]) -> list[list[Any]]:
     `["b2-b3-c3", ["b2", "b3", "c3"], "Run b2 to c3", "", ["b2", "c3"], []]`.
     """
     return [
-        plain((play.text, play.squares, play.label, play.key, play.touches, play.meets))
+        to_json((play.text, play.squares, play.label, play.key, play.touches, play.meets))
         for play in plays
     ]
 
 
-def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
+def keys_json(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays, for `board.js`."""
     if not view.time.clocks:
         # a lesson runs without the clocks of its game, so no key may ask to press one, which its
@@ -57,11 +57,11 @@ def plain_keys(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any
             replace(key, label=say("End turn")) if key.label == asks_for_clock else key
             for key in keys
         ]
-    entries: list[dict[str, Any]] = plain(tuple(keys))
+    entries: list[dict[str, Any]] = to_json(tuple(keys))
     return entries
 
 
-def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
+def placing_json(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     """Return what `board.js` needs for placing a seat's pieces at the start.
 
     That is each piece with its letter and drawing, the possible squares, and a proposal of one
@@ -71,10 +71,10 @@ def plain_placing(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     # complex numbers: x to the right, y down.
     centre = 3j
     pieces = [
-        {"letter": letter, "face": face, "drawn": piece(kit, face, centre)}
+        {"letter": letter, "face": face, "drawn": draw_piece(kit, face, centre)}
         for letter, face in placing.pieces
     ]
-    return {**plain(placing), "pieces": pieces, "side": side_class(kit, seat)}
+    return {**to_json(placing), "pieces": pieces, "side": side_class(kit, seat)}
 
 
 # ---- words ---------------------------------------------------------------------------------------

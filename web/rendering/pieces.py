@@ -14,14 +14,14 @@ from markupsafe import Markup, escape
 from companion.core.grid import Square
 from companion.core.kit import Face, Kit, Layout, Seat
 from companion.games.screen import Badge
-from web.rendering.svg import ornament, text, use
+from web.rendering.svg import decorative_svg, text, use
 
 # Size of a piece.
 PIECE_SIZE = 72.0
 # Size of a carriable piece without a carrier.
 SMALL_SIZE = 52.0
 # Size of a carried piece at its carrier's shoulder.
-BURDEN_SIZE = 46.0
+CARRIED_SIZE = 46.0
 # Size of a piece that leaves room for its hit points below it.
 SIZE_WITH_POINTS = 58.0
 # Offset from a piece to the piece on top of it: right and up.
@@ -33,7 +33,7 @@ def side_class(kit: Kit, seat: Seat | None) -> str:
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
-def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str:
+def draw_piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str:
     """Draw a face with its letter, as an outline if the piece is turned over."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
@@ -49,7 +49,7 @@ def piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str
     return drawing + text(escape(face.letter), base, attributes)
 
 
-def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
+def draw_stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
     """Draw the stack of a square, bottom piece first, with the text of its badge below it.
 
     Carried pieces are drawn small at their carrier's shoulder, or side by side without one.
@@ -60,16 +60,16 @@ def stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None =
     if not standing:
         # carriable pieces without a carrier are drawn side by side
         for index, face in enumerate(carried):
-            parts.append(piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
+            parts.append(draw_piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
         return "".join(parts)
     has_points = badge is not None and badge.share is not None
     size, middle = (SIZE_WITH_POINTS, centre - 19j) if has_points else (PIECE_SIZE, centre + 3j)
     # centre the stack by moving its lowest piece back by half of all steps
     lowest = middle - _STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
-        parts.append(piece(kit, face, lowest + level * _STEP, size))
+        parts.append(draw_piece(kit, face, lowest + level * _STEP, size))
     for index, face in enumerate(carried):
-        parts.append(piece(kit, face, centre + (33 - 31j) - 14 * index, BURDEN_SIZE))
+        parts.append(draw_piece(kit, face, centre + (33 - 31j) - 14 * index, CARRIED_SIZE))
     if badge and badge.text:
         parts.append(text(escape(badge.text), centre + 45j, ' class="points"'))
     return "".join(parts)
@@ -83,7 +83,7 @@ def is_big(kit: Kit, name: str) -> bool:
     return kit.face(name).size != (1, 1)
 
 
-def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
+def big_piece_squares(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
     """Return the squares of every piece that covers several."""
     squares_by_face: dict[str, list[Square]] = {}
     for square in sorted(layout):
@@ -93,7 +93,7 @@ def big_pieces(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
     return squares_by_face
 
 
-def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
+def draw_big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     """Draw a piece over all the squares that it covers, rotated if it is wider than high."""
     face = kit.face(name)
     xs = [centre.real for centre in centres]
@@ -103,10 +103,10 @@ def big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
     middle = complex(max(xs) + min(xs), max(ys) + min(ys)) / 2
     is_square = face.size[0] == face.size[1]
     size = max(width, height) if is_square else 2 * min(width, height)
-    return _big_with_owner(kit, face, middle, size, 34, degrees=90 if width > height else 0)
+    return _draw_big_with_owner(kit, face, middle, size, 34, degrees=90 if width > height else 0)
 
 
-def _big_with_owner(
+def _draw_big_with_owner(
     kit: Kit, face: Face, middle: complex, size: float, print_size: float, *, degrees: float = 0
 ) -> str:
     """Draw a big piece with its owner's shape, because those of both sides have the same colour."""
@@ -121,10 +121,10 @@ def _big_with_owner(
 # ---- by themselves -------------------------------------------------------------------------------
 
 
-def piece_icon(kit: Kit, name: str, burden: str = "") -> Markup:
-    """Draw a piece as an icon for text or a key. `burden` is the face that it carries."""
+def piece_icon(kit: Kit, name: str, carried: str = "") -> Markup:
+    """Draw a piece as an icon for text or a key. `carried` is the face that it carries."""
     if is_big(kit, name):
-        drawing = _big_with_owner(kit, kit.face(name), 50 + 50j, 84, 30)
+        drawing = _draw_big_with_owner(kit, kit.face(name), 50 + 50j, 84, 30)
     else:
-        drawing = stack(kit, (name, burden) if burden else (name,), 50 + 47j)
-    return ornament("ic piece", "8 8 84 84", drawing)
+        drawing = draw_stack(kit, (name, carried) if carried else (name,), 50 + 47j)
+    return decorative_svg("ic piece", "8 8 84 84", drawing)

@@ -18,8 +18,8 @@ def xy(point: complex, number_format: str = "g") -> str:
     return f"{x:{number_format}} {y:{number_format}}"
 
 
-def area(corner: complex, size: complex) -> str:
-    """Return the attributes of a rectangle with the given upper left corner."""
+def box_attributes(corner: complex, size: complex) -> str:
+    """Return the attributes of a rectangle by its upper left corner and its size."""
     x, y, width, height = corner.real, corner.imag, size.real, size.imag
     return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
 
@@ -39,13 +39,13 @@ def use(
     drawing: str, centre: complex, size: float, classes: str = "", *, degrees: float = 0
 ) -> str:
     """Insert a drawing centred on a point and rotated clockwise."""
-    box = area(centre - size * (0.5 + 0.5j), size * (1 + 1j))
+    box = box_attributes(centre - size * (0.5 + 0.5j), size * (1 + 1j))
     class_attribute = f' class="{classes}"' if classes else ""
     rotation = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
     return f'<use href="#{drawing}" {box}{class_attribute}{rotation}/>'
 
 
-def unit(vector: complex) -> complex:
+def unit_vector(vector: complex) -> complex:
     """Return the unit vector in the same direction, or 0 for 0."""
     return vector / (abs(vector) or 1)
 
@@ -59,10 +59,8 @@ def labelled_svg(classes: str, box: str, words: str, content: str, attributes: s
     )
 
 
-def ornament(classes: str, box: str, content: str, attributes: str = "") -> Markup:
-    """Return a whole drawing that is hidden from screen readers, because text beside it says the
-    same.
-    """
+def decorative_svg(classes: str, box: str, content: str, attributes: str = "") -> Markup:
+    """Return a whole drawing that is hidden from screen readers. Text beside it says the same."""
     return Markup(
         f'<svg class="{classes}" viewBox="{box}" aria-hidden="true"{attributes}>{content}</svg>'
     )

@@ -16,7 +16,7 @@ from flask import Response, make_response, redirect, render_template
 from companion.core.i18n import say
 from companion.diagnostics.findings import Finding, Grade, HealthSource, Status, worst_grade
 from web.rendering.answers import FindingsJson, HealthJson
-from web.rendering.json_view import answer_of, plain_json
+from web.rendering.json_view import build_answer, to_builtins
 from web.rendering.wiring import panel_wiring
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
 from web.routes.owner.check import cues
@@ -100,7 +100,7 @@ class HealthPages(TableRouteGroup):
         """
         state = self.health_source.health()
         is_ok = state.status is not Status.FAILING
-        answer = answer_of(
+        answer = build_answer(
             HealthJson,
             state,
             ok=is_ok,
@@ -114,7 +114,7 @@ class HealthPages(TableRouteGroup):
     def findings(self) -> FindingsJson:
         """Return the findings for `companion doctor`."""
         findings = self.health_source.run_checks()
-        return {"worst": worst_grade(findings), "findings": plain_json(findings)}
+        return {"worst": worst_grade(findings), "findings": to_builtins(findings)}
 
     # ---- for the owner ---------------------------------------------------------------------------
 

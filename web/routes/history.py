@@ -38,8 +38,8 @@ from companion.core.kit import SEATS, Seat
 from companion.table.session import players_by_side
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
-from web.rendering.board_picture import picture_of_replay
-from web.rendering.json_view import plain_json
+from web.rendering.board_picture import picture_from_scene
+from web.rendering.json_view import to_builtins
 from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, download, form, get, host_only, post
 
@@ -94,7 +94,7 @@ class HistoryPages(TableRouteGroup):
     def api_games(self) -> GamesJson:
         """Return one page of the list for programs, chosen by `page`."""
         _, lines = self._page_of_games()
-        return {"count": self.history.count(), "games": plain_json(lines)}
+        return {"count": self.history.count(), "games": to_builtins(lines)}
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
@@ -286,4 +286,4 @@ def duration_words(duration_s: float) -> str:
 
 def scene_board(replay: Replay, scene: ReplayScene) -> Markup:
     """Draw the board of a scene, with bounces and shots."""
-    return board_svg(picture_of_replay(replay.kit, scene))
+    return board_svg(picture_from_scene(replay.kit, scene))

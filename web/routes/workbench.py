@@ -26,7 +26,7 @@ from companion.core.kit import Seat
 from companion.core.ports import PanelView
 from web.features import SimulationFeature
 from web.rendering.answers import WorkbenchJson, WorldJson
-from web.rendering.json_view import answer_of
+from web.rendering.json_view import build_answer
 from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, get, post
 from web.server.sse import Audience, format_event
@@ -70,7 +70,7 @@ class WorkbenchPages(TableRouteGroup):
         """Return pieces, squares, hand, lamps and tone."""
         panel = _panel_json(self.workbench.panel.view())
         buttons = self.workbench.panel.buttons()
-        return answer_of(WorkbenchJson, **self._world_now(), **panel, buttons=buttons)
+        return build_answer(WorkbenchJson, **self._world_now(), **panel, buttons=buttons)
 
     @get("/workbench/live")
     def live(self) -> Response:
@@ -124,7 +124,7 @@ class WorkbenchPages(TableRouteGroup):
         hand = str(self._hand) if self._hand else None
         scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
         # scenes are compared by their checksum
-        return answer_of(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
+        return build_answer(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
 
     # ---- hands ----
 

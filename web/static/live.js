@@ -404,7 +404,7 @@ function stopTones() {
 
 // ---- the reveal ----
 
-// The animation of a reveal, once for each step of a turn. It runs in beats, which the service has numbered (`beats_of` in
+// The animation of a reveal, once for each step of a turn. It runs in beats, which the service has numbered (`assign_beats` in
 // web/rendering/beats.py): first the pieces slide that hands move, then each thing that happened is drawn with its
 // tone, then pieces that were hit slide to their new places. Sums appear part by part, on both sides at the same time.
 // Nothing waits for it: any key or touch shows the end at once. With reduced motion nothing moves, and only the first tone

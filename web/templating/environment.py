@@ -36,9 +36,9 @@ from companion.core.network import dashed_code, short_url
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls, time_line
-from web.rendering.beats import tones_of
+from web.rendering.beats import encode_tones
 from web.rendering.board import board_svg, past_board
-from web.rendering.board_picture import picture_of_view
+from web.rendering.board_picture import picture_from_view
 from web.rendering.camera_overlay import overlay_svg
 from web.rendering.pieces import piece_icon
 from web.static_files import static_version
@@ -100,7 +100,7 @@ def prepare_templates(app: Flask) -> None:
         time_line=time_line,
         date_words=date_words,
         score_words=score_words,
-        tones_of=tones_of,
+        encode_tones=encode_tones,
         piece_icon=piece_icon,
         start_board=start_board,
         game_picture=game_picture,
@@ -165,7 +165,7 @@ def _current_board(view: TableView, quarters: int = 0) -> Markup:
     for cached_key, drawing in tuple(_BOARD_CACHE):
         if cached_key == key:
             return drawing
-    picture = picture_of_view(view)
+    picture = picture_from_view(view)
     drawing = board_svg(picture, quarters) if picture else Markup()
     if view.phase is Phase.OVER and view.match.outcome:
         for seat in view.match.outcome.winners:

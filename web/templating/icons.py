@@ -20,7 +20,7 @@ from companion.table.seats.seating import OPEN_SENTENCES
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_sign
-from web.rendering.svg import ornament
+from web.rendering.svg import decorative_svg
 
 # A picture in a game's `pictures.svg`: its name, its view box and its content.
 _PICTURE = re.compile(r'<symbol id="(.*?)" viewBox="(.*?)">\n(.*?)</symbol>', re.DOTALL)
@@ -30,7 +30,9 @@ _REQUESTS = frozenset(OPEN_SENTENCES.values())
 
 def icon(drawing: str, classes: str = "") -> Markup:
     """Draw an icon beside words that say the same. It is hidden from screen readers."""
-    return ornament(escape(f"ic {classes}"), "0 0 100 100", f'<use href="#{escape(drawing)}"/>')
+    return decorative_svg(
+        escape(f"ic {classes}"), "0 0 100 100", f'<use href="#{escape(drawing)}"/>'
+    )
 
 
 def notice_drawing(notice: str) -> str:
@@ -41,7 +43,7 @@ def notice_drawing(notice: str) -> str:
 def rotated_icon(drawing: str, degrees: int) -> Markup:
     """Draw an icon like `icon`, rotated clockwise."""
     rotation = f'transform="rotate({degrees % 360} 50 50)"'
-    return ornament("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {rotation}/>')
+    return decorative_svg("ic", "0 0 100 100", f'<use href="#{escape(drawing)}" {rotation}/>')
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
@@ -68,7 +70,7 @@ def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
     for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
         # ways to win fill their frame, but the emblem is never cropped
         cropping = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
-        pictures[name] = ornament("picture", box, content, cropping)
+        pictures[name] = decorative_svg("picture", box, content, cropping)
     return pictures
 
 

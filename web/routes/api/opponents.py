@@ -10,7 +10,7 @@ from companion.core.kit import Seat
 from companion.table.session import MACHINE
 from companion.table.state import CoachSubject
 from web.rendering.answers import AdviceJson, MachineSeated, Seated
-from web.rendering.json_view import answer_of
+from web.rendering.json_view import build_answer
 from web.routes.api.body import SEAT_PART, ShortText
 from web.routes.route import TableRouteGroup, post, seat_post, shared_post
 
@@ -64,7 +64,7 @@ class Opponents(TableRouteGroup):
             raise wrong_phase(say("There is no coach here"))
         advice = coach.ask(seat, moment, about)
         html = render_template("_advice.html", advice=advice)
-        return answer_of(AdviceJson, advice, html=html)
+        return build_answer(AdviceJson, advice, html=html)
 
     def _require_at_table(self) -> None:
         """Raise `Illegal` if a stranger tries to change the opponent during a game."""

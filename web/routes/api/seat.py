@@ -20,8 +20,8 @@ from web.rendering.answers import (
 )
 from web.rendering.board import plan_svg
 from web.rendering.board_picture import own_square
-from web.rendering.json_view import answer_of, plain_view
-from web.rendering.piece_controls import plain_plays
+from web.rendering.json_view import build_answer, view_json
+from web.rendering.piece_controls import plays_json
 from web.routes.api.body import SEAT_PART, LongText, ShortText
 from web.routes.route import TableRouteGroup, get, own_seat, post, seat_holder, seat_post
 
@@ -43,14 +43,14 @@ class SeatRoutes(TableRouteGroup):
     @get(f"/api/seat/{SEAT_PART}/view", guard=own_seat)
     def seat_view(self, seat: Seat) -> ViewJson:
         """Return what a seat may know. Its own order is returned by `own_order`."""
-        return plain_view(self._table.view(seat))
+        return view_json(self._table.view(seat))
 
     @get(f"/api/seat/{SEAT_PART}/plays", guard=own_seat)
     def plays(self, seat: Seat) -> PlaysJson:
         """Return the moves that a seat can tap on its board, empty unless only it has to act."""
         moment = self._table.view(seat).moment
-        plays = plain_plays(self._table.coaching.plays(seat, moment))
-        return answer_of(PlaysJson, moment=moment, plays=plays)
+        plays = plays_json(self._table.coaching.plays(seat, moment))
+        return build_answer(PlaysJson, moment=moment, plays=plays)
 
     @post(f"/api/seat/{SEAT_PART}/take", endpoint="take", answer=Seated)
     def take_seat(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
@@ -136,7 +136,9 @@ class SeatRoutes(TableRouteGroup):
         if pad and not view.board.board_ui:
             keys = {key.letter: key for key in pad.keys}
         sealed_keys = [keys[letter] for letter in sealed.action if letter in keys]
-        orders = [answer_of(KeyJson, key, initial=key.initial or key.letter) for key in sealed_keys]
+        orders = [
+            build_answer(KeyJson, key, initial=key.initial or key.letter) for key in sealed_keys
+        ]
         return {"action": sealed.action, "orders": orders}
 
     @seat_post("tiles")

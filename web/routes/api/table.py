@@ -16,7 +16,7 @@ from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.table.seats.staff_call import StaffBell
 from web.rendering.answers import StaffCall, ViewJson
-from web.rendering.json_view import plain_view
+from web.rendering.json_view import view_json
 from web.routes.api.body import SEAT_PART, LongText, ShortText
 from web.routes.route import TableRouteGroup, at_table, get, post, shared_post
 from web.security.auth import is_own_screen
@@ -95,7 +95,7 @@ class TableRoutes(TableRouteGroup):
     @get("/api/view")
     def view(self) -> ViewJson:
         """Return what everybody may know."""
-        return plain_view(self._table.view())
+        return view_json(self._table.view())
 
     @post("/api/table/act", guard=at_table)
     def table_act(self, moment: ShortText, action: LongText) -> None:

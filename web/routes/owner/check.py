@@ -18,7 +18,7 @@ from companion.core.ports import Cue
 from companion.games import event_cues
 from companion.maintenance.panel_check import PanelCheck, PanelCheckFeature
 from web.rendering.answers import TrialJson
-from web.rendering.json_view import answer_of
+from web.rendering.json_view import build_answer
 from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, get, host_only, post
 from web.server.sse import Audience, format_event
@@ -76,7 +76,7 @@ class PanelTrials(TableRouteGroup):
                 # the check expires by itself once no stream renews it
                 renewed_s = now_s
                 panel.renew()
-            trial = answer_of(TrialJson, panel.state())
+            trial = build_answer(TrialJson, panel.state())
             if trial == sent_trial:
                 return ""
             if sent_trial is None or trial["on"] != sent_trial["on"]:
@@ -132,7 +132,7 @@ class PanelTrials(TableRouteGroup):
                 say("A game is on, and its keys belong to the players. Check between games."),
             )
         act(panel)
-        return answer_of(TrialJson, panel.state())
+        return build_answer(TrialJson, panel.state())
 
     def _panel(self) -> PanelCheck:
         """Return the check of the panel. Raises `Illegal` if there are no pads."""
