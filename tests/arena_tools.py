@@ -1,4 +1,4 @@
-"""Positions of Robot Arena, turns played in them, and what came of them."""
+"""States of Robot Arena made by hand, turns carried out in them, and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companion.games.base import Event, Step
 GAME = Arena()
 RNG = Random(0)
 SOUTH, NORTH = SEATS
-# Square of each robot by its number, or its square and its points.
+# By the number of each robot: its square, or its square and its hit points.
 Places = dict[int, str | tuple[str, int]]
 
 
@@ -22,8 +22,8 @@ def start(**options: object) -> State:
     return GAME.setup(GAME.options(options), RNG)
 
 
-def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
-    """Make a position. Robots without points have all their points."""
+def make_state(south: Places, north: Places, turn: int = 1, **options: object) -> State:
+    """Make a state from the robots of both sides. A robot without points has all of them."""
     state = start(**options)
 
     def side(places: Places) -> tuple[Robot, ...]:
@@ -38,28 +38,31 @@ def at(south: Places, north: Places, turn: int = 1, **options: object) -> State:
     return State(state.options, state.terrain, (side(south), side(north)), turn)
 
 
-def play(state: State, south: str, north: str) -> Step[State]:
+def carry_out(state: State, south: str, north: str) -> Step[State]:
     actions = {SOUTH: GAME.parse(south), NORTH: GAME.parse(north)}
     GAME.require(state, actions)
     return GAME.apply(state, actions, RNG)
 
 
 def squares(step: Step[State], seat: Seat) -> dict[int, str]:
+    """Return the square of each robot of a seat after a step, by its number."""
     return {number: place for number, (place, _) in robots(step, seat).items()}
 
 
 def points(step: Step[State], seat: Seat) -> dict[int, int]:
+    """Return the hit points of each robot of a seat after a step, by its number."""
     return {number: remaining for number, (_, remaining) in robots(step, seat).items()}
 
 
 def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:
+    """Return square and hit points of each robot of a seat after a step, by its number."""
     dumped: Any = GAME.dump(step.state)["robots"]
     return {
         int(number): (robot["square"], robot["points"]) for number, robot in dumped[seat].items()
     }
 
 
-def titles(step: Step[State]) -> list[str]:
+def stage_titles(step: Step[State]) -> list[str]:
     return [stage.title for stage in step.stages]
 
 

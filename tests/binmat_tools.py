@@ -1,4 +1,4 @@
-"""Positions of BINMAT made by hand, turns played in them, and refusals."""
+"""States of BINMAT made by hand, actions carried out in them, and refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def start(**options: Any) -> State:
     return state
 
 
-def at(state: State, lane: int = 0, **piles: str | bool) -> State:
+def with_cards(state: State, lane: int = 0, **piles: str | bool) -> State:
     """Return the state with other cards in one lane or in hands, such as `attack="5& 3%"`.
 
     Cards are listed from the oldest, those of decks from the top. `south` and `north` are hands.
@@ -52,18 +52,18 @@ def at(state: State, lane: int = 0, **piles: str | bool) -> State:
         elif name in ("attacker_deck", "attacker_discard"):
             changes[name] = cards
         else:
-            row = list(getattr(state, names.get(name, name)))
-            row[lane] = cards
-            changes[names.get(name, name)] = tuple(row)
+            lanes = list(getattr(state, names.get(name, name)))
+            lanes[lane] = cards
+            changes[names.get(name, name)] = tuple(lanes)
     return replace(state, **changes)
 
 
 def attacker_to_move(state: State) -> State:
-    """Return the same position with the attacker to move."""
+    """Return the same state with the attacker to move."""
     return replace(state, turns_left=state.turns_left - 1) if state.seat is DEFENDER else state
 
 
-def play(state: State, *actions: str) -> Step[State]:
+def carry_out(state: State, *actions: str) -> Step[State]:
     """Carry out legal actions one after the other, and return the last step."""
     rng = Random(7)
     for action in actions:
@@ -86,7 +86,7 @@ def reason_against(state: State, action: str) -> tuple[Reason, str]:
     return refusal.value.reason, refusal.value.message
 
 
-def texts(step: Step[State]) -> list[str]:
+def event_texts(step: Step[State]) -> list[str]:
     return [event.text for event in step.events]
 
 
@@ -105,6 +105,6 @@ def every_card(state: State) -> list[str]:
 
 
 def ways_to_play(state: State, card: str) -> str:
-    """Return how and in which lanes a card of the hand may be played, such as `p0 u3`."""
+    """Return the ways to play a card of the hand: `p0 u3` is face down in lane 0 or up in 3."""
     legal = GAME.legal_actions(state, state.seat)
     return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

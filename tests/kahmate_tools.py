@@ -1,4 +1,4 @@
-"""Positions of Kahmate written by hand, and a second, slow implementation of its legal actions."""
+"""States of Kahmate written by hand, and a second, slow implementation of its legal actions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARKED = (
 )
 
 
-def at(
+def make_state(
     blue: str,
     pink: str,
     ball: str,
@@ -35,11 +35,10 @@ def at(
     moved_pieces: str = "",
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND),
 ) -> State:
-    """Make a position: pieces such as `B@b4 R@c4` (others are parked on their own line), the ball's
-    square.
+    """Make a state from pieces such as `B@b4 R@c4` and the ball's square. Other pieces are parked.
 
-    `down` names squares of turned-over pieces with the rounds of their owner that they still lie:
-    `e6=1 b4=2`.
+    `down` are the squares of turned-over pieces, each with the number of its owner's rounds that it
+    still lies, such as `e6=1 b4=2`. `ran` are the squares of pieces that have run in this round.
     """
     places = [*_team(blue, _PARKED[0], ball), *_team(pink, _PARKED[1], ball)]
     number = {square: piece for piece, square in enumerate(places)}
@@ -71,7 +70,7 @@ def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
     return team
 
 
-def do(state: State, *texts: str) -> Step[State]:
+def carry_out(state: State, *texts: str) -> Step[State]:
     """Carry out actions of whoever is on turn. Two cards at once are `3/1`, South's first."""
     step: Step[State] = Step(state, ())
     for text in texts:
@@ -92,7 +91,7 @@ def event_texts(step: Step[State]) -> list[str]:
 
 
 def faces_on(state: State, square: str) -> tuple[str, ...]:
-    """Return what lies on a square, from bottom to top."""
+    """Return the faces on a square, from bottom to top."""
     layout = GAME.expected(state)
     assert layout is not None
     return layout.get(Square.parse(square), ())
@@ -109,7 +108,7 @@ def set_up_state(**options: object) -> State:
 
 
 def with_hands(state: State, south: tuple[int, ...], north: tuple[int, ...]) -> State:
-    """Return the state with other cards."""
+    """Return the state with other cards in both hands."""
     return replace(state, cards=(south, north))
 
 
@@ -132,13 +131,13 @@ def is_legal(state: State, text: str) -> bool:
 
 
 def ball(state: State) -> tuple[str, Seat | None]:
-    """Return where the ball is, and whose carrier has it."""
-    plain = GAME.dump(state)["ball"]
-    return plain["square"], plain["seat"]
+    """Return the ball's square, and the seat of its carrier. None: nobody carries it."""
+    dumped = GAME.dump(state)["ball"]
+    return dumped["square"], dumped["seat"]
 
 
 def down(state: State) -> dict[str, int]:
-    """Return turned-over pieces by square, with the rounds of their owner that they still lie."""
+    """Return the squares of turned-over pieces, each with the rounds that its piece still lies."""
     return {
         piece["square"]: piece["rounds_down"]
         for piece in GAME.dump(state)["pieces"]
@@ -151,27 +150,33 @@ def stage_titles(step: Step[State]) -> list[str]:
     return [stage.title for stage in step.stages]
 
 
-# ---- the slow reading: from the public dump alone, by the sentences of the rulings ---------------
+# ---- the slow rules, from the public dump alone, by the sentences of the rulings -----------------
 
+# Most steps of a run, by the letter of the role.
 SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
-class SlowRules:
-    """The legal actions of a round, found by walking over the dump. Squares are (file, rank)."""
+class SlowKahmate:
+    """The legal actions of a round, found by walking over the dump.
+
+    Squares are (file, rank), both from 1.
+    """
 
     def __init__(self, dump: dict[str, Any]) -> None:
         self.seat = dump["seat"]
         self.ahead = 1 if self.seat == "south" else -1
-        self.pieces = {_pair(piece["square"]): piece for piece in dump["pieces"]}
-        self.ball = _pair(dump["ball"]["square"])
-        self.holder = dump["ball"]["seat"]
-        self.moved_pieces = {_pair(square) for square in dump["ran"]}
+        self.pieces = {_parse_square(piece["square"]): piece for piece in dump["pieces"]}
+        self.ball = _parse_square(dump["ball"]["square"])
+        self.ball_seat = dump["ball"]["seat"]
+        self.moved_pieces = {_parse_square(square) for square in dump["ran"]}
         self.runs_left = dump["runs_left"]
 
-    def texts(self) -> set[str]:
+    def legal_texts(self) -> set[str]:
+        """Return the notation of every legal action."""
         return {".", *self.runs(), *self.passes(), *self.kicks(), *self.tackles()}
 
-    def able(self) -> list[tuple[int, int]]:
+    def runners(self) -> list[tuple[int, int]]:
+        """Return the squares of the pieces that may still run or tackle."""
         if not self.runs_left:
             return []
         return [
@@ -182,7 +187,8 @@ class SlowRules:
             and square not in self.moved_pieces
         ]
 
-    def stands_against(self, square: tuple[int, int]) -> bool:
+    def has_opponent(self, square: tuple[int, int]) -> bool:
+        """Return whether a standing piece of the other side is on a square."""
         piece = self.pieces.get(square)
         return piece is not None and piece["seat"] != self.seat and not piece["rounds_down"]
 
@@ -198,20 +204,20 @@ class SlowRules:
                     yield [*walk, square]
 
     def runs(self) -> Iterator[str]:
-        far = 11 if self.seat == "south" else 1
-        for start in self.able():
+        goal_rank = 11 if self.seat == "south" else 1
+        for start in self.runners():
             speed = SPEEDS[self.pieces[start]["role"]]
             for steps in range(speed + 1):
                 for walk in self.walks(start, steps):
                     if any(
-                        self.stands_against(square) and square == self.ball for square in walk[1:]
+                        self.has_opponent(square) and square == self.ball for square in walk[1:]
                     ):
                         continue
                     if steps and (walk[-1] == start or walk[-1] not in self.pieces):
                         yield _text(walk)
-                    mate_has_it = self.holder == self.seat and start != self.ball
+                    mate_has_it = self.ball_seat == self.seat and start != self.ball
                     if (
-                        walk[-1][1] == far
+                        walk[-1][1] == goal_rank
                         and steps < speed
                         and self.ball in walk
                         and not mate_has_it
@@ -219,38 +225,38 @@ class SlowRules:
                         yield _text(walk) + "-goal"
 
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
-        """Return where runner and ball are after a run, and who is turned over. `wins`: who wins
-        each face-off.
+        """Return where runner and ball are after a run, and the squares of turned-over pieces.
+
+        `wins` yields for each face-off whether the runner wins it.
         """
-        walk = [_pair(name) for name in text.removesuffix("-goal").split("-")]
+        walk = [_parse_square(name) for name in text.removesuffix("-goal").split("-")]
         start = walk[0]
-        seated = {square: piece for square, piece in self.pieces.items() if square != start}
+        others = {square: piece for square, piece in self.pieces.items() if square != start}
         has_ball, ball, lying = self.ball == start, self.ball, []
         for place, square in enumerate(walk[1:], start=1):
-            meets = self.stands_against(square) and square not in lying
+            meets = self.has_opponent(square) and square not in lying
             if meets and not next(wins):
-                free = [each for each in walk[:place] if each not in seated]
-                stop = free[-1]
+                stop = [earlier for earlier in walk[:place] if earlier not in others][-1]
                 if has_ball:
                     ball = (stop[0], min(11, max(1, stop[1] - self.ahead)))
                 return {
-                    "runner": _text([stop]),
-                    "ball": _text([ball]),
-                    "down": {*map(_one, lying), _one(stop)},
+                    "runner": _name(stop),
+                    "ball": _name(ball),
+                    "down": {*map(_name, lying), _name(stop)},
                 }
             if meets:
                 lying.append(square)
-            if square == self.ball and self.holder is None:
+            if square == self.ball and self.ball_seat is None:
                 has_ball = True
-        end = "goal" if text.endswith("-goal") else _text([walk[-1]])
+        end = "goal" if text.endswith("-goal") else _name(walk[-1])
         return {
             "runner": end,
-            "ball": end if has_ball else _text([ball]),
-            "down": set(map(_one, lying)),
+            "ball": end if has_ball else _name(ball),
+            "down": set(map(_name, lying)),
         }
 
     def passes(self) -> Iterator[str]:
-        if self.holder != self.seat:
+        if self.ball_seat != self.seat:
             return
         for square, piece in self.pieces.items():
             behind, aside = (self.ball[1] - square[1]) * self.ahead, abs(square[0] - self.ball[0])
@@ -260,46 +266,47 @@ class SlowRules:
                 and behind in (1, 2)
                 and aside <= 2
             ):
-                yield f"{_text([self.ball])}*{_text([square])}"
+                yield f"{_name(self.ball)}*{_name(square)}"
 
     def kicks(self) -> Iterator[str]:
-        if self.holder != self.seat:
+        if self.ball_seat != self.seat:
             return
         for square, piece in self.pieces.items():
             if piece["seat"] == self.seat and (square[1] - self.ball[1]) * self.ahead > 0:
                 return
         for file in range(1, 9):
             for rank in range(1, 12):
-                if (rank - self.ball[1]) * self.ahead in (1, 2, 3) and abs(
-                    file - self.ball[0]
-                ) <= 3:
-                    yield f"{_text([self.ball])}!{_text([(file, rank)])}"
+                ahead, aside = (rank - self.ball[1]) * self.ahead, abs(file - self.ball[0])
+                if ahead in (1, 2, 3) and aside <= 3:
+                    yield f"{_name(self.ball)}!{_name((file, rank))}"
 
-    def ways(self, start: tuple[int, int]) -> list[str]:
-        approaches = []
+    def approaches(self, start: tuple[int, int]) -> list[str]:
+        """Return the walks of a piece to the ball, without their last step."""
+        walks = []
         for steps in range(1, SPEEDS[self.pieces[start]["role"]] + 1):
             for walk in self.walks(start, steps):
-                if walk[-1] == self.ball and not any(map(self.stands_against, walk[:-1])):
-                    approaches.append(_text(walk[:-1]))
-        return approaches
+                if walk[-1] == self.ball and not any(map(self.has_opponent, walk[:-1])):
+                    walks.append(_text(walk[:-1]))
+        return walks
 
     def tackles(self) -> Iterator[str]:
-        if self.holder in (self.seat, None):
+        if self.ball_seat in (self.seat, None):
             return
-        ways = {start: self.ways(start) for start in self.able()}
-        for first, firsts in ways.items():
-            for one in firsts:
-                yield f"{one}x{_text([self.ball])}"
-                for second, seconds in ways.items():
+        approaches = {start: self.approaches(start) for start in self.runners()}
+        ball = _name(self.ball)
+        for first, first_walks in approaches.items():
+            for walk in first_walks:
+                yield f"{walk}x{ball}"
+                for second, second_walks in approaches.items():
                     if second != first and self.runs_left == 2:
-                        yield from (f"{one}&{two}x{_text([self.ball])}" for two in seconds)
+                        yield from (f"{walk}&{support}x{ball}" for support in second_walks)
 
 
-def _pair(name: str) -> tuple[int, int]:
+def _parse_square(name: str) -> tuple[int, int]:
     return "abcdefgh".index(name[0]) + 1, int(name[1:])
 
 
-def _one(square: tuple[int, int]) -> str:
+def _name(square: tuple[int, int]) -> str:
     return _text([square])
 
 

@@ -2,12 +2,12 @@
 is answered.
 """
 
-from scouts_tools import SET_UP, Example, after, at, moved_by_hand, start
+from scouts_tools import SET_UP, Example, hand_moves, make_state, start, state_after
 
 from companion.games.scouts.legal import Reason
 
 LAID = {"white boulder": "d5 e5 d6 e6"}
-TALL = at("c3 c4 e5", "c2 f8", black_low="c4")
+TALL = make_state("c3 c4 e5", "c2 f8", black_low="c4")
 PLAYS: dict[Reason, list[Example]] = {
     Reason.SETTING_UP: [
         Example(
@@ -17,21 +17,21 @@ PLAYS: dict[Reason, list[Example]] = {
             "setting-up",
         ),
         Example(
-            after(start(), *SET_UP[:9]),
+            state_after(start(), *SET_UP[:9]),
             "B@d5",
             "The set-up is not complete. One scout is still to be placed.",
             "setting-up",
         ),
         Example(
-            after(start(), "@c1", "@c10"),
-            moved_by_hand("c1", "c2"),
+            state_after(start(), "@c1", "@c10"),
+            hand_moves("c1", "c2"),
             "The set-up is not complete. 8 scouts are still to be placed.",
             "setting-up",
         ),
     ],
     Reason.SET_UP_DONE: [
         Example(
-            after(start(), *SET_UP),
+            state_after(start(), *SET_UP),
             "@h1",
             "h1 is not a placement. All scouts are on the board.",
             "setting-up",
@@ -42,7 +42,7 @@ PLAYS: dict[Reason, list[Example]] = {
             start(), "@c2", "c2 is not a placement. White places on rank 1.", "setting-up", "c2"
         ),
         Example(
-            after(start(), "@c1"),
+            state_after(start(), "@c1"),
             {"c1": "white scout", "c9": "black scout"},
             "c9 is not a placement. Black places on rank 10.",
             "setting-up",
@@ -51,7 +51,7 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.SQUARE_TAKEN: [
         Example(
-            after(start(), "@c1", "@c10"),
+            state_after(start(), "@c1", "@c10"),
             "@c1",
             "c1 is not a placement. A scout is on c1 already.",
             "setting-up",
@@ -59,29 +59,29 @@ PLAYS: dict[Reason, list[Example]] = {
         ),
     ],
     Reason.PLAY_DUE: [
-        Example(at("c4 c6"), ".", "2 scouts are still to move.", "turns"),
+        Example(make_state("c4 c6"), ".", "2 scouts are still to move.", "turns"),
         Example(
-            at("c4 c6", due=1, played="c6"),
+            make_state("c4 c6", due=1, played="c6"),
             ".",
             "1 scout is still to move.",
             "turns",
         ),
-        Example(after(start(), *SET_UP), ".", "1 scout is still to move.", "turns"),
+        Example(state_after(start(), *SET_UP), ".", "1 scout is still to move.", "turns"),
     ],
     Reason.NO_SCOUT: [
-        Example(at("c4"), "d4-d5", "There is no scout on d4.", "turns", "d4"),
+        Example(make_state("c4"), "d4-d5", "There is no scout on d4.", "turns", "d4"),
     ],
     Reason.NOT_YOUR_SCOUT: [
         Example(
-            at("c4", "c6"),
+            make_state("c4", "c6"),
             "c6-c5",
             "The scout on c6 is black’s.",
             "turns",
             "c6",
         ),
         Example(
-            at("c4", "c6"),
-            moved_by_hand("c6", "f6", "black scout"),
+            make_state("c4", "c6"),
+            hand_moves("c6", "f6", "black scout"),
             "The scout on c6 is black’s.",
             "turns",
             "c6",
@@ -89,7 +89,7 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.BURIED: [
         Example(
-            at("e5", "c4", white_low="c4"),
+            make_state("e5", "c4", white_low="c4"),
             "c4-c5",
             "The scout on c4 waits under a black one.",
             "stacks",
@@ -98,47 +98,53 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.PLAYS_MADE: [
         Example(
-            at("c4 c6", due=0, played="c6"),
+            make_state("c4 c6", due=0, played="c6"),
             "c4-c5",
             "Two scouts have moved: end the turn.",
             "turns",
         ),
         Example(
-            after(start(), *SET_UP, "b1-b2"),
-            moved_by_hand("c1", "c2"),
+            state_after(start(), *SET_UP, "b1-b2"),
+            hand_moves("c1", "c2"),
             "The first turn has one move: end it.",
             "turns",
         ),
     ],
     Reason.ALREADY_PLAYED: [
         Example(
-            at("c4 c6", due=1, played="c6"),
-            moved_by_hand("c6", "c7"),
+            make_state("c4 c6", due=1, played="c6"),
+            hand_moves("c6", "c7"),
             "That scout has already moved.",
             "turns",
             "c6",
         ),
     ],
     Reason.TOO_FAR: [
-        Example(at("c4"), "c4-e4", "A dash goes one square.", "dash"),
-        Example(at("c4"), "c4-c4", "A dash goes one square.", "dash"),
+        Example(make_state("c4"), "c4-e4", "A dash goes one square.", "dash"),
+        Example(make_state("c4"), "c4-c4", "A dash goes one square.", "dash"),
     ],
     Reason.ROCK_IN_THE_WAY: [
         Example(
-            at("c5", rocks=LAID),
-            moved_by_hand("c5", "d6"),
+            make_state("c5", rocks=LAID),
+            hand_moves("c5", "d6"),
             "The white boulder covers d6.",
             "rocks",
             "d6",
         ),
         Example(
-            at("c5", rocks={"black rock": "d5 d6"}),
+            make_state("c5", rocks={"black rock": "d5 d6"}),
             "c5^e5",
             "The black rock covers d5.",
             "rocks",
             "d5",
         ),
-        Example(at("b5", "c5", rocks=LAID), "b5^d5", "The white boulder covers d5.", "rocks", "d5"),
+        Example(
+            make_state("b5", "c5", rocks=LAID),
+            "b5^d5",
+            "The white boulder covers d5.",
+            "rocks",
+            "d5",
+        ),
     ],
     Reason.STACK_FULL: [
         Example(
@@ -147,8 +153,8 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.STACKING_OFF: [
         Example(
-            at("c4", "c5", stacking="off"),
-            moved_by_hand("c4", "c5"),
+            make_state("c4", "c5", stacking="off"),
+            hand_moves("c4", "c5"),
             "A scout is on c5, and this game has no stacks.",
             "stacks",
             "c5",
@@ -156,14 +162,14 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.ON_STACK: [
         Example(
-            at("c4", "d4", black_low="c4"),
+            make_state("c4", "d4", black_low="c4"),
             "c4^e4",
             "A scout on a stack can only dash.",
             "stacks",
             "c4",
         ),
         Example(
-            at("c4", "d4", black_low="c4"),
+            make_state("c4", "d4", black_low="c4"),
             {"c4": "black scout", "e4": "white scout"},
             "A scout on a stack can only dash.",
             "stacks",
@@ -172,33 +178,35 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.NOT_A_JUMP: [
         Example(
-            at("c4", "c5"),
+            make_state("c4", "c5"),
             "c4^c6^d8",
             "c6 to d8 is not a jump: it goes two squares along a file or a rank.",
             "jump",
         ),
         Example(
-            at("c4"),
-            moved_by_hand("c4", "h8"),
+            make_state("c4"),
+            hand_moves("c4", "h8"),
             "c4 to h8 is not a jump: it goes two squares along a file or a rank.",
             "jump",
         ),
     ],
     Reason.DIAGONAL_JUMP: [
         Example(
-            at("c4", "d5"),
-            moved_by_hand("c4", "e6"),
+            make_state("c4", "d5"),
+            hand_moves("c4", "e6"),
             "A jump goes along a file or a rank, never diagonally.",
             "jump",
         ),
     ],
     Reason.NOTHING_TO_JUMP: [
-        Example(at("c4"), moved_by_hand("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"),
+        Example(
+            make_state("c4"), hand_moves("c4", "e4"), "c4 can’t jump: d4 is empty.", "jump", "d4"
+        ),
     ],
     Reason.JUMP_OVER_STACK: [
         Example(
             TALL,
-            moved_by_hand("c3", "c5"),
+            hand_moves("c3", "c5"),
             "Two scouts are on c4, and nothing jumps over a stack.",
             "stacks",
             "c4",
@@ -206,7 +214,7 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.LANDING_TAKEN: [
         Example(
-            at("c4", "c5 c6"),
+            make_state("c4", "c5 c6"),
             "c4^c6",
             "A scout is on c6, and a jump ends on an empty square.",
             "jump",
@@ -215,14 +223,14 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.VISITED_TWICE: [
         Example(
-            at("c4", "c5 d6 e5 d4"),
+            make_state("c4", "c5 d6 e5 d4"),
             "c4^c6^e6^e4^c4",
             "A move visits no square twice, and this one returns to c4.",
             "jump",
             "c4",
         ),
         Example(
-            at("c4", "c5"),
+            make_state("c4", "c5"),
             "c4^c6^c4",
             "A move visits no square twice, and this one returns to c4.",
             "jump",
@@ -231,14 +239,14 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.PLAY_ENDED: [
         Example(
-            at("c8", "c9 d10"),
+            make_state("c8", "c9 d10"),
             "c8^c10^e10",
             "It ends on c10, where the scout is turned over.",
             "intel",
             "c10",
         ),
         Example(
-            at("c3", "c2 d1", intel="c3"),
+            make_state("c3", "c2 d1", intel="c3"),
             "c3^c1^e1",
             "It ends on c1, where the scout brings intel home.",
             "winning",

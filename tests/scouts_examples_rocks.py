@@ -1,6 +1,6 @@
 """What Scouts refuses of rocks: what is tried, and what is answered."""
 
-from scouts_tools import Example, at
+from scouts_tools import Example, make_state
 
 from companion.games.scouts.legal import Reason
 
@@ -8,7 +8,7 @@ LAID = {"white boulder": "d5 e5 d6 e6"}
 ROCKS: dict[Reason, list[Example]] = {
     Reason.ROCK_SPENT: [
         Example(
-            at("c4", rocks=LAID),
+            make_state("c4", rocks=LAID),
             "B@a9",
             "The boulder does not go on a9. White has laid its boulder already.",
             "rocks",
@@ -16,7 +16,7 @@ ROCKS: dict[Reason, list[Example]] = {
     ],
     Reason.OFF_BOARD: [
         Example(
-            at("c4"),
+            make_state("c4"),
             "B@h5",
             "The boulder does not fit on h5. "
             "It covers two files and two ranks, h5 being the lowest on the left.",
@@ -24,7 +24,7 @@ ROCKS: dict[Reason, list[Example]] = {
             "h5",
         ),
         Example(
-            at("c4"),
+            make_state("c4"),
             "B@a10",
             "The boulder does not fit on a10. "
             "It covers two files and two ranks, a10 being the lowest on the left.",
@@ -34,14 +34,14 @@ ROCKS: dict[Reason, list[Example]] = {
     ],
     Reason.ROCK_ON_SCOUT: [
         Example(
-            at("c4", "e6"),
+            make_state("c4", "e6"),
             "B@d5",
             "The boulder does not fit on d5. A scout is on e6.",
             "rocks",
             "e6",
         ),
         Example(
-            at("c4"),
+            make_state("c4"),
             {"c4": "white rock", "d4": "white rock"},
             "The rock does not fit on c4 and d4. A scout is on c4.",
             "rocks",
@@ -50,7 +50,7 @@ ROCKS: dict[Reason, list[Example]] = {
     ],
     Reason.ROCK_ON_ROCK: [
         Example(
-            at("c4", rocks={"black rock": "e6 f6"}),
+            make_state("c4", rocks={"black rock": "e6 f6"}),
             "B@d5",
             "The boulder does not fit on d5. The black rock covers e6.",
             "rocks",
@@ -59,14 +59,14 @@ ROCKS: dict[Reason, list[Example]] = {
     ],
     Reason.ROCK_TOUCHES: [
         Example(
-            at("c4", rocks={"black rock": "e7 f7"}),
+            make_state("c4", rocks={"black rock": "e7 f7"}),
             "B@d5",
             "The boulder does not fit on d5. It would touch the black rock on e7.",
             "rocks",
             "e7",
         ),
         Example(
-            at("c4", rocks=LAID),
+            make_state("c4", rocks=LAID),
             {"f6": "white rock", "f7": "white rock"},
             "The rock does not fit on f6 and f7. It would touch the white boulder on e6.",
             "rocks",

@@ -1,4 +1,4 @@
-"""Positions of Scouts built by hand, and a second, slow implementation of its rules."""
+"""States of Scouts built by hand, and a second, slow implementation of its rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companion.games.scouts.state import Position, State
 
 GAME = Scouts()
 RNG = Random(0)
-# Ten placements: white and black on the files b to f.
+# Ten placements: white and black in turn, on the files b to f.
 SET_UP = tuple(f"@{file}{rank}" for file in "bcdef" for rank in (1, 10))
 
 
@@ -26,7 +26,7 @@ def start(**options: object) -> State:
     return GAME.setup(GAME.options(options), RNG)
 
 
-def do(state: State, text: str) -> Step[State]:
+def carry_out(state: State, text: str) -> Step[State]:
     """Carry out a legal decision of the seat on turn."""
     seat = state.seat
     action = GAME.parse(text)
@@ -34,17 +34,19 @@ def do(state: State, text: str) -> Step[State]:
     return GAME.apply(state, {seat: action}, RNG)
 
 
-def after(state: State, *texts: str) -> State:
+def state_after(state: State, *texts: str) -> State:
+    """Return the state after legal decisions, each of the seat on turn."""
     for text in texts:
-        state = do(state, text).state
+        state = carry_out(state, text).state
     return state
 
 
 def mask(names: str) -> int:
+    """Return the bit mask of squares, such as `c4 d4`."""
     return sum(1 << SQUARE_NUMBERS[name] for name in names.split())
 
 
-def at(
+def make_state(
     white: str = "",
     black: str = "",
     *,
@@ -59,10 +61,13 @@ def at(
     turn: int = 7,
     **options: object,
 ) -> State:
-    """Make a state in play from the squares of upper and lower scouts, of intel, and of rocks by
-    face.
+    """Make a state in play. `…_low` are the squares of scouts that lie beneath another one.
+
+    `intel` and `lower_intel` are the squares of scouts that are turned over, and `rocks` those that
+    each face covers. `due` is the number of moves left in the turn, and `played` the square of the
+    scout that moved last.
     """
-    read = GAME.options(options)
+    parsed = GAME.options(options)
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
     (own, own_lower), (foe, foe_lower) = sides if seat is Seat.SOUTH else sides[::-1]
     covered = [mask((rocks or {}).get(face, "")) for face in ROCK_FACES]
@@ -78,25 +83,25 @@ def at(
         last_mover=mask(played),
         to_place=0,
         rocks=(covered[0], covered[1], covered[2], covered[3]),
-        may_stack=read.stacking == "on",
+        may_stack=parsed.stacking == "on",
     )
-    return State(read, position, turn)
+    return State(parsed, position, turn)
 
 
-def legal(state: State) -> set[str]:
+def legal_texts(state: State) -> set[str]:
+    """Return the notation of every legal action. None may be listed twice."""
     actions = list(map(str, GAME.legal_actions(state, state.seat)))
     assert len(actions) == len(set(actions)), "no action is listed twice"
     return set(actions)
 
 
 def tops(state: State) -> dict[Square, str]:
-    return {square: faces[-1] for square, faces in (GAME.expected(state)).items()}
+    """Return the face on top of every occupied square."""
+    return {square: faces[-1] for square, faces in GAME.expected(state).items()}
 
 
-def by_hand(state: State, changes: Mapping[str, str | None]) -> dict[Square, str]:
-    """Return what is seen after hands have changed the top of some squares. None: the square is
-    empty.
-    """
+def faces_after_hands(state: State, changes: Mapping[str, str | None]) -> dict[Square, str]:
+    """Return the faces on top after hands have changed some squares. None: the square is empty."""
     faces = tops(state)
     for name, face in changes.items():
         faces.pop(Square.parse(name), None)
@@ -120,32 +125,34 @@ class Example:
     """The square that the refusal points at."""
 
     def refused(self) -> Illegal:
+        """Try it, and return the refusal."""
         seat = self.state.seat
         if isinstance(self.tried, str):
             with pytest.raises(Illegal) as caught:
                 GAME.check(self.state, seat, GAME.parse(self.tried))
             return caught.value
-        refusal = GAME.why_not(self.state, seat, by_hand(self.state, self.tried))
+        refusal = GAME.why_not(self.state, seat, faces_after_hands(self.state, self.tried))
         assert refusal is not None
         return refusal
 
 
-def moved_by_hand(origin: str, target: str, face: str = "white scout") -> dict[str, str | None]:
+def hand_moves(origin: str, target: str, face: str = "white scout") -> dict[str, str | None]:
     return {origin: None, target: face}
 
 
 # ---- the rules once more -------------------------------------------------------------------------
 
+# File and rank of a square, both from 0.
 Place = tuple[int, int]
-_EIGHT = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0)]
-_FOUR = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+_ALL_DIRECTIONS = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0)]
+_STRAIGHT_DIRECTIONS = [(0, 1), (1, 0), (0, -1), (-1, 0)]
 
 
-def named(place: Place) -> str:
+def square_name(place: Place) -> str:
     return f"{'abcdefgh'[place[0]]}{place[1] + 1}"
 
 
-def placed_at(name: str) -> Place:
+def parse_place(name: str) -> Place:
     return "abcdefgh".index(name[0]), int(name[1:]) - 1
 
 
@@ -160,11 +167,11 @@ class SlowScouts:
         self.rocks: dict[tuple[int, str], list[Place]] = {}
         self.seat = 0
         self.placed = 0
-        self.plays_left = 0
-        self.played: list[int] = []
+        self.moves_left = 0
+        self.moved_ids: list[int] = []
         self.winner: int | None = None
 
-    def stone(self, place: Place) -> bool:
+    def has_rock(self, place: Place) -> bool:
         return any(place in covered for covered in self.rocks.values())
 
     def legal(self) -> set[str]:
@@ -172,96 +179,101 @@ class SlowScouts:
             return set()
         if self.placed < 10:
             rank = 9 if self.seat else 0
-            return {f"@{named((x, rank))}" for x in range(8) if not self.board[x, rank]}
-        plays = self.all_plays() if self.plays_left else set()
-        return plays | self.all_rocks() | (set() if plays else {"."})
+            return {f"@{square_name((x, rank))}" for x in range(8) if not self.board[x, rank]}
+        moves = self.legal_moves() if self.moves_left else set()
+        return moves | self.legal_rocks() | (set() if moves else {"."})
 
-    def all_plays(self) -> set[str]:
-        plays = set()
+    def legal_moves(self) -> set[str]:
+        moves = set()
         for here, scouts in self.board.items():
-            if not scouts or scouts[-1]["seat"] != self.seat or scouts[-1]["id"] in self.played:
+            if not scouts or scouts[-1]["seat"] != self.seat or scouts[-1]["id"] in self.moved_ids:
                 continue
-            for x, y in _EIGHT:
+            for x, y in _ALL_DIRECTIONS:
                 there = (here[0] + x, here[1] + y)
                 if (
                     there in self.board
-                    and not self.stone(there)
+                    and not self.has_rock(there)
                     and len(self.board[there]) <= int(self.stacking)
                 ):
-                    plays.add(f"{named(here)}-{named(there)}")
+                    moves.add(f"{square_name(here)}-{square_name(there)}")
             if len(scouts) == 1:
-                plays |= {
-                    "^".join(map(named, chain))
-                    for chain in self.chains([here], bool(scouts[0]["intel"]))
+                moves |= {
+                    "^".join(map(square_name, chain))
+                    for chain in self.jump_chains([here], bool(scouts[0]["intel"]))
                 }
-        return plays
+        return moves
 
-    def chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
+    def jump_chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
         paths = []
-        for x, y in _FOUR:
+        for x, y in _STRAIGHT_DIRECTIONS:
             over, there = (
                 (path[-1][0] + x, path[-1][1] + y),
                 (path[-1][0] + 2 * x, path[-1][1] + 2 * y),
             )
-            if there not in self.board or there in path or self.board[there] or self.stone(there):
+            if (
+                there not in self.board
+                or there in path
+                or self.board[there]
+                or self.has_rock(there)
+            ):
                 continue
             if over == path[0] or len(self.board[over]) != 1:
                 continue
             paths.append([*path, there])
             ends = there[1] == self.rank_that_ends(has_intel)
-            paths += [] if ends else self.chains([*path, there], has_intel)
+            paths += [] if ends else self.jump_chains([*path, there], has_intel)
         return paths
 
     def rank_that_ends(self, has_intel: bool) -> int:
         return 9 if (self.seat == 0) != has_intel else 0
 
-    def all_rocks(self) -> set[str]:
+    def legal_rocks(self) -> set[str]:
         rocks = set()
         for x, y in self.board:
             shapes = {
-                f"B@{named((x, y))}": [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)],
-                f"R@{named((x, y))}-{named((min(x + 1, 7), y))}": [(x, y), (x + 1, y)],
-                f"R@{named((x, y))}-{named((x, min(y + 1, 9)))}": [(x, y), (x, y + 1)],
+                f"B@{square_name((x, y))}": [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)],
+                f"R@{square_name((x, y))}-{square_name((min(x + 1, 7), y))}": [(x, y), (x + 1, y)],
+                f"R@{square_name((x, y))}-{square_name((x, min(y + 1, 9)))}": [(x, y), (x, y + 1)],
             }
-            rocks |= {text for text, covered in shapes.items() if self.fits(text[0], covered)}
+            rocks |= {text for text, covered in shapes.items() if self.may_cover(text[0], covered)}
         return rocks
 
-    def fits(self, letter: str, covered: list[Place]) -> bool:
+    def may_cover(self, letter: str, covered: list[Place]) -> bool:
         if (self.seat, letter) in self.rocks:
             return False
         for place in covered:
-            if place not in self.board or self.board[place] or self.stone(place):
+            if place not in self.board or self.board[place] or self.has_rock(place):
                 return False
-            if any(self.stone((place[0] + x, place[1] + y)) for x, y in _FOUR):
+            if any(self.has_rock((place[0] + x, place[1] + y)) for x, y in _STRAIGHT_DIRECTIONS):
                 return False
         return True
 
     def do(self, text: str) -> None:
         if text == ".":
-            self.seat, self.plays_left, self.played = 1 - self.seat, 2, []
+            self.seat, self.moves_left, self.moved_ids = 1 - self.seat, 2, []
         elif text[0] == "@":
-            self.board[placed_at(text[1:])].append(
+            self.board[parse_place(text[1:])].append(
                 {"seat": self.seat, "id": self.placed, "intel": False}
             )
             self.placed += 1
             self.seat = self.placed % 2
-            self.plays_left = int(self.placed == 10)
+            self.moves_left = int(self.placed == 10)
         elif text[0] in "BR":
             first, _, second = text[2:].partition("-")
-            x, y = placed_at(first)
+            x, y = parse_place(first)
             boulder = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
             self.rocks[self.seat, text[0]] = (
-                [placed_at(first), placed_at(second)] if second else boulder
+                [parse_place(first), parse_place(second)] if second else boulder
             )
         else:
             names = text.replace("^", "-").split("-")
-            self.move(placed_at(names[0]), placed_at(names[-1]))
+            self.move(parse_place(names[0]), parse_place(names[-1]))
 
     def move(self, here: Place, there: Place) -> None:
         scout = self.board[here].pop()
         self.board[there].append(scout)
-        self.played.append(int(str(scout["id"])))
-        self.plays_left -= 1
+        self.moved_ids.append(int(str(scout["id"])))
+        self.moves_left -= 1
         if there[1] == (0 if self.seat == 0 else 9) and scout["intel"]:
             self.winner = self.seat
         if there[1] == (9 if self.seat == 0 else 0):
@@ -271,12 +283,12 @@ class SlowScouts:
         faces = {}
         for place, scouts in self.board.items():
             if scouts:
-                faces[named(place)] = [
+                faces[square_name(place)] = [
                     f"{'black' if scout['seat'] else 'white'} "
                     f"scout{' with intel' if scout['intel'] else ''}"
                     for scout in scouts
                 ]
         for (seat, letter), covered in self.rocks.items():
             face = f"{'black' if seat else 'white'} {'boulder' if letter == 'B' else 'rock'}"
-            faces |= {named(place): [face] for place in covered}
+            faces |= {square_name(place): [face] for place in covered}
         return faces

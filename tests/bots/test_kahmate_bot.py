@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from bot_tools import consecutive_states
-from kahmate_tools import at
+from kahmate_tools import make_state
 
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
@@ -122,7 +122,7 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
 
 
 def test_it_kicks_only_to_empty_squares() -> None:
-    state = at("R@d5 F@a3", "S@e7 T@b9", "d5")
+    state = make_state("R@d5 F@a3", "S@e7 T@b9", "d5")
     targets = {
         str(action).partition("!")[2]
         for action, _ in plays(state, may_any_run_into=True)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from bench.bots.matches import Pairing, play_game
 from bot_tools import bot_of, is_legal, random_states
-from scouts_tools import GAME, after, at
+from scouts_tools import GAME, make_state, state_after
 
 from companion.bots.base import LEVELS
 from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
@@ -33,24 +33,24 @@ def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
 @pytest.mark.parametrize(
     "state",
     [
-        at(white="d2 g5", black="c9 h9", intel="d2"),
-        at(white="d5 d4 d2 a9", black="g9", intel="d5"),
-        at(white="c3 d1 h9", black="c9 e5", intel="c3"),
-        at(white="h2", black="b9 g4", intel="b9", seat=Seat.NORTH),
+        make_state(white="d2 g5", black="c9 h9", intel="d2"),
+        make_state(white="d5 d4 d2 a9", black="g9", intel="d5"),
+        make_state(white="c3 d1 h9", black="c9 e5", intel="c3"),
+        make_state(white="h2", black="b9 g4", intel="b9", seat=Seat.NORTH),
     ],
     ids=["dash", "jumps", "two plays", "black"],
 )
 def test_it_finds_a_win_in_one_turn(level: int, state: State) -> None:
     bot, seat = bot_of("scouts", state.seat, level), state.seat
     while state.seat is seat and state.outcome is None:
-        state = after(state, bot.choose(GAME.view(state, seat)).action)
+        state = state_after(state, bot.choose(GAME.view(state, seat)).action)
     assert state.outcome is not None
     assert state.outcome.winners == {seat}
 
 
 def test_it_goes_on_with_a_begun_turn() -> None:
     """A bot begun anew in the middle of a turn knows nothing of the plan."""
-    state = at(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
+    state = make_state(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
     choice = bot_of("scouts", Seat.SOUTH, 3).choose(GAME.view(state, Seat.SOUTH))
     assert choice.action.split("-")[0].split("^")[0] != "d4"
     assert is_legal("scouts", state, Seat.SOUTH, choice.action)
@@ -63,5 +63,5 @@ def test_a_game_of_blocked_beginners_ends() -> None:
 
 @pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])
 def test_it_judges_no_rock_before_the_plays(rock: str) -> None:
-    state = at(white="d2 g2", black="c9 h9")
+    state = make_state(white="d2 g2", black="c9 h9")
     assert bot_of("scouts", Seat.SOUTH, 3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None

@@ -8,13 +8,13 @@ from arena_tools import (
     NORTH,
     SOUTH,
     Places,
-    at,
+    carry_out,
     events_of,
-    play,
+    make_state,
     points,
     squares,
+    stage_titles,
     start,
-    titles,
     winners,
 )
 
@@ -25,7 +25,7 @@ from companion.games.arena.board import WALLS_MAP
 
 
 def test_worked_example_a_failure_makes_others_fail() -> None:
-    step = play(at({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
+    step = carry_out(make_state({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
     assert squares(step, SOUTH) == {1: "b2", 2: "b3"}
     assert [event.text for event in events_of(step, "bounce")] == [
         "Petrol robot 1 bounces and stays on b2.",
@@ -42,7 +42,7 @@ def test_worked_example_a_failure_makes_others_fail() -> None:
 
 
 def test_a_defender_loses_3_and_6_and_4() -> None:
-    step = play(at({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
+    step = carry_out(make_state({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
     assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, (
         "robot 2 stands beside the self-destruct too, unshielded"
     )
@@ -53,10 +53,10 @@ def test_a_defender_loses_3_and_6_and_4() -> None:
 
 
 def test_a_turn_has_the_rulebooks_order() -> None:
-    state = at({1: "a1", 2: "c3", 3: "e5"}, {1: "i9", 2: "e6"}, turn=5)
-    step = play(state, "1:N 2:D 3:aN", "1:X 2:-")
+    state = make_state({1: "a1", 2: "c3", 3: "e5"}, {1: "i9", 2: "e6"}, turn=5)
+    step = carry_out(state, "1:N 2:D 3:aN", "1:X 2:-")
     expected = ["Defend", "Armed", "Moves", "Spawn", "Attacks", "Self-destruct", "End of the turn"]
-    assert titles(step) == expected
+    assert stage_titles(step) == expected
     assert [stage.events[0].kind for stage in step.stages] == [
         "defend",
         "armed",
@@ -71,8 +71,8 @@ def test_a_turn_has_the_rulebooks_order() -> None:
 
 
 def test_an_empty_turn_has_one_stage() -> None:
-    step = play(start(), "1:-", "3:-")
-    assert titles(step) == ["End of the turn"]
+    step = carry_out(start(), "1:-", "3:-")
+    assert stage_titles(step) == ["End of the turn"]
     assert [event.text for event in step.events] == ["No robot does anything."]
     assert step.stages[0].expected == GAME.expected(step.state)
 
@@ -116,24 +116,24 @@ EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
 def test_what_happens_says_why(
     south: Places, north: Places, turn: int, orders: tuple[str, str], kind: str, why: str
 ) -> None:
-    step = play(at(south, north, turn=turn, board=WALLS_MAP), *orders)
+    step = carry_out(make_state(south, north, turn=turn, board=WALLS_MAP), *orders)
     assert events_of(step, kind)[0].why == why
 
 
 def test_a_shield_halves_friendly_fire() -> None:
-    state = at(FRIENDS, FAR)
-    step = play(state, "1:aN", "1:-")
+    state = make_state(FRIENDS, FAR)
+    step = carry_out(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
     said = "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
     assert events_of(step, "shot")[0].text == said
-    assert points(play(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
+    assert points(carry_out(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
 
 # ---- the rulings: leaving and the end ------------------------------------------------------------
 
 
 def test_sides_without_robots_lose_before_a_spawn() -> None:
-    step = play(at({1: "c3"}, {1: ("c4", 5)}, turn=4), "1:aN", "1:-")
+    step = carry_out(make_state({1: "c3"}, {1: ("c4", 5)}, turn=4), "1:aN", "1:-")
     assert winners(step) == {SOUTH}
     assert step.state.outcome is not None
     assert step.state.outcome.reason == "Coral has no robot left."
@@ -169,7 +169,9 @@ def test_sides_without_robots_lose_before_a_spawn() -> None:
 def test_after_the_last_turn_robots_count_then_points(
     south: Places, north: Places, winner: set[Seat], reason: str
 ) -> None:
-    step = play(at(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-")
+    step = carry_out(
+        make_state(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-"
+    )
     assert winners(step) == winner
     assert step.events[-1].text == reason
-    assert titles(step)[-1] == "End of the turn"
+    assert stage_titles(step)[-1] == "End of the turn"

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from arena_tools import GAME, NORTH, RNG, SOUTH, play, start
+from arena_tools import GAME, NORTH, RNG, SOUTH, carry_out, start
 from test_arena_slow import slow_count, slow_start
 
 from companion.core.kit import SEATS
@@ -82,7 +82,7 @@ GOLDEN_EVENTS = [
 def test_golden_game() -> None:
     state, texts = start(**GOLDEN_OPTIONS), []
     for south, north in GOLDEN_GAME:
-        step = play(state, south, north)
+        step = carry_out(state, south, north)
         texts.append([event.text for event in step.events])
         state = step.state
     assert texts == GOLDEN_EVENTS

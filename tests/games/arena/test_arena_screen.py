@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from arena_tools import GAME, NORTH, SOUTH, at, play, start
+from arena_tools import GAME, NORTH, SOUTH, carry_out, make_state, start
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
@@ -28,7 +28,7 @@ def pad(state: State, seat: Seat) -> OrdersPad:
 
 
 def test_a_standing_tells_points_and_sums() -> None:
-    state = at({1: ("b3", 18), 4: "c1"}, {2: ("e5", 1)}, turn=12)
+    state = make_state({1: ("b3", 18), 4: "c1"}, {2: ("e5", 1)}, turn=12)
     board_ui = GAME.board_ui(state, None)
     assert board_ui.sign == "Both: orders for your robots"
     assert board_ui.hint == "Turn 12 of 30. New robots appear in turn 15."
@@ -81,7 +81,7 @@ def test_what_a_sheet_spells_is_legal() -> None:
 
 def test_an_ended_game_has_no_sheet() -> None:
     for orders in (("1:aN", "1:-"), ("1:X", "1:X")):
-        state = play(at({1: "c3"}, {1: ("c4", 5)}), *orders).state
+        state = carry_out(make_state({1: "c3"}, {1: ("c4", 5)}), *orders).state
         board_ui = GAME.board_ui(state, SOUTH)
         assert state.outcome is not None
         assert (board_ui.sheet, board_ui.sign, board_ui.hint) == (None, "", "")
@@ -90,9 +90,9 @@ def test_an_ended_game_has_no_sheet() -> None:
 
 
 def test_orders_open_with_the_stage_of_them() -> None:
-    state = at({1: "b3", 2: "a1", 4: "e5"}, {2: "h6"})
+    state = make_state({1: "b3", 2: "a1", 4: "e5"}, {2: "h6"})
     actions = {SOUTH: GAME.parse("1:N 4:D"), NORTH: GAME.parse("2:aE")}
-    stages = play(state, "1:N 4:D", "2:aE").stages
+    stages = carry_out(state, "1:N 4:D", "2:aE").stages
     assert [stage.title for stage in stages] == ["Defend", "Moves", "Attacks"]
     shown = [GAME.opened(state, actions, stages, number) for number in range(3)]
     assert [[each.order for each in opened[SOUTH]] for opened in shown] == [
@@ -129,7 +129,7 @@ def test_orders_open_with_the_stage_of_them() -> None:
     ],
 )
 def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, text: str) -> None:
-    grammar = pad(at({1: "b1", 3: "e1", 4: "h1"}, {1: "b9", 3: "e9", 4: "h9"}), seat)
+    grammar = pad(make_state({1: "b1", 3: "e1", 4: "h1"}, {1: "b9", 3: "e9", 4: "h9"}), seat)
     keys = tuple(draft.split())
     assert (grammar.count(keys), grammar.text(keys), grammar.length) == (count, text, 3)
     for done, key in enumerate(keys):
@@ -153,6 +153,6 @@ def test_a_refused_key_says_its_draft_is_full() -> None:
 
 
 def test_arrows_leave_out_robots_without_an_order() -> None:
-    state = at({1: "b1", 2: "e1", 3: "h1"}, {1: "e9"})
+    state = make_state({1: "b1", 2: "e1", 3: "h1"}, {1: "e9"})
     arrows = [tuple(map(str, arrow)) for arrow in arrows_of(GAME, state, SOUTH, "1:N 3:W")]
     assert arrows == [("b1", "b2"), ("h1", "g1")]

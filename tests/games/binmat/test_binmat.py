@@ -7,7 +7,16 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from binmat_tools import GAME, at, attacker_to_move, every_card, play, reason_against, start, texts
+from binmat_tools import (
+    GAME,
+    attacker_to_move,
+    carry_out,
+    event_texts,
+    every_card,
+    reason_against,
+    start,
+    with_cards,
+)
 
 from companion.core.errors import Malformed
 from companion.games.binmat.actions import Reason
@@ -45,20 +54,20 @@ def test_given_hands_are_half_the_deck_at_most() -> None:
 # ---- Drawing and playing a Card ------------------------------------------------------------------
 
 RULEBOOK, HACKMUD = start(), start(edition="hackmud")
-FACE_UP = at(RULEBOOK, 2, defence="5^", defence_open=True, south="5& >&")
+FACE_UP = with_cards(RULEBOOK, 2, defence="5^", defence_open=True, south="5& >&")
 CASES: list[tuple[State, str, list[str]]] = [
     (RULEBOOK, "--", ["Defender passes."]),
     (RULEBOOK, "d0", ["Defender draws a card from lane 0."]),
     (RULEBOOK, "d5", ["Defender draws 2# from lane 5."]),
     (
-        at(RULEBOOK, 4, deck="", discard="2& 3& 4&"),
+        with_cards(RULEBOOK, 4, deck="", discard="2& 3& 4&"),
         "d4",
         ["Lane 4’s discard pile becomes its deck.", "Defender draws a card from lane 4."],
     ),
-    (at(RULEBOOK, south="5&"), "p5&2", ["Defender plays a card face down in lane 2."]),
+    (with_cards(RULEBOOK, south="5&"), "p5&2", ["Defender plays a card face down in lane 2."]),
     (FACE_UP, "u5&2", ["Defender plays 5& face up in lane 2."]),
     (
-        attacker_to_move(at(RULEBOOK, 2, defence="4^ ?^ @^ 5^", north="?&")),
+        attacker_to_move(with_cards(RULEBOOK, 2, defence="4^ ?^ @^ 5^", north="?&")),
         "u?&2",
         [
             "Attacker plays ?& face up in lane 2.",
@@ -67,9 +76,9 @@ CASES: list[tuple[State, str, list[str]]] = [
             "Attacker’s ?& goes to the lane discard.",
         ],
     ),
-    (at(HACKMUD, south="8& a#"), "xa#3", ["Defender discards 10# to lane 3."]),
+    (with_cards(HACKMUD, south="8& a#"), "xa#3", ["Defender discards 10# to lane 3."]),
     (
-        attacker_to_move(at(HACKMUD, north="8&", attacker_deck="2# 3# 4#")),
+        attacker_to_move(with_cards(HACKMUD, north="8&", attacker_deck="2# 3# 4#")),
         "x8&a",
         ["Attacker discards 8& and draws two from the attacker deck."],
     ),
@@ -78,12 +87,12 @@ CASES: list[tuple[State, str, list[str]]] = [
 
 @pytest.mark.parametrize(("state", "action", "said"), CASES, ids=lambda case: str(case)[:5])
 def test_a_turn_says_what_everybody_may_know(state: State, action: str, said: list[str]) -> None:
-    step = play(state, action)
-    assert texts(step) == said
+    step = carry_out(state, action)
+    assert event_texts(step) == said
     assert step.stages == (), "it is no combat"
 
 
-DEFENDED = attacker_to_move(at(RULEBOOK, 2, defence="5&", north="5^ >& ?&", attack="5!"))
+DEFENDED = attacker_to_move(with_cards(RULEBOOK, 2, defence="5&", north="5^ >& ?&", attack="5!"))
 REFUSALS: list[tuple[State, str, Reason, str]] = [
     (
         DEFENDED,
@@ -94,7 +103,7 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
     (DEFENDED, "da", Reason.NOTHING_TO_DRAW, "The attacker deck and its discard pile are empty"),
     (RULEBOOK, "da", Reason.ATTACKER_ONLY, "Only the attacker draws from the attacker deck"),
     (
-        at(RULEBOOK, 1, deck=""),
+        with_cards(RULEBOOK, 1, deck=""),
         "d1",
         Reason.NOTHING_TO_DRAW,
         "The deck and the discard pile of lane 1 are empty",
@@ -120,7 +129,7 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         "Lane 2 has no attacker stack to fight: a BREAK face up needs one",
     ),
     (
-        at(FACE_UP, 2, defence="5^ >^", attack="6&"),
+        with_cards(FACE_UP, 2, defence="5^ >^", attack="6&"),
         "u>&2",
         Reason.BREAK_LIES_OPEN,
         "A BREAK lies face up in your stack in lane 2 already",
@@ -140,26 +149,26 @@ REFUSALS: list[tuple[State, str, Reason, str]] = [
         "Lane 2 has no stack: combat needs one",
     ),
     (
-        at(HACKMUD, 2, attack="8^", defence="4&"),
+        with_cards(HACKMUD, 2, attack="8^", defence="4&"),
         "c2",
         Reason.ATTACKER_ONLY,
         "Only the attacker declares combat in the hackmud edition",
     ),
     (FACE_UP, "x5&3", Reason.OTHER_EDITION, "Cards are discarded only in the hackmud edition"),
     (
-        at(HACKMUD, south="8&"),
+        with_cards(HACKMUD, south="8&"),
         "x8&a",
         Reason.OTHER_PILE,
         "The defender discards to a lane: expected 0 to 5 after the card",
     ),
     (
-        attacker_to_move(at(HACKMUD, north="8&", attacker_deck="2#")),
+        attacker_to_move(with_cards(HACKMUD, north="8&", attacker_deck="2#")),
         "x8&3",
         Reason.OTHER_PILE,
         "The attacker discards to the attacker discard: expected a after the card",
     ),
     (
-        attacker_to_move(at(HACKMUD, north="8&")),
+        attacker_to_move(with_cards(HACKMUD, north="8&")),
         "x8&a",
         Reason.NOTHING_TO_DRAW,
         "The attacker deck and its discard pile are empty: there is nothing to draw for it",
@@ -186,12 +195,13 @@ def test_every_reason_is_refused_once() -> None:
 
 def test_an_empty_deck_takes_its_shuffled_discards() -> None:
     one, other = (
-        play(at(start(), 4, deck="", discard=pile), "d4").state for pile in ("2& 3& 4&", "4& 2& 3&")
+        carry_out(with_cards(start(), 4, deck="", discard=pile), "d4").state
+        for pile in ("2& 3& 4&", "4& 2& 3&")
     )
     assert one == other
     assert (one.discards[4], one.is_deck_open[4]) == ((), False)
     assert sorted(one.hands[0] + one.decks[4]) == ["2&", "3&", "4&"]
-    attack = play(attacker_to_move(at(start(), attacker_discard="7# 8#")), "da").state
+    attack = carry_out(attacker_to_move(with_cards(start(), attacker_discard="7# 8#")), "da").state
     assert sorted(attack.hands[1] + attack.attacker_deck) == ["7#", "8#"]
 
 
@@ -199,10 +209,10 @@ def test_an_empty_deck_takes_its_shuffled_discards() -> None:
 
 
 def test_the_defender_wins_when_all_turns_elapsed() -> None:
-    step = play(start(turns=2), "--", "--")
+    step = carry_out(start(turns=2), "--", "--")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
-    assert texts(step)[-1] == "All 2 turns are over."
+    assert event_texts(step)[-1] == "All 2 turns are over."
     assert GAME.to_act(step.state) == frozenset()
     assert GAME.legal_actions(step.state, DEFENDER) == []
 
@@ -212,29 +222,29 @@ def shut(state: State) -> State:
     card is in play.
     """
     for lane in range(1, 5):
-        state = at(state, lane, defence=DECK[lane * 13])
-    return at(state, 0, deck="", south="2#")
+        state = with_cards(state, lane, defence=DECK[lane * 13])
+    return with_cards(state, 0, deck="", south="2#")
 
 
 def test_the_defender_wins_against_an_empty_attacker() -> None:
-    state = at(shut(start()), attacker_deck="9^")
-    step = play(state, "p2#5")
+    state = with_cards(shut(start()), attacker_deck="9^")
+    step = carry_out(state, "p2#5")
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
     assert step.state.outcome.reason == "Attacker has no card, and no lane to draw from."
     for still in (
-        at(state, north="5&"),
-        at(state, attack="5&"),
-        at(state, discard="5&"),
-        at(state, deck="5&"),
+        with_cards(state, north="5&"),
+        with_cards(state, attack="5&"),
+        with_cards(state, discard="5&"),
+        with_cards(state, deck="5&"),
     ):
-        assert play(still, "p2#5").state.outcome is None
+        assert carry_out(still, "p2#5").state.outcome is None
 
 
 def test_the_attacker_wins_by_enough_damage() -> None:
-    exact = play(at(start(), 2, attack="8^", deck="2& 3& 4& 5&"), "c2").state
+    exact = carry_out(with_cards(start(), 2, attack="8^", deck="2& 3& 4& 5&"), "c2").state
     assert (exact.outcome, exact.decks[2]) == (None, ())
-    step = play(at(start(), 2, attack="8^", deck="2& 3& 4&", discard="9&"), "c2")
+    step = carry_out(with_cards(start(), 2, attack="8^", deck="2& 3& 4&", discard="9&"), "c2")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
     assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3."
@@ -242,8 +252,8 @@ def test_the_attacker_wins_by_enough_damage() -> None:
 
 
 def test_a_winning_combat_counts_as_a_turn() -> None:
-    last = at(start(turns=2), 2, attack="8^", defence="2^", deck="", attacker_discard="9#")
-    after = play(attacker_to_move(last), "c2").state
+    last = with_cards(start(turns=2), 2, attack="8^", defence="2^", deck="", attacker_discard="9#")
+    after = carry_out(attacker_to_move(last), "c2").state
     assert after.outcome
     assert after.outcome.winners == {ATTACKER}
     assert (after.turns_left, after.attacker_stacks[2], after.attacker_discard) == (
@@ -294,7 +304,7 @@ def test_golden_game() -> None:
         assert state.outcome is None
         GAME.require(state, {state.seat: action})
         step = GAME.apply(state, {state.seat: action}, chance)
-        told = texts(step)
+        told = event_texts(step)
         assert [
             text for text in told if text in GOLDEN_EVENTS.get(number, [])
         ] == GOLDEN_EVENTS.get(number, [])
@@ -332,7 +342,7 @@ GOLDEN_COUNTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 def test_golden_counts_from_deal_and_middle(edition: str) -> None:
     state = golden_deal(edition)
     from_the_deal = tuple(counts(state, depth) for depth in (1, 2, 3))
-    middle = at(
+    middle = with_cards(
         state,
         2,
         attack="5& @^ 3%",

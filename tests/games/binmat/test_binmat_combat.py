@@ -5,7 +5,7 @@ rulings on them.
 from typing import Any
 
 import pytest
-from binmat_tools import at, attacker_to_move, play, start, texts
+from binmat_tools import attacker_to_move, carry_out, event_texts, start, with_cards
 
 from companion.core.errors import Malformed
 from companion.games.base import Event
@@ -124,13 +124,16 @@ def test_a_stack_emptied_by_traps_damages_nothing() -> None:
 
 
 def test_combat_either_side_may_initiate_it() -> None:
-    state = at(start(), 2, attack="8^", defence="4&")
-    assert texts(play(state, "c2"))[0] == "Defender declares combat in lane 2."
-    assert texts(play(attacker_to_move(state), "c2"))[0] == "Attacker declares combat in lane 2."
+    state = with_cards(start(), 2, attack="8^", defence="4&")
+    assert event_texts(carry_out(state, "c2"))[0] == "Defender declares combat in lane 2."
+    assert (
+        event_texts(carry_out(attacker_to_move(state), "c2"))[0]
+        == "Attacker declares combat in lane 2."
+    )
 
 
 def test_combat_comes_in_stages_that_tell_everything() -> None:
-    step = play(at(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
+    step = carry_out(with_cards(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
     assert [stage.headlines[0].text for stage in step.stages] == [
         "Attacker’s @^ takes 3& to the attacker discard.",

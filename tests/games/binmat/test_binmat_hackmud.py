@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from binmat_tools import GAME, at, attacker_to_move, play, start, texts
+from binmat_tools import GAME, attacker_to_move, carry_out, event_texts, start, with_cards
 
 from companion.games.binmat.cards import parse_cards
 from companion.games.binmat.combat import Combat, CombatSetup
@@ -21,18 +21,19 @@ def fresh(**options: Any) -> State:
 
 
 def test_top_cards_stay_open_after_a_reshuffle() -> None:
-    after = play(at(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
+    after = carry_out(with_cards(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
     assert after.is_deck_open == (False, False, False, True, True, True)
     seen = GAME.view(after, None)["lanes"][4]["deck"]
     assert seen == [after.decks[4][0], "X"]
-    assert play(at(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state.is_deck_open[1] is False
+    after = carry_out(with_cards(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state
+    assert after.is_deck_open[1] is False
 
 
 def test_drawing_from_an_empty_lane_wins() -> None:
-    step = play(attacker_to_move(at(fresh(), 1, deck="")), "d1")
+    step = carry_out(attacker_to_move(with_cards(fresh(), 1, deck="")), "d1")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
-    assert texts(step) == [
+    assert event_texts(step) == [
         "Attacker draws from lane 1, which is empty.",
         "Lane 1 has no card left to draw.",
     ]
@@ -43,18 +44,18 @@ def test_drawing_from_an_empty_lane_wins() -> None:
 
 
 def test_the_defenders_open_break_starts_combat() -> None:
-    state = at(fresh(), 2, attack="2^ @^", defence="4& @&", south=">&")
-    step = play(state, "u>&2")
-    assert texts(step)[3:5] == [
+    state = with_cards(fresh(), 2, attack="2^ @^", defence="4& @&", south=">&")
+    step = carry_out(state, "u>&2")
+    assert event_texts(step)[3:5] == [
         "Defender’s @& takes @^ to the lane discard.",
         "Attacker has 2: power 1.",
     ]
 
 
 def test_an_open_bounce_starts_combat_with_traps() -> None:
-    state = attacker_to_move(at(fresh(), 2, defence="4^ @^", north="?&"))
-    step = play(state, "u?&2")
-    assert "Defender’s @^ takes ?& to the lane discard." in texts(step)
+    state = attacker_to_move(with_cards(fresh(), 2, defence="4^ @^", north="?&"))
+    step = carry_out(state, "u?&2")
+    assert "Defender’s @^ takes ?& to the lane discard." in event_texts(step)
     assert step.stages
     assert (
         step.state.defender_stacks[2],
@@ -68,12 +69,12 @@ def test_an_open_bounce_starts_combat_with_traps() -> None:
 
 
 def test_attackers_play_any_card_face_up() -> None:
-    state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
-    step = play(state, "u@&1")
-    assert texts(step) == ["Attacker plays @& face up in lane 1."]
+    state = attacker_to_move(with_cards(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
+    step = carry_out(state, "u@&1")
+    assert event_texts(step) == ["Attacker plays @& face up in lane 1."]
     assert not step.stages
     assert step.state.open_attacker_cards == {"@&"}
-    later = play(step.state, "--", "p7&1", "--", "u9+0").state
+    later = carry_out(step.state, "--", "p7&1", "--", "u9+0").state
     for viewer, stack in (
         (None, ["X", "@&", "X"]),
         (DEFENDER, ["X", "@&", "X"]),
@@ -85,10 +86,10 @@ def test_attackers_play_any_card_face_up() -> None:
 
 
 def test_only_face_down_traps_spring() -> None:
-    state = attacker_to_move(at(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
-    step = play(state, "u@&1", "--", "p@^1", "--", "c1")
-    assert "Attacker’s @& does nothing." in texts(step)
-    assert "Attacker’s @^ takes 5& to the attacker discard." in texts(step)
+    state = attacker_to_move(with_cards(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
+    step = carry_out(state, "u@&1", "--", "p@^1", "--", "c1")
+    assert "Attacker’s @& does nothing." in event_texts(step)
+    assert "Attacker’s @^ takes 5& to the attacker discard." in event_texts(step)
     assert step.state.open_attacker_cards == frozenset()
 
 
@@ -96,20 +97,20 @@ def test_only_face_down_traps_spring() -> None:
 
 
 def test_a_second_pass_costs_the_attackers_hand() -> None:
-    state = attacker_to_move(at(fresh(), north="8& 9& a&", attacker_discard="2#"))
-    once = play(state, "--").state
+    state = attacker_to_move(with_cards(fresh(), north="8& 9& a&", attacker_discard="2#"))
+    once = carry_out(state, "--").state
     assert once.hands[1] == ("8&", "9&", "a&")
-    step = play(once, "--", "--")
+    step = carry_out(once, "--", "--")
     assert step.state.hands[1] == ()
     assert step.state.attacker_discard == ("2#", "a&", "9&", "8&")
-    assert texts(step) == ["Attacker passes.", "Attacker loses the hand: 10& 9& 8&."]
+    assert event_texts(step) == ["Attacker passes.", "Attacker loses the hand: 10& 9& 8&."]
 
 
 def test_a_second_pass_costs_the_defenders_hand() -> None:
-    state = at(fresh(), 0, discard="2#", south="8& 9& a&")
+    state = with_cards(fresh(), 0, discard="2#", south="8& 9& a&")
     for lane, pile in ((1, "3#"), (3, "4# 5#"), (4, "6# 7#"), (5, "8# 9#")):
-        state = at(state, lane, discard=pile)
-    after = play(state, "--", "d0", "--").state
+        state = with_cards(state, lane, discard=pile)
+    after = carry_out(state, "--", "d0", "--").state
     assert after.discards == (
         ("2#", "9&"),
         ("3#", "8&"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from binmat_tools import GAME, at, start
+from binmat_tools import GAME, start, with_cards
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS
@@ -67,7 +67,7 @@ def test_an_overlong_turn_passes_or_only_sounds() -> None:
 
 
 def test_the_tableau_offers_exactly_the_legal_actions() -> None:
-    state = at(start(), 2, attack="5& @^", defence="4^", south="8& >+")
+    state = with_cards(start(), 2, attack="5& @^", defence="4^", south="8& >+")
     mine = GAME.card_ui(state, DEFENDER)
     assert mine
     assert [choice.text for choice in mine.choices] == list(GAME.legal_actions(state, DEFENDER))
@@ -81,7 +81,7 @@ def test_the_tableau_offers_exactly_the_legal_actions() -> None:
 
 
 def test_the_tableau_shows_counts_piles_and_words() -> None:
-    state = at(
+    state = with_cards(
         start(),
         2,
         attack="5& @^",
@@ -111,10 +111,10 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
 
 def test_the_sign_names_what_cards_may_allow() -> None:
     for state, words in (
-        (at(start()), "draw a card"),
-        (at(start(), south="8&"), "draw or play"),
-        (at(start(), 2, attack="5&", south="8&"), "draw, play or declare combat"),
-        (at(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw or play"),
+        (with_cards(start()), "draw a card"),
+        (with_cards(start(), south="8&"), "draw or play"),
+        (with_cards(start(), 2, attack="5&", south="8&"), "draw, play or declare combat"),
+        (with_cards(start(edition="hackmud"), 2, attack="5&", south="8&"), "draw or play"),
     ):
         for viewer in (None, *SEATS):
             card_ui = GAME.card_ui(state, viewer)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from binmat_tools import GAME, at, attacker_to_move, every_card, play, start
+from binmat_tools import GAME, attacker_to_move, carry_out, every_card, start, with_cards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,7 +162,7 @@ def bytes_of_step(state: State, action: str) -> bytes:
 
 
 def test_a_view_shows_own_and_open_cards() -> None:
-    state = at(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
+    state = with_cards(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
     stacks = {None: ("X X", "X X"), DEFENDER: ("4^ 9^", "X X"), ATTACKER: ("X X", "5& @^")}
     hands = {None: ("X", "X X"), DEFENDER: ("8&", "X X"), ATTACKER: ("X", "3& 4&")}
     for viewer, stack in stacks.items():
@@ -170,7 +170,10 @@ def test_a_view_shows_own_and_open_cards() -> None:
         lane = view["lanes"][2]
         assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == stack
         assert tuple(" ".join(view["hands"][seat]) for seat in SEATS) == hands[viewer]
-    assert GAME.view(at(state, 2, defence_open=True), None)["lanes"][2]["defender"] == ["4^", "9^"]
+    assert GAME.view(with_cards(state, 2, defence_open=True), None)["lanes"][2]["defender"] == [
+        "4^",
+        "9^",
+    ]
 
 
 # ---- what may be taken back ----------------------------------------------------------------------
@@ -181,8 +184,8 @@ def reversible(state: State, action: str) -> bool:
     return GAME.is_reversible(state, state.seat, action)
 
 
-OPEN = at(start(), 2, attack="5&", defence="4^", south="8& >+")
-BOUNCE = attacker_to_move(at(start(), 2, north="?&"))
+OPEN = with_cards(start(), 2, attack="5&", defence="4^", south="8& >+")
+BOUNCE = attacker_to_move(with_cards(start(), 2, north="?&"))
 
 
 @pytest.mark.parametrize(
@@ -190,11 +193,11 @@ BOUNCE = attacker_to_move(at(start(), 2, north="?&"))
     [
         (OPEN, "-- p8&2", True),
         (OPEN, "d0 d5 c2 u>+2", False),
-        (at(OPEN, 2, defence_open=True), "u8&2", True),
+        (with_cards(OPEN, 2, defence_open=True), "u8&2", True),
         (BOUNCE, "u?&2", True),
-        (at(BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
-        (at(BOUNCE, 2, defence="4^"), "u?&2", False),
-        (attacker_to_move(at(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
+        (with_cards(BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
+        (with_cards(BOUNCE, 2, defence="4^"), "u?&2", False),
+        (attacker_to_move(with_cards(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
 )
 def test_only_actions_that_revealed_nothing_are_reversible(
@@ -207,10 +210,10 @@ def test_only_actions_that_revealed_nothing_are_reversible(
 def test_ends_and_lost_hands_are_not_reversible() -> None:
     last = attacker_to_move(start(turns=2))
     assert not reversible(last, "--")
-    assert not reversible(at(last, north="5&"), "p5&0")
-    second = play(at(start(edition="hackmud"), south="8&"), "--", "d0").state
+    assert not reversible(with_cards(last, north="5&"), "p5&0")
+    second = carry_out(with_cards(start(edition="hackmud"), south="8&"), "--", "d0").state
     assert not reversible(second, "--")
-    assert reversible(at(second, south=""), "--"), "an empty hand costs nothing"
+    assert reversible(with_cards(second, south=""), "--"), "an empty hand costs nothing"
     assert not reversible(second, "x8&0")
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, SlowRules, do, event_texts, set_up_state
+from kahmate_tools import GAME, NORTH, SOUTH, SlowKahmate, carry_out, event_texts, set_up_state
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
@@ -101,9 +101,9 @@ def test_sequences_are_counted_to_depth_two() -> None:
         state = GAME.apply(start, {SOUTH: action}, Random(0)).state
         (seat,) = GAME.to_act(state)
         second += sum(1 for _ in GAME.legal_actions(state, seat))
-        slow += len(SlowRules(GAME.dump(state)).texts())
+        slow += len(SlowKahmate(GAME.dump(state)).legal_texts())
     assert (len(first), second) == GOLDEN_COUNTS
-    assert (len(SlowRules(GAME.dump(start)).texts()), slow) == GOLDEN_COUNTS
+    assert (len(SlowKahmate(GAME.dump(start)).legal_texts()), slow) == GOLDEN_COUNTS
 
 
 # ---- a golden game -------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ GOLDEN_END = {
 def test_golden_game() -> None:
     state, sentences = set_up_state(), []
     for text in GOLDEN_GAME:
-        step = do(state, text)
+        step = carry_out(state, text)
         sentences += event_texts(step)
         state = step.state
     assert sentences == GOLDEN_EVENTS

@@ -7,12 +7,12 @@ from kahmate_tools import (
     GAME,
     NORTH,
     SOUTH,
-    at,
     ball,
-    do,
+    carry_out,
     down,
     event_texts,
     faces_on,
+    make_state,
     stage_titles,
 )
 
@@ -31,21 +31,21 @@ def test_a_pass_crosses_the_inside_of_squares() -> None:
 
 
 def test_the_nearest_standing_opponent_intercepts_first() -> None:
-    state = at("R@d6 T@e4", "S@d5 B@e5", "d6")
-    step = do(state, "d6*e4")
+    state = make_state("R@d6 T@e4", "S@d5 B@e5", "d6")
+    step = carry_out(state, "d6*e4")
     assert GAME.dump(step.state)["face_off"] == {
         "kind": "pass", "attackers": ["d6"], "defender": "d5", "won": 0, "of": 2,
     }  # fmt: skip
-    step = do(step.state, "6/1")
+    step = carry_out(step.state, "6/1")
     assert GAME.dump(step.state)["face_off"]["defender"] == "e5"
     assert ball(step.state) == ("d6", SOUTH)
-    step = do(step.state, "5/2")
+    step = carry_out(step.state, "5/2")
     assert ball(step.state) == ("e4", SOUTH), "every face-off won: it arrives"
     assert down(step.state) == {}, "the loser of an interception is not turned over"
 
 
 def test_an_interception_compares_attack_with_defence() -> None:
-    step = do(at("B@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/2")
+    step = carry_out(make_state("B@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/2")
     assert [tally.parts for tally in step.stages[0].tallies] == [
         (("big", "2"), ("card", "1")),
         (("smart", "1"), ("card", "2")),
@@ -56,13 +56,13 @@ def test_an_interception_compares_attack_with_defence() -> None:
 # ---- kicking -------------------------------------------------------------------------------------
 
 
-PAIR = at("B@d5 T@e6", "S@d6", "d6")
+PAIR = make_state("B@d5 T@e6", "S@d6", "d6")
 
 # ---- tackling ------------------------------------------------------------------------------------
 
 
 def test_two_tacklers_add_strengths_and_turn_over() -> None:
-    step = do(PAIR, "d5&e6xd6", "1/6")
+    step = carry_out(PAIR, "d5&e6xd6", "1/6")
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
     assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
     assert down(step.state) == {"d5": 1, "e6": 1}
@@ -73,40 +73,40 @@ def test_two_tacklers_add_strengths_and_turn_over() -> None:
 
 
 def test_a_ball_lies_on_turned_over_pieces() -> None:
-    state = do(at("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
+    state = carry_out(make_state("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert faces_on(state, "d7") == ("pink tough turned over", "ball")
-    state = do(state, ".").state
+    state = carry_out(state, ".").state
     assert ball(state) == ("d7", NORTH), "stood up with the ball"
 
 
 def on_its_line(carrier: str, tacklers: str) -> State:
     """Return a state in which Blue has the ball on its goal line, with no one else of it near."""
-    return at(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
+    return make_state(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
 
 
-KICKER = at("R@d6", "S@d7 B@d8", "d6")
+KICKER = make_state("R@d6", "S@d7 B@d8", "d6")
 AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
     # nothing intercepts a kick, and it may go to an opponent
     (KICKER, "d6!d9", "", "d9", None),
     (KICKER, "d6!d8", "", "d8", NORTH),
-    (at("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7", "", "d7", None),
+    (make_state("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7", "", "d7", None),
     # who is turned over does not intercept, who intercepts has the ball
-    (at("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1"), "d6*e4", "", "e4", SOUTH),
-    (at("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6", "d5", NORTH),
+    (make_state("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1"), "d6*e4", "", "e4", SOUTH),
+    (make_state("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6", "d5", NORTH),
     # a lead of more than 2 takes the ball, back to where the tackler came from
-    (at("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1", "d4", SOUTH),
-    (at("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1", "d4", SOUTH),
+    (make_state("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1", "d4", SOUTH),
+    (make_state("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1", "d4", SOUTH),
     (PAIR, "d5&e6xd6", "6/1", "d5", SOUTH),
     (PAIR, "e6&d5xd6", "6/1", "e6", SOUTH),
-    (at("T@d5", "S@d6", "d6"), "d5xd6", "4/1", "d5", SOUTH),
-    (at("R@d5", "S@d6", "d6"), "d5xd6", "1/2", "d6", NORTH),
+    (make_state("T@d5", "S@d6", "d6"), "d5xd6", "4/1", "d5", SOUTH),
+    (make_state("R@d5", "S@d6", "d6"), "d5xd6", "1/2", "d6", NORTH),
     # a smaller one puts it behind the carrier: whoever stands there has it
-    (at("T@d5", "S@d6", "d6"), "d5xd6", "3/1", "d7", None),
-    (at("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3", "d5", None),
-    (at("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
-    (at("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
-    (at("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
+    (make_state("T@d5", "S@d6", "d6"), "d5xd6", "3/1", "d7", None),
+    (make_state("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3", "d5", None),
+    (make_state("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
+    (make_state("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
+    (make_state("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
     # on his own goal line beside him: away from the tackler, from ahead to the middle, or else the
     # other side
     (on_its_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
@@ -120,8 +120,8 @@ AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
     (on_its_line("c1", "R@d2"), "d2-c2xc1", "1/3", "d1", None),
     (on_its_line("c11", "R@c10"), "c10xc11", "1/3", "c10", NORTH),
     # behind a runner who loses
-    (at("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6", "d3", SOUTH),
-    (at("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6", "d3", NORTH),
+    (make_state("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6", "d3", SOUTH),
+    (make_state("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6", "d3", NORTH),
 ]
 
 
@@ -131,4 +131,4 @@ AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
 def test_where_the_ball_is_afterwards(
     state: State, text: str, cards: str, square: str, seat: Seat | None
 ) -> None:
-    assert ball(do(state, text, *cards.split()).state) == (square, seat)
+    assert ball(carry_out(state, text, *cards.split()).state) == (square, seat)

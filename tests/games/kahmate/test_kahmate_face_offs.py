@@ -6,7 +6,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kahmate_tools import GAME, SOUTH, at, ball, do, down, event_texts, refusal, stage_titles
+from kahmate_tools import (
+    GAME,
+    SOUTH,
+    ball,
+    carry_out,
+    down,
+    event_texts,
+    make_state,
+    refusal,
+    stage_titles,
+)
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason
@@ -16,34 +26,34 @@ from companion.games.kahmate.state import State
 
 
 def test_equal_totals_go_again_with_the_next_cards() -> None:
-    step = do(at("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
+    step = carry_out(make_state("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
     assert GAME.to_act(step.state) == set(SEATS)
     assert step.events[0].text == "4 against 4: both choose a card again."
     assert stage_titles(step) == ["Face-off"]
     assert not any(tally.is_greater for tally in step.stages[0].tallies)
     assert step.state.cards == ((1, 2, 5, 6), (1, 2, 5, 6))
-    step = do(step.state, "6/1")
+    step = carry_out(step.state, "6/1")
     assert ball(step.state) == ("e5", SOUTH)
 
 
 def test_an_empty_hand_is_filled_at_once() -> None:
-    step = do(at("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
+    step = carry_out(make_state("R@e5", "R@e6", "e6", cards=((2,), (2,))), "e5xe6", "2/2")
     assert step.state.cards == ((1, 2, 3, 4, 5, 6),) * 2
     assert "All cards have been used: both hands hold 1 to 6 again." in event_texts(step)
-    assert ball(do(step.state, "2/1").state)[0] == "e7"
+    assert ball(carry_out(step.state, "2/1").state)[0] == "e7"
 
 
 # ---- turned over ---------------------------------------------------------------------------------
 
 
 def test_the_round_of_turning_over_does_not_count() -> None:
-    state = do(at("R@d5 T@a5", "S@d6", "h6"), "d5-d6-d7", "1/6").state
+    state = carry_out(make_state("R@d5 T@a5", "S@d6", "h6"), "d5-d6-d7", "1/6").state
     assert down(state) == {"d5": 2}
-    state = do(state, ".", ".").state
+    state = carry_out(state, ".", ".").state
     assert GAME.to_act(state) == {SOUTH}
     assert down(state) == {"d5": 1}
     assert refusal(state, "d5-d4") is Reason.TURNED_OVER
-    state = do(state, ".").state
+    state = carry_out(state, ".").state
     assert down(state) == {}
 
 
@@ -51,7 +61,7 @@ def test_the_round_of_turning_over_does_not_count() -> None:
 
 
 def test_only_plays_that_reveal_nothing_are_reversible() -> None:
-    state = at("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
+    state = make_state("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
     for text, may in (
         ("d6-d7", True),
         ("d6*c5", True),
@@ -61,21 +71,21 @@ def test_only_plays_that_reveal_nothing_are_reversible() -> None:
         (".", False),
     ):
         assert GAME.is_reversible(state, SOUTH, GAME.parse(text)) is may
-    assert not GAME.is_reversible(at("B@e5", "S@e6", "e6"), SOUTH, GAME.parse("e5xe6"))
-    assert not GAME.is_reversible(at("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
+    assert not GAME.is_reversible(make_state("B@e5", "S@e6", "e6"), SOUTH, GAME.parse("e5xe6"))
+    assert not GAME.is_reversible(make_state("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
 
 
 # ---- limits --------------------------------------------------------------------------------------
 
 
 def state_with_limits(**limits: int) -> State:
-    return replace(at("R@d5", "R@d6", "d6"), options=GAME.options(limits))
+    return replace(make_state("R@d5", "R@d6", "d6"), options=GAME.options(limits))
 
 
 def test_no_try_until_the_last_round_ties() -> None:
-    before = do(state_with_limits(round_limit=3), ".", ".").state
+    before = carry_out(state_with_limits(round_limit=3), ".", ".").state
     assert before.outcome is None
-    step = do(before, ".")
+    step = carry_out(before, ".")
     assert step.state.outcome is not None
     assert (step.state.outcome.winners, step.state.outcome.reason) == (
         frozenset(),
@@ -87,12 +97,12 @@ def test_no_try_until_the_last_round_ties() -> None:
 
 
 def test_rounds_without_face_off_are_a_tie() -> None:
-    state = do(state_with_limits(quiet_limit=3), ".", ".").state
+    state = carry_out(state_with_limits(quiet_limit=3), ".", ".").state
     assert (state.quiet_turns, state.outcome) == (2, None)
-    fought = do(replace(state, seat=0), "d5xd6", "1/6").state
+    fought = carry_out(replace(state, seat=0), "d5xd6", "1/6").state
     assert (fought.outcome, fought.quiet_turns) == (None, 0)
-    tied = do(fought, ".", ".", ".").state
+    tied = carry_out(fought, ".", ".", ".").state
     assert tied.outcome is not None
     assert tied.outcome.reason == "3 turns without a face-off: a draw."
     assert GAME.how_it_ended(tied) == "3 turns, no face-off."
-    assert GAME.dump(do(fought, ".").state)["quiet"] == 1
+    assert GAME.dump(carry_out(fought, ".").state)["quiet"] == 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, SlowRules, set_up_state
+from kahmate_tools import GAME, SlowKahmate, set_up_state
 
 from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Run
@@ -28,9 +28,9 @@ def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
             (seat,) = due
             actions = list(GAME.legal_actions(state, seat))
             assert len(actions) == len(set(actions))
-            assert {GAME.format(action) for action in actions} == SlowRules(
+            assert {GAME.format(action) for action in actions} == SlowKahmate(
                 GAME.dump(state)
-            ).texts()
+            ).legal_texts()
             for action in actions:
                 GAME.check(state, seat, action)
             compared += 1
@@ -52,7 +52,7 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
             state = set_up_state()
             continue
         if len(due) == 1:
-            slow, lying = SlowRules(GAME.dump(state)), lying_on(state)
+            slow, lying = SlowKahmate(GAME.dump(state)), lying_on(state)
             for action in GAME.legal_actions(state, due[0]):
                 text = GAME.format(action)
                 if not isinstance(action, Run) or rng.random() > 0.1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, set_up_state
+from kahmate_tools import GAME, NORTH, SOUTH, carry_out, make_state, set_up_state
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
@@ -16,13 +16,13 @@ from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 
 NEW = GAME.setup(GAME.options({}), Random(0))
-WAITING = do(at("T@d3", "S@d4", "h6"), "d3-d4-d5").state
-SPENT = do(at("T@d3", "S@d4", "h6", cards=((1, 4, 5), (2, 3, 6))), "d3-d4-d5").state
-RUNNING = do(at("B@d3 T@e3 F@h3", "S@d4", "h6"), "e3-e4").state
-RAN_OUT = do(RUNNING, "h3-h4").state
-BALL = at("B@d5 T@d4 R@c6 S@e4", "S@e6 R@f6", "d5", down="e4=1")
-LAST = at("B@d5 T@d4", "S@e6 R@f6", "d5")
-CARRIED = at("B@e5 R@c5 T@f4", "S@e6 R@d6 T@e8", "e6", down="f4=1")
+WAITING = carry_out(make_state("T@d3", "S@d4", "h6"), "d3-d4-d5").state
+SPENT = carry_out(make_state("T@d3", "S@d4", "h6", cards=((1, 4, 5), (2, 3, 6))), "d3-d4-d5").state
+RUNNING = carry_out(make_state("B@d3 T@e3 F@h3", "S@d4", "h6"), "e3-e4").state
+RAN_OUT = carry_out(RUNNING, "h3-h4").state
+BALL = make_state("B@d5 T@d4 R@c6 S@e4", "S@e6 R@f6", "d5", down="e4=1")
+LAST = make_state("B@d5 T@d4", "S@e6 R@f6", "d5")
+CARRIED = make_state("B@e5 R@c5 T@f4", "S@e6 R@d6 T@e8", "e6", down="f4=1")
 PLACES = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
 
 EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
@@ -152,7 +152,7 @@ EXAMPLES: dict[Reason, list[tuple[State, str, str | None, str]]] = {
     ],
     Reason.GOAL_WITHOUT_BALL: [
         (
-            at("B@h10", "", "d6"),
+            make_state("B@h10", "", "d6"),
             "h10-h11-goal",
             "h11",
             "Blue big does not have the ball on this path: only a carrier runs into goal.",
@@ -272,16 +272,16 @@ def test_refusals_speak_to_their_seat() -> None:
 
 
 def test_own_round_turnovers_wait_a_round_longer() -> None:
-    state = do(at("T@d3 R@a3", "S@d4", "h6"), "d3-d4-d5", "1/6").state
+    state = carry_out(make_state("T@d3 R@a3", "S@d4", "h6"), "d3-d4-d5", "1/6").state
     with pytest.raises(Illegal, match="has run already"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
-    state = do(at("R@d3 T@a3", "S@e6", "e6", down="d3=2")).state
+    state = carry_out(make_state("R@d3 T@a3", "S@e6", "e6", down="d3=2")).state
     with pytest.raises(Illegal, match="it stands up at the end of blue’s next turn"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
 
 
 def test_tacklers_after_a_run_learn_their_needs() -> None:
-    state = do(at("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
+    state = carry_out(make_state("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
     with pytest.raises(
         Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\."
     ) as refused:
@@ -314,7 +314,7 @@ def test_tacklers_after_a_run_learn_their_needs() -> None:
             "d6",
         ),
         (
-            at("R@d2", "S@d6", "d6"),
+            make_state("R@d2", "S@d6", "d6"),
             {"d2": None, "d6": "blue regular"},
             "Too far: Regular runs 3.",
             "d6",
@@ -336,8 +336,8 @@ def test_tacklers_after_a_run_learn_their_needs() -> None:
         # The table itself asks to turn pieces back.
         (CARRIED, {"e8": "pink tough turned over"}, None, None),
         (CARRIED, {"f4": "blue tough"}, None, None),
-        (at("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
-        (at("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
+        (make_state("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
+        (make_state("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
         (set_up_state(), {"d2": None, "e2": None, "f2": None}, None, None),
         (WAITING, {"d3": None}, None, None),
         (NEW, {}, None, None),

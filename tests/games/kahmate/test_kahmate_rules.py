@@ -8,13 +8,13 @@ from kahmate_tools import (
     GAME,
     NORTH,
     SOUTH,
-    at,
     ball,
-    do,
+    carry_out,
     down,
     event_texts,
     faces_on,
     is_legal,
+    make_state,
     refusal,
     stage_titles,
 )
@@ -26,7 +26,7 @@ from companion.games.kahmate.legal import Reason
 
 
 def test_big_with_3_beats_smart_with_1() -> None:
-    step = do(at("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
+    step = carry_out(make_state("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
     assert ball(step.state) == ("e5", SOUTH)
     assert [tally.total for tally in step.stages[0].tallies] == ["5", "2"]
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("card", "3"))
@@ -49,17 +49,17 @@ def test_big_with_3_beats_smart_with_1() -> None:
 def test_a_try_leads_by_more_than_positions() -> None:
     """As South plays: 5 and a half ranks lie between the middle and either goal."""
     for before, text, leads in (
-        (at("R@h10", "", "h10"), "h10-h11-goal", (4.0, 6.0)),
-        (at("", "B@h2", "h2", NORTH), "h2-h1-goal", (-4.0, -6.0)),
+        (make_state("R@h10", "", "h10"), "h10-h11-goal", (4.0, 6.0)),
+        (make_state("", "B@h2", "h2", NORTH), "h2-h1-goal", (-4.0, -6.0)),
     ):
-        assert (GAME.lead(before), GAME.lead(do(before, text).state)) == leads
+        assert (GAME.lead(before), GAME.lead(carry_out(before, text).state)) == leads
 
 
 # ---- running -------------------------------------------------------------------------------------
 
 
 def test_a_lost_run_does_not_end_the_round() -> None:
-    step = do(at("T@d3 F@a3", "S@d4", "h6"), "d3-d4-d5", "3/6")
+    step = carry_out(make_state("T@d3 F@a3", "S@d4", "h6"), "d3-d4-d5", "3/6")
     assert faces_on(step.state, "d3") == ("blue tough turned over",)
     assert faces_on(step.state, "d4") == ("pink smart",)
     assert GAME.to_act(step.state) == {SOUTH}
@@ -69,15 +69,15 @@ def test_a_lost_run_does_not_end_the_round() -> None:
 
 
 def test_nothing_moves_before_the_last_face_off() -> None:
-    before = at("R@d3", "F@d4 S@d5", "h6")
-    step = do(before, "d3-d4-d5-d6", "6/1")
+    before = make_state("R@d3", "F@d4 S@d5", "h6")
+    step = carry_out(before, "d3-d4-d5-d6", "6/1")
     assert GAME.to_act(step.state) == set(SEATS)
     assert GAME.expected(step.state) == GAME.expected(before)
     assert stage_titles(step) == ["Face-off"]
     assert step.stages[0].expected is None, "hands may have gone ahead"
     assert not GAME.is_checked(step.state)
     assert GAME.is_checked(before)
-    step = do(step.state, "5/2")
+    step = carry_out(step.state, "5/2")
     assert faces_on(step.state, "d6") == ("blue regular",)
     assert down(step.state) == {"d4": 1, "d5": 1}
 
@@ -86,10 +86,10 @@ def test_nothing_moves_before_the_last_face_off() -> None:
 
 
 def test_the_way_into_goal_may_lead_over_opponents() -> None:
-    state = at("R@d10", "S@d11", "d10")
-    won = do(state, "d10-d11-goal", "6/1").state
+    state = make_state("R@d10", "S@d11", "d10")
+    won = carry_out(state, "d10-d11-goal", "6/1").state
     assert won.outcome is not None
     assert down(won) == {"d11": 1}
-    lost = do(state, "d10-d11-goal", "1/6").state
+    lost = carry_out(state, "d10-d11-goal", "1/6").state
     assert lost.outcome is None
     assert ball(lost) == ("d9", None)

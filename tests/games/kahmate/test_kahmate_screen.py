@@ -8,7 +8,16 @@ from collections import defaultdict
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, at, do, event_texts, set_up_state, with_hands
+from kahmate_tools import (
+    GAME,
+    NORTH,
+    SOUTH,
+    carry_out,
+    event_texts,
+    make_state,
+    set_up_state,
+    with_hands,
+)
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
@@ -20,7 +29,7 @@ from companion.games.pads import PadGrammar
 from companion.games.screen import Duellist, Play
 
 NEW = GAME.setup(GAME.options({}), Random(0))
-TACKLED = at("B@e5 T@f6", "S@e6", "e6")
+TACKLED = make_state("B@e5 T@f6", "S@e6", "e6")
 
 
 def plays(state: State) -> dict[str, Play]:
@@ -63,20 +72,20 @@ def random_states(seed: int, count: int) -> list[State]:
         (set_up_state(starter="north"), "Pink: run up to two"),
         (TACKLED, "Blue: run up to two"),
         (
-            at("B@e5 T@e4 S@a3", "S@e6", "e5", moved_pieces="e4 a3"),
+            make_state("B@e5 T@e4 S@a3", "S@e6", "e5", moved_pieces="e4 a3"),
             "Blue: pass, kick or end the turn",
         ),
         (
-            at("B@e5 T@e4 S@a6", "S@e6", "e5", moved_pieces="e4 a6"),
+            make_state("B@e5 T@e4 S@a6", "S@e6", "e5", moved_pieces="e4 a6"),
             "Blue: pass, kick or end the turn",
         ),
         (
-            at("B@e5 T@e2 S@a1", "S@e6", "e5", moved_pieces="e2 a1"),
+            make_state("B@e5 T@e2 S@a1", "S@e6", "e5", moved_pieces="e2 a1"),
             "Blue: pass, kick or end the turn",
         ),
-        (at("B@e5 T@e4 S@a3", "S@e6", "e6", moved_pieces="e4 a3"), "Blue: end the turn"),
-        (do(TACKLED, "e5xe6").state, "Both: choose a card"),
-        (do(at("R@h10", "", "h10"), "h10-h11-goal").state, ""),
+        (make_state("B@e5 T@e4 S@a3", "S@e6", "e6", moved_pieces="e4 a3"), "Blue: end the turn"),
+        (carry_out(TACKLED, "e5xe6").state, "Both: choose a card"),
+        (carry_out(make_state("R@h10", "", "h10"), "h10-h11-goal").state, ""),
     ],
 )
 def test_the_sign_has_40_characters_at_most(state: State, sign: str) -> None:
@@ -86,12 +95,12 @@ def test_the_sign_has_40_characters_at_most(state: State, sign: str) -> None:
 
 
 def test_facts_and_hands_are_open_to_everybody() -> None:
-    state = do(with_hands(set_up_state(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
+    state = carry_out(with_hands(set_up_state(), (2, 3, 5), (1, 4, 6)), "e2-e3").state
     for viewer in (None, *SEATS):
         board_ui = GAME.board_ui(state, viewer)
         assert board_ui.facts == {SOUTH: "run 2 of 2", NORTH: ""}
         assert [card.value for card in board_ui.hands[NORTH] if card.is_spent] == ["2", "3", "5"]
-    assert GAME.board_ui(do(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
+    assert GAME.board_ui(carry_out(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
 
 
 def test_what_is_proposed_can_be_placed() -> None:
@@ -106,7 +115,7 @@ def test_what_is_proposed_can_be_placed() -> None:
 
 
 def test_a_waiting_tackle_is_a_duel() -> None:
-    duel = GAME.board_ui(do(TACKLED, "e5&f6xe6").state, None).duel
+    duel = GAME.board_ui(carry_out(TACKLED, "e5&f6xe6").state, None).duel
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
@@ -120,19 +129,19 @@ def test_a_waiting_tackle_is_a_duel() -> None:
     ("state", "text", "sides"),
     [
         (
-            at("R@d6 T@d4", "S@d5", "d6"),
+            make_state("R@d6 T@d4", "S@d5", "d6"),
             "d6*d4",
             ["passes from d6 to d4", "intercepts on d5"],
         ),
         (
-            at("T@d4", "S@d5 B@d6", "h6"),
+            make_state("T@d4", "S@d5 B@d6", "h6"),
             "d4-d5-d4",
             ["runs from d4", "is in the way on d5"],
         ),
     ],
 )
 def test_waiting_runs_and_passes_are_duels(state: State, text: str, sides: list[str]) -> None:
-    duel = GAME.board_ui(do(state, text).state, NORTH).duel
+    duel = GAME.board_ui(carry_out(state, text).state, NORTH).duel
     assert duel is not None
     assert [side.text for side in duel.sides.values()] == sides
 
@@ -143,7 +152,7 @@ def test_waiting_runs_and_passes_are_duels(state: State, text: str, sides: list[
 def test_the_way_that_meets_nobody_comes_first() -> None:
     ways = [
         play
-        for play in plays(at("F@d4", "R@d5", "a9")).values()
+        for play in plays(make_state("F@d4", "R@d5", "a9")).values()
         if play.touches[1:] == (Square.parse("d6"),)
     ]
     assert [(play.text, " ".join(map(str, play.meets))) for play in ways] == [
@@ -154,8 +163,8 @@ def test_the_way_that_meets_nobody_comes_first() -> None:
     ]
 
 
-PASSER = at("R@d6 T@d4", "S@d5", "d6")
-PAIR = at("B@e5 T@f7", "S@e6", "e6")
+PASSER = make_state("R@d6 T@d4", "S@d5", "d6")
+PAIR = make_state("B@e5 T@f7", "S@e6", "e6")
 
 
 @pytest.mark.parametrize(
@@ -163,8 +172,8 @@ PAIR = at("B@e5 T@f7", "S@e6", "e6")
     [
         (set_up_state(), ".", "end", "End turn", ""),
         # a try is tapped beyond the last rank of the other side
-        (at("B@h10", "", "h10"), "h10-h11-goal", "", "Run h10 into goal", "h10 h12"),
-        (at("B@a8", "B@h2", "h2", NORTH), "h2-h1-goal", "", "Run h2 into goal", "h2 h0"),
+        (make_state("B@h10", "", "h10"), "h10-h11-goal", "", "Run h10 into goal", "h10 h12"),
+        (make_state("B@a8", "B@h2", "h2", NORTH), "h2-h1-goal", "", "Run h2 into goal", "h2 h0"),
         (PASSER, "d6*d4", "", "Pass d6 to d4 against d5", "d6 d4"),
         (PASSER, "d6!f8", "kick", "Kick d6 to f8", "d6 f8"),
         (PAIR, "e5xe6", "", "Tackle e6 from e5", "e5 e6"),
@@ -226,8 +235,8 @@ def size(action: object) -> int:
 # ---- what hands leave ----------------------------------------------------------------------------
 
 
-ALONE = at("T@d3", "", "d4")
-PASSING = at("R@d6 T@d4", "S@d5 B@e8", "d6")
+ALONE = make_state("T@d3", "", "d4")
+PASSING = make_state("R@d6 T@d4", "S@d5 B@e8", "d6")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +246,7 @@ PASSING = at("R@d6 T@d4", "S@d5 B@e8", "d6")
         (ALONE, "d3-e3-e4", {"e4": ["blue tough"], "d4": ["ball"]}),
         # as if it were won, and not turned over yet
         (
-            at("F@d3", "S@d4", "d3"),
+            make_state("F@d3", "S@d4", "d3"),
             "d3-d4-d5",
             {"d5": ["blue fast", "ball"], "d4": ["pink smart"], "d3": None},
         ),
@@ -250,7 +259,7 @@ PASSING = at("R@d6 T@d4", "S@d5 B@e8", "d6")
             "f6&e5xe6",
             {"e6": ["pink smart", "ball", "blue tough", "blue big"], "e5": None, "f6": None},
         ),
-        (at("B@h10", "", "h10"), "h10-h11-goal", {"h10": None, "h11": None}),
+        (make_state("B@h10", "", "h10"), "h10-h11-goal", {"h10": None, "h11": None}),
     ],
 )
 def test_a_play_is_laid_as_hands_leave_it(
@@ -261,7 +270,7 @@ def test_a_play_is_laid_as_hands_leave_it(
 
 
 def test_a_run_may_come_back() -> None:
-    assert event_texts(do(ALONE, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
+    assert event_texts(carry_out(ALONE, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
 
 
 PLACED = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
@@ -290,7 +299,7 @@ def test_six_pieces_on_own_ranks_are_a_placing() -> None:
 
 
 def test_six_keys_are_six_cards() -> None:
-    state = do(with_hands(TACKLED, (2, 3, 5), (1, 4, 6)), "e5xe6").state
+    state = carry_out(with_hands(TACKLED, (2, 3, 5), (1, 4, 6)), "e5xe6").state
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
         assert pad is not None
@@ -310,9 +319,9 @@ def test_ready_alone_ends_a_round() -> None:
     assert not pad.accepts((), "up")
     assert GAME.pad(set_up_state(), NORTH) is None
     assert GAME.pad(NEW, SOUTH) is None
-    assert GAME.pad(do(at("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
+    assert GAME.pad(carry_out(make_state("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
 
 
 def test_a_longer_run_is_spelled_in_notation() -> None:
-    spelled = spell_action(GAME, at("R@b2", "R@h9", "d6"), SOUTH, "b2-b3-b4-b3")
+    spelled = spell_action(GAME, make_state("R@b2", "R@h9", "d6"), SOUTH, "b2-b3-b4-b3")
     assert [order.words for order in spelled] == ["b2-b3-b4-b3"]

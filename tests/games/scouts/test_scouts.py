@@ -8,7 +8,16 @@ import copy
 from typing import Any
 
 import pytest
-from scouts_tools import GAME, SET_UP, SlowScouts, after, at, do, legal, start
+from scouts_tools import (
+    GAME,
+    SET_UP,
+    SlowScouts,
+    carry_out,
+    legal_texts,
+    make_state,
+    start,
+    state_after,
+)
 
 from companion.games.scouts.state import State
 
@@ -84,10 +93,10 @@ GOLDEN_COUNTS = {
 
 
 def perft(state: State, depth: int) -> int:
-    texts = legal(state)
+    texts = legal_texts(state)
     if depth == 1:
         return len(texts)
-    return sum(perft(after(state, text), depth - 1) for text in texts)
+    return sum(perft(state_after(state, text), depth - 1) for text in texts)
 
 
 def slow_count(game: SlowScouts, depth: int) -> int:
@@ -107,7 +116,7 @@ LINES = {"set-up": (), "full": SET_UP, "fight": GOLDEN_GAME[:31]}
 
 @pytest.mark.parametrize("line", LINES)
 def test_sequences_counted_to_a_depth(line: str) -> None:
-    state = after(start(), *LINES[line])
+    state = state_after(start(), *LINES[line])
     counts = tuple(perft(state, depth) for depth, _ in enumerate(GOLDEN_COUNTS[line], start=1))
     assert counts == GOLDEN_COUNTS[line]
 
@@ -123,7 +132,7 @@ def test_slow_rules_count_the_same_to_depth_two(line: str) -> None:
 def test_golden_game() -> None:
     state, told, plain = start(), [], []
     for text in GOLDEN_GAME:
-        step = do(state, text)
+        step = carry_out(state, text)
         told += [
             f"{event.text} {event.why or ''}".strip()
             for event in step.events
@@ -149,7 +158,7 @@ def test_the_view_tells_which_stacked_scout_has_intel() -> None:
     """Rulings, section 2, "Stacks"."""
 
     def pieces(**masks: str) -> Any:
-        return GAME.view(at(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
+        return GAME.view(make_state(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
 
     upper, lower = pieces(intel="d4"), pieces(lower_intel="d4")
     assert upper["with_intel"] == lower["with_intel"] == ["d4"]
@@ -163,12 +172,14 @@ def test_the_view_tells_which_stacked_scout_has_intel() -> None:
 @pytest.mark.parametrize(
     ("state", "action", "told"),
     [
-        (at("c4", "d5"), "c4-d5", []),
-        (at("c9", "h9"), "c9-c10", ["White gathers intel"]),
-        (at("c2", "h9", intel="c2"), "c2-c1", ["White brings the intel home"]),
+        (make_state("c4", "d5"), "c4-d5", []),
+        (make_state("c9", "h9"), "c9-c10", ["White gathers intel"]),
+        (make_state("c2", "h9", intel="c2"), "c2-c1", ["White brings the intel home"]),
     ],
 )
 def test_the_sign_tells_of_intel_and_homecoming(state: State, action: str, told: list[str]) -> None:
-    headlines = [headline for stage in do(state, action).stages for headline in stage.headlines]
+    headlines = [
+        headline for stage in carry_out(state, action).stages for headline in stage.headlines
+    ]
     assert [headline.text for headline in headlines] == told
     assert all(headline.scene for headline in headlines), "it is drawn before hands go on"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from scouts_tools import GAME, SlowScouts, after, legal, start
+from scouts_tools import GAME, SlowScouts, legal_texts, start, state_after
 
 from companion.core.errors import Illegal
 from companion.games.base import plain_layout
@@ -29,7 +29,7 @@ def random_line(seed: int, cap: int, stacking: bool = True) -> list[State]:
     states = [start(stacking="on" if stacking else "off")]
     while len(states) < cap and not states[-1].outcome:
         text = str(GAME.random_action(states[-1], states[-1].seat, rng))
-        states.append(after(states[-1], text))
+        states.append(state_after(states[-1], text))
     return states
 
 
@@ -51,12 +51,12 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
         rng, slow = Random(seed), SlowScouts(stacking)
         state = start(stacking="on" if stacking else "off")
         for _ in range(170):
-            texts = legal(state)
+            texts = legal_texts(state)
             assert texts == slow.legal()
             if not texts:
                 break
             text = str(GAME.random_action(state, state.seat, rng))
-            state = after(state, text)
+            state = state_after(state, text)
             slow.do(text)
             assert plain_layout(GAME.expected(state)) == by_rank(slow.layout())
             assert (state.outcome is not None) == (slow.winner is not None)
@@ -73,7 +73,7 @@ def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
     ]
     texts += {rock_text(name, step) for name in SQUARE_NAMES for step in ((1, 0), (0, 1))}
     for state in random_line(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
-        allowed = legal(state)
+        allowed = legal_texts(state)
         assert {text for text in texts if is_legal(state, text)} == {
             text for text in allowed if text.count("^") < 2
         }

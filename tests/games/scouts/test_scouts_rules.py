@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from scouts_examples import PLAYS
 from scouts_examples_rocks import ROCKS
-from scouts_tools import GAME, after, at, do, legal
+from scouts_tools import GAME, carry_out, legal_texts, make_state, state_after
 
 from companion.core.errors import Malformed
 from companion.core.grid import Square
@@ -25,9 +25,9 @@ def on(state: State, square: str) -> tuple[str, ...]:
 
 
 def test_worked_example_two_jumps_are_one_play() -> None:
-    state = at("c1 c4", "c2")
-    assert "c1^c3^c5" in legal(state)
-    then = after(state, "c1^c3^c5")
+    state = make_state("c1 c4", "c2")
+    assert "c1^c3^c5" in legal_texts(state)
+    then = state_after(state, "c1^c3^c5")
     assert then.position.plays_due == 1
     assert on(then, "c5") == ("white scout",)
 
@@ -36,10 +36,12 @@ def test_worked_example_two_jumps_are_one_play() -> None:
 
 
 def test_a_turn_may_end_without_further_plays() -> None:
-    assert "." in legal(after(at("c4", "h10"), "c4-c5")), "the only scout has been played"
-    walled = at("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
-    assert "." in legal(walled), "no play at all, and none has been made"
-    step = do(walled, ".")
+    assert "." in legal_texts(state_after(make_state("c4", "h10"), "c4-c5")), (
+        "the only scout has been played"
+    )
+    walled = make_state("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
+    assert "." in legal_texts(walled), "no play at all, and none has been made"
+    step = carry_out(walled, ".")
     assert step.events[0].why == "No scout can move."
     assert step.state.seat is Seat.NORTH
 
@@ -49,7 +51,7 @@ def test_a_turn_may_end_without_further_plays() -> None:
 
 @pytest.mark.parametrize(("low", "side"), [("white_low", "white"), ("black_low", "black")])
 def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
-    step = do(at("c4 h1", "g9", **{low: "c4"}), "c4-c5")
+    step = carry_out(make_state("c4 h1", "g9", **{low: "c4"}), "c4-c5")
     assert step.events[0].why == f"The {side} scout on c4 is free again."
 
 
@@ -57,10 +59,10 @@ def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
 
 
 def test_reaching_the_enemys_rank_ends_the_play() -> None:
-    step = do(at("c8 h1", "c9 d10"), "c8^c10")
+    step = carry_out(make_state("c8 h1", "c9 d10"), "c8^c10")
     assert on(step.state, "c10") == ("white scout with intel",)
     assert [stage.title for stage in step.stages] == ["Jump", "Turn the scout over"]
-    assert "c8^c10^e10" not in legal(at("c8", "c9 d10"))
+    assert "c8^c10^e10" not in legal_texts(make_state("c8", "c9 d10"))
 
 
 # ---- notation ------------------------------------------------------------------------------------
