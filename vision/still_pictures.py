@@ -17,7 +17,7 @@ import numpy as np
 from companion.core.errors import CameraError
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Reading
-from vision.cameras.files import load_luma, picture_paths
+from vision.cameras.files import expand_folders, load_luma
 from vision.detection.markers import (
     THOROUGH,
     Luma,
@@ -59,7 +59,7 @@ def read_images(
     is_foreign = dictionary not in (None, DICTIONARY)
     for name in paths:
         try:
-            files = picture_paths([Path(name)])
+            files = expand_folders([Path(name)])
         except CameraError as error:
             # A missing file, or a folder that cannot be read.
             yield _empty_answer(str(name), error.message)

@@ -185,7 +185,7 @@ class Watcher(Closeable):
 
         Returns None if the camera fails or is still in its pause.
         """
-        if self.link.exchange_if_chosen():
+        if self.link.close_if_switched():
             self._next_s = self._clock.monotonic_s()
             self._reporter.is_expected = True
         now_s = self._clock.monotonic_s()

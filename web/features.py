@@ -22,7 +22,7 @@ from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import KitPrinter
 from companion.table.seats.staff_call import StaffBell
-from vision.network.phone import PHONE, PhoneLine
+from vision.network.phone import PHONE, PhoneLink
 from web.security.codes import PhonePairing
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TableEquipment:
 class PhoneCameraFeature:
     """An old phone as the camera."""
 
-    connection: PhoneLine
+    connection: PhoneLink
     """Passes the phone's pictures to the reader of the board."""
     pairing: PhonePairing
     """Which phone is the camera, and the code for the next one."""

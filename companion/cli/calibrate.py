@@ -62,7 +62,7 @@ def measure(settings: Settings) -> LensFit:
         _collect_views(calibration, camera)
         fit = _solve(calibration)
         store = LensStore(settings.lenses_path, settings.camera)
-        store.save_calibrated(camera, fit.lens, fit.spread)
+        store.save_calibrated(camera, fit.lens, fit.focal_sigma)
     return fit
 
 
@@ -87,10 +87,10 @@ def _solve(calibration: Calibration) -> LensFit:
     """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
     fit = calibration.solve()
-    if fit.rms_widths > MAX_MISFIT or fit.spread > MAX_SPREAD:
+    if fit.rms_widths > MAX_MISFIT or fit.focal_sigma > MAX_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "
-            f"{100 * fit.spread:.1f} %): glue the page flat, hold it still, tilt it more, and "
+            f"{100 * fit.focal_sigma:.1f} %): glue the page flat, hold it still, tilt it more, and "
             "begin again"
         )
     return fit

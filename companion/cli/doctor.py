@@ -41,7 +41,7 @@ from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
 from hardware.pin_factory import missing_pins
 from vision.cameras.catalogue import list_cameras, open_camera
-from vision.cameras.exposure import DARK_WORDS, light_of
+from vision.cameras.exposure import DARK_SENTENCE, classify_light
 from web.security.tls import BadCertificate, certificate_context
 
 # Timeout in seconds for a running companion to identify itself. It is short, since another program
@@ -173,8 +173,8 @@ def _camera_findings(settings: Settings) -> Iterator[Finding]:
 
 def _picture_finding(name: str, frame: Frame) -> Finding:
     height, width = frame.luma.shape
-    if light_of(frame.luma) == "dark":
-        return note("camera", f"{name}, {width} x {height}: {DARK_WORDS}.")
+    if classify_light(frame.luma) == "dark":
+        return note("camera", f"{name}, {width} x {height}: {DARK_SENTENCE}.")
     return ok("camera", f"{name}, {width} x {height}.")
 
 

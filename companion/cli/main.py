@@ -213,7 +213,7 @@ def calibrate(options: argparse.Namespace) -> int:
         return 1
     print(
         f"{fit.views} views: {fit.field_of_view_deg:.1f} degrees across, focal length "
-        f"{fit.lens.focal_ratio:.4f} of the picture's width to {100 * fit.spread:.2f} %, "
+        f"{fit.lens.focal_ratio:.4f} of the picture's width to {100 * fit.focal_sigma:.2f} %, "
         f"k1 {fit.lens.k1:+.4f}, {fit.rms_px:.2f} px left over."
     )
     return 0

@@ -8,7 +8,7 @@ from companion.core.i18n import say
 from companion.printing.page_furniture import draw_foot, draw_head
 from companion.printing.pdf_pen import BLACK, Pen
 from companion.printing.tiling import Paper, page_size, printable_area
-from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, pattern
+from vision.cameras.lens_pattern import COLUMNS, MARKER_MM, ROWS, SQUARE_MM, charuco_board
 
 # Height of the page's head, above the pattern.
 _HEAD_MM = 14.0
@@ -29,7 +29,7 @@ def calibration_page(paper: Paper) -> bytes:
     area = printable_area(paper, landscape=False)
     x = (pen.width_mm - COLUMNS * SQUARE_MM) / 2
     y = area.bottom + (area.height - _HEAD_MM - ROWS * SQUARE_MM) / 2
-    markers = iter(pattern().getIds().ravel().tolist())
+    markers = iter(charuco_board().getIds().ravel().tolist())
     for row in range(ROWS):
         for column in range(COLUMNS):
             middle_x = x + (column + 0.5) * SQUARE_MM

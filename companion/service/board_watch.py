@@ -19,7 +19,7 @@ from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.lenses import LensStore
 from vision.diagnosis import MAX_SETTLED, MAX_SETTLED_IF_SMALL, BoardEye
-from vision.network.phone import PhoneLine
+from vision.network.phone import PhoneLink
 from vision.reading.board_reader import board_reader
 from vision.watcher import Watcher, WatchListeners
 
@@ -46,7 +46,7 @@ class BoardWatch(Closeable):
         self._table = table
         self._album = album
         self._stack = ExitStack()
-        self.phone = PhoneLine(clock)
+        self.phone = PhoneLink(clock)
         """The connection to an old phone, which may be the camera."""
         self.watcher: Watcher | None = None
         """Reads the board in its own thread. None without a camera."""

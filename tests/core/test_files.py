@@ -125,7 +125,7 @@ def test_a_folder_of_too_many_files_is_refused(
     for number in range(6):
         (tmp_path / f"{number}.txt").touch()
     with pytest.raises(CameraError, match="holds more than 5 files: take a smaller folder"):
-        files.pictures_in(tmp_path)
+        files.list_pictures(tmp_path)
 
 
 def test_ordinary_files_and_links_are_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from camera_tools import UsbBus, Webcam
 
 from companion.cli.main import main
 from vision.cameras.calibration import Calibration
-from vision.cameras.lens_pattern import COLUMNS, ROWS, SQUARE_MM, pattern
+from vision.cameras.lens_pattern import COLUMNS, ROWS, SQUARE_MM, charuco_board
 from vision.pose.optics import LENSES, Lens
 
 SIZE = (1280, 720)
@@ -43,7 +43,7 @@ VIEWS = (
 def page() -> Any:
     """Return the pattern at 4 px per mm, a little soft."""
     return cv2.GaussianBlur(
-        pattern().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2
+        charuco_board().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2
     )
 
 
@@ -96,9 +96,9 @@ def test_the_printed_pattern_is_true_to_the_millimetre(
     (picture,) = tmp_path.glob("*.png")
     luma = cv2.imread(str(picture), cv2.IMREAD_GRAYSCALE)
     assert luma is not None
-    corners, ids, *_ = cv2.aruco.CharucoDetector(pattern()).detectBoard(luma)
+    corners, ids, *_ = cv2.aruco.CharucoDetector(charuco_board()).detectBoard(luma)
     assert len(ids) == (COLUMNS - 1) * (ROWS - 1)
-    mm = pattern().getChessboardCorners()[ids.ravel()][:, :2]
+    mm = charuco_board().getChessboardCorners()[ids.ravel()][:, :2]
     px = corners.reshape(-1, 2)
     slope = np.linalg.lstsq(mm - mm.mean(axis=0), px - px.mean(axis=0), rcond=None)[0]
     assert slope * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
@@ -123,7 +123,7 @@ def test_a_known_lens_is_found_again() -> None:
     assert measured.lens.focal_ratio == pytest.approx(lens.focal_ratio, rel=0.01)
     assert measured.lens.k1 == pytest.approx(lens.k1, abs=0.01)
     assert measured.rms_px < 0.2
-    assert 0 < measured.spread < 0.005
+    assert 0 < measured.focal_sigma < 0.005
 
 
 def test_pictures_that_do_not_count_say_why() -> None:

@@ -85,7 +85,7 @@ def test_printed_lines_correct_noisy_corners(seed: int) -> None:
     luma, true, seen = two_corners(View(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
     believed = LensPrior(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
     start = replace(true, lens=believed.lens)
-    rough = fit_board(seen, start, believed.spread)
+    rough = fit_board(seen, start, believed.sigmas)
     fine = fit_lines(luma, KAHMATE.board, seen, rough, believed)
     assert far_px(rough.pose, true) > 5
     assert far_px(fine.pose, true) < 1.5
@@ -109,7 +109,7 @@ def test_the_spread_of_a_pose_covers_its_errors() -> None:
             seen, replace(true, lens=LENSES["webcam"]), np.array([0.2, 0.06, 1e-6])
         ).pose
         off_mm = float(np.linalg.norm(pose.to_plane(true.to_px(end))[0] - end[0, :2]))
-        reach_mm = 3 * float(pose.spread_mm(end)[0])
+        reach_mm = 3 * float(pose.sigma_mm(end)[0])
         outside += off_mm > reach_mm
         assert reach_mm > 0.25 * board.pitch_mm, "two corners never tell where the far end lies"
     assert outside <= 3

@@ -8,14 +8,14 @@ from camera_tools import Webcam, striped_picture
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from vision.cameras.camera_link import CameraLink, Cameras
-from vision.cameras.exposure import DARK_WORDS, ExposureControl
-from vision.cameras.source import Capture, Device
+from vision.cameras.exposure import DARK_SENTENCE, ExposureControl
+from vision.cameras.source import Capture, PhysicalCamera
 from vision.reading.board_reader import board_reader
 
 SMALL = striped_picture((1920, 1080))[::6, ::6]
 
 
-class Willing(Device):
+class Willing(PhysicalCamera):
     """A camera that measures its light anew as asked, and writes it down."""
 
     can = True
@@ -66,7 +66,7 @@ def test_in_the_dark_the_camera_exposes_longer() -> None:
     assert room.keeper.sentence == ""
     room.watch(20)
     assert room.device.asked == [True], "asked once"
-    assert room.keeper.sentence == DARK_WORDS
+    assert room.keeper.sentence == DARK_SENTENCE
     room.webcam.light = 0.8
     room.watch(5)
     assert room.keeper.sentence == ""
@@ -83,7 +83,7 @@ def test_a_camera_without_controls_leaves_it_to_people() -> None:
     room.device.can = False
     room.webcam.light = 0.3
     room.watch(12)
-    assert room.keeper.sentence == DARK_WORDS
+    assert room.keeper.sentence == DARK_SENTENCE
     room.webcam.light = 9.0
     room.watch(12)
     assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
@@ -92,7 +92,7 @@ def test_a_camera_without_controls_leaves_it_to_people() -> None:
 @pytest.mark.parametrize(("light", "words"), [(0.3, "It is dark"), (9.0, "overexposed")])
 def test_an_exposure_held_by_hand_is_left_alone(light: float, words: str) -> None:
     room = Room()
-    room.keeper.is_held = True
+    room.keeper.is_locked = True
     room.webcam.light = light
     room.watch(20)
     assert room.device.asked == []
@@ -103,8 +103,8 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
     clock = FakeClock()
     applied: list[tuple[bool | None, bool | None]] = []
 
-    class Lockable(Device):
-        def _take(self) -> Capture:
+    class Lockable(PhysicalCamera):
+        def _capture(self) -> Capture:
             return Capture(SMALL)
 
         def lock(self, focus: bool | None, exposure: bool | None) -> None:
@@ -125,11 +125,11 @@ def test_a_frozen_camera_is_opened_anew() -> None:
     clock, opened = FakeClock(), []
     picture = striped_picture((1280, 720))
 
-    class Frozen(Device):
-        def _take(self) -> Capture:
+    class Frozen(PhysicalCamera):
+        def _capture(self) -> Capture:
             return Capture(picture.copy())
 
-    def open_frozen(_source: str) -> Device:
+    def open_frozen(_source: str) -> PhysicalCamera:
         opened.append(clock.monotonic_s())
         return Frozen(clock)
 

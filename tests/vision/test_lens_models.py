@@ -19,7 +19,7 @@ from companion.core.ports import Frame, Weakness
 from vision.cameras.lenses import StoredLens
 from vision.detection.markers import Luma
 from vision.diagnosis import BoardEye
-from vision.pose.lens_tuner import LensTuner
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import Lens
 from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
@@ -65,20 +65,20 @@ def test_a_wide_lens_is_stored_with_its_model() -> None:
     view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
     reading = reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
     assert dict(reading.seen) == truth_of(ARENA, layout)
-    tuner = reader.lens_tuner
-    assert tuner.lens.is_fisheye or tuner.lens.k2
+    estimate = reader.lens_estimate
+    assert estimate.lens.is_fisheye or estimate.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
-    assert tuner.lens.distort(rays)[:, 0] * tuner.lens.focal_ratio == pytest.approx(
+    assert estimate.lens.distort(rays)[:, 0] * estimate.lens.focal_ratio == pytest.approx(
         0.4775 * angles, rel=0.02
     )
-    kept = msgspec.json.encode(StoredLens.of(tuner.lens, tuner.spread))
+    kept = msgspec.json.encode(StoredLens.from_lens(estimate.lens, estimate.focal_sigma))
     again = msgspec.json.decode(kept, type=StoredLens).lens
     assert (again.is_fisheye, again.k2) == (
-        tuner.lens.is_fisheye,
-        pytest.approx(tuner.lens.k2, abs=1e-5),
+        estimate.lens.is_fisheye,
+        pytest.approx(estimate.lens.k2, abs=1e-5),
     )
-    calibrated = LensTuner.of(Lens(0.8), is_calibrated=True)
+    calibrated = LensEstimate.initial(Lens(0.8), is_calibrated=True)
     assert calibrated.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 

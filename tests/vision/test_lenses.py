@@ -23,8 +23,8 @@ from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import PictureCamera
 from vision.cameras.lenses import LensStore, nominal_lens
-from vision.cameras.source import Device
-from vision.pose.lens_tuner import LensTuner
+from vision.cameras.source import PhysicalCamera
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
@@ -36,7 +36,7 @@ KIT = GAME.kit(GAME.options({}))
 SETTINGS = CameraSettings()
 
 
-class Camera(Device):
+class Camera(PhysicalCamera):
     """A camera that is only known by its name."""
 
     def __init__(
@@ -50,10 +50,10 @@ class Camera(Device):
         return self._zoom
 
 
-def tuner_of(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensTuner:
-    """Return a tuner that has come to a lens."""
+def estimate_of(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensEstimate:
+    """Return an estimate that has come to a lens."""
     information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
-    return LensTuner(LENSES["webcam"], lens, exact, views, information=information)
+    return LensEstimate(LENSES["webcam"], lens, exact, views, information=information)
 
 
 def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
@@ -61,9 +61,9 @@ def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
 
 
 def store_lens(
-    store: LensStore, tuner: LensTuner, camera: Camera | None = None, seen: Pose | None = None
+    store: LensStore, estimate: LensEstimate, camera: Camera | None = None, seen: Pose | None = None
 ) -> None:
-    store.update(camera or Camera(), tuner, seen or pose())
+    store.update(camera or Camera(), estimate, seen or pose())
     store.save()
 
 
@@ -95,8 +95,8 @@ def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "state" / "lenses.json"
     store = LensStore(path, SETTINGS)
     assert store.lens_of(Camera()) == (LENSES["webcam"], False)
-    store_lens(store, tuner_of(Lens(0.78, 0.01), 0.02))
-    store_lens(store, tuner_of(Lens(0.81, -0.04), 0.005))
+    store_lens(store, estimate_of(Lens(0.78, 0.01), 0.02))
+    store_lens(store, estimate_of(Lens(0.81, -0.04), 0.005))
     again = LensStore(path, SETTINGS)
     assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
     assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), (
@@ -117,22 +117,24 @@ SURE = Lens(0.81, -0.04)
 
 
 @pytest.mark.parametrize(
-    ("tuner", "seen"),
+    ("estimate", "seen"),
     [
-        (tuner_of(SURE, 0.02), pose()),
-        (tuner_of(SURE, 0.005, views=5), pose()),
-        (tuner_of(SURE, 0.004), pose(rms_px=4.0)),
-        (tuner_of(SURE, 0.004), pose(markers=2)),
-        (tuner_of(Lens(1.2, -0.04), 0.004), pose()),
-        (tuner_of(Lens(0.81, -0.3), 0.004), pose()),
-        (tuner_of(Lens(math.nan, 0.0), 0.004), pose()),
+        (estimate_of(SURE, 0.02), pose()),
+        (estimate_of(SURE, 0.005, views=5), pose()),
+        (estimate_of(SURE, 0.004), pose(rms_px=4.0)),
+        (estimate_of(SURE, 0.004), pose(markers=2)),
+        (estimate_of(Lens(1.2, -0.04), 0.004), pose()),
+        (estimate_of(Lens(0.81, -0.3), 0.004), pose()),
+        (estimate_of(Lens(math.nan, 0.0), 0.004), pose()),
     ],
     ids=["less sure", "few views", "no fit", "half hidden", "far off", "bent", "no number"],
 )
-def test_a_lens_that_is_worse_is_not_kept(tmp_path: Path, tuner: LensTuner, seen: Pose) -> None:
+def test_a_lens_that_is_worse_is_not_kept(
+    tmp_path: Path, estimate: LensEstimate, seen: Pose
+) -> None:
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
-    store_lens(store, tuner_of(Lens(0.78, 0.01), 0.005))
-    store_lens(store, tuner, seen=seen)
+    store_lens(store, estimate_of(Lens(0.78, 0.01), 0.005))
+    store_lens(store, estimate, seen=seen)
     assert stored_lens(tmp_path) == (Lens(0.78, 0.01), False)
 
 
@@ -140,7 +142,7 @@ def test_a_measured_lens_stays(tmp_path: Path) -> None:
     lens = {"focal_ratio": 0.79, "k1": 0.02, "spread": 0.001, "exact": True}
     content = json.dumps({"usb 046d:082d:A1 1920x1080": lens})
     (tmp_path / "lenses.json").write_text(content)
-    store_lens(LensStore(tmp_path / "lenses.json", SETTINGS), tuner_of(SURE, 0.0001))
+    store_lens(LensStore(tmp_path / "lenses.json", SETTINGS), estimate_of(SURE, 0.0001))
     assert stored_lens(tmp_path) == (Lens(0.79, 0.02), True)
 
 
@@ -148,9 +150,9 @@ def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
     store = LensStore(path, SETTINGS)
     for second in range(300):
-        store.save_periodically(Camera(), tuner_of(Lens(0.8), 0.01), pose(), float(second))
+        store.save_periodically(Camera(), estimate_of(Lens(0.8), 0.01), pose(), float(second))
     assert not path.exists()
-    store.save_periodically(Camera(), tuner_of(Lens(0.8), 0.01), pose(), 300.0)
+    store.save_periodically(Camera(), estimate_of(Lens(0.8), 0.01), pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
             "focal_ratio": 0.8,
@@ -168,7 +170,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFix
     path.write_bytes(b'{"a": {"focal_ratio": "x"}}')
     assert stored_lens(tmp_path) == (LENSES["webcam"], False)
     assert "the cameras learn their lenses anew" in caplog.text
-    store_lens(LensStore(path, SETTINGS), tuner_of(Lens(0.8), 0.01))
+    store_lens(LensStore(path, SETTINGS), estimate_of(Lens(0.8), 0.01))
     assert stored_lens(tmp_path)[0] == Lens(0.8)
 
 
@@ -177,7 +179,7 @@ def test_a_disk_that_takes_nothing_is_told(
 ) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
     store = LensStore(tmp_path / "state" / "lenses.json", SETTINGS)
-    store_lens(store, tuner_of(Lens(0.8), 0.01))
+    store_lens(store, estimate_of(Lens(0.8), 0.01))
     assert caplog.text.count("the lenses cannot be stored") == 1
     with pytest.raises(
         CameraError, match=r"the lenses cannot be stored: .*: make room, or mend state_dir"
@@ -191,7 +193,7 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
     camera = PictureCamera(tmp_path / "a.png", FakeClock())
-    store.update(camera, tuner_of(Lens(0.8), 0.01), pose())
+    store.update(camera, estimate_of(Lens(0.8), 0.01), pose())
     store.save()
     assert not (tmp_path / "lenses.json").exists()
     with pytest.raises(CameraError, match="has no lens that can be stored"):

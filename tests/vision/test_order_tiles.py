@@ -16,7 +16,7 @@ from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, RowFault, RowSeen, RowsWanted, Seat
 from companion.core.ports import Frame
 from companion.games import GAMES
-from vision.cameras.lens_pattern import pattern
+from vision.cameras.lens_pattern import charuco_board
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
@@ -87,7 +87,7 @@ def test_no_id_means_two_things() -> None:
         others |= {*kit.board.corners, *(marker for face in kit.faces for marker in face.markers)}
         others |= {card.marker for card in kit.deck.cards} if kit.deck else set()
     assert not others & set(own)
-    assert not {*others, *own} & set(np.ravel(pattern().getIds()).tolist())
+    assert not {*others, *own} & set(np.ravel(charuco_board().getIds()).tolist())
 
 
 VIEWS = {

@@ -13,8 +13,8 @@ from PIL import Image
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from vision.network import phone
-from vision.network.newest import MAX_AGE_S
-from vision.network.phone import PhoneCamera, PhoneLine
+from vision.network.latest_picture import MAX_AGE_S
+from vision.network.phone import PhoneCamera, PhoneLink
 
 
 def jpeg_of(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:
@@ -29,12 +29,12 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def line(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLine:
+def line(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLink:
     monkeypatch.setattr(phone, "PICTURE_TIMEOUT_S", 0.0)
-    return PhoneLine(clock)
+    return PhoneLink(clock)
 
 
-def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneLine) -> None:
+def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneLink) -> None:
     camera = PhoneCamera(line, clock)
     for tone in (10, 90, 200):
         line.put(jpeg_of(tone), clock.monotonic_s())
@@ -48,7 +48,7 @@ def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneL
 
 
 @pytest.mark.parametrize("late_s", [MAX_AGE_S + 0.01, -0.1, float("nan")])
-def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s: float) -> None:
+def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLink, late_s: float) -> None:
     line.put(jpeg_of(90), clock.monotonic_s() - late_s)
     with pytest.raises(CameraError, match="bring it closer to the Wi-Fi"):
         PhoneCamera(line, clock).frame()
@@ -58,12 +58,12 @@ def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLine, late_s:
         PhoneCamera(line, clock).frame()
 
 
-def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine) -> None:
+def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLink) -> None:
     backs = []
     line.on_return = lambda: backs.append(clock.monotonic_s())
     line.put(jpeg_of(90), clock.monotonic_s())
-    assert line.newest.take(0.0)
-    assert line.newest.take(0.0) is None
+    assert line.latest_picture.take(0.0)
+    assert line.latest_picture.take(0.0) is None
     line.put(jpeg_of(90), clock.monotonic_s() - 9)
     assert backs == [], "an old picture is no sign of life"
     for _ in range(3):
@@ -76,7 +76,7 @@ def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLine)
     [b"", b"GIF89a", jpeg_of(90)[:200], jpeg_of(9, (4000, 3000))],
 )
 def test_rubbish_is_said_and_never_reaches_opencv(
-    clock: FakeClock, line: PhoneLine, monkeypatch: pytest.MonkeyPatch, sent: bytes
+    clock: FakeClock, line: PhoneLink, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
     line.put(sent, clock.monotonic_s())

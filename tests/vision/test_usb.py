@@ -11,7 +11,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from vision.cameras.source import Locks
-from vision.cameras.usb import UsbCamera, usb_devices, usb_number
+from vision.cameras.usb import UsbCamera, find_usb_number, usb_devices
 
 
 def open_usb(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
@@ -105,9 +105,9 @@ def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
 
 def test_the_only_camera_is_found_under_another_number(bus: UsbBus) -> None:
     bus.plug(2, Webcam())
-    assert usb_number("0", usb_devices()) == 2
+    assert find_usb_number("0", usb_devices()) == 2
     bus.plug(4, Webcam(), serial="B2")
-    assert usb_number("0", usb_devices()) == 0, "which one is meant is not known"
+    assert find_usb_number("0", usb_devices()) == 0, "which one is meant is not known"
 
 
 def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:

@@ -115,7 +115,7 @@ def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
     assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
-    assert line.newest.take(0.0) is None
+    assert line.latest_picture.take(0.0) is None
     phone = room.phone(room.code())
     assert room.send(phone, b"").json["now_ms"] == 1000 * room.clock.monotonic_s()
     assert room.send(phone, b"x" * 2_000_001).status_code == 413

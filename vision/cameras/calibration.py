@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from vision.cameras.lens_pattern import pattern
+from vision.cameras.lens_pattern import charuco_board
 from vision.detection.markers import Luma
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points
@@ -30,7 +30,7 @@ _MAX_TILT_DEG = 60.0
 _MIN_MOVE_WIDTHS = 0.04
 # Minimum turn in degrees that makes a view new when the page has not moved.
 _MIN_TURN_DEG = 8.0
-# Maximum distance between the corners of two pictures in a row of a page that is held still.
+# Maximum distance between the corners of a page that is held still, in two pictures in a row.
 _MAX_STILL_PX = 2.0
 # The views that are asked for, one after the other. A view counts if it differs from those before.
 # Whether it was the one asked for is not checked, but shows in how well the lens is determined.
@@ -53,13 +53,13 @@ class LensFit:
 
     lens: Lens
     rms_px: float
-    """Residual: root mean square distance of the corners from where this lens puts them."""
-    spread: float
+    """Reprojection error: root mean square over the corners of all views."""
+    focal_sigma: float
     """Relative standard deviation of the focal length."""
     views: int
     """Number of views from which it was computed."""
     rms_widths: float
-    """Residual in widths of the picture."""
+    """Reprojection error in widths of the picture."""
 
     @property
     def field_of_view_deg(self) -> float:
@@ -94,7 +94,7 @@ class Calibration:
 
     def __init__(self, nominal: Lens) -> None:
         self._nominal = nominal
-        self._detector = cv2.aruco.CharucoDetector(pattern())
+        self._detector = cv2.aruco.CharucoDetector(charuco_board())
         self._views: list[_View] = []
         # The view of the last picture, whether it counts or not. None if it shows no page.
         self._last: _View | None = None
@@ -116,16 +116,16 @@ class Calibration:
             pixels = f"{size[0]} x {size[1]}"
             return f"This picture is {pixels}, the others are not: take all with one camera"
         view = self._find_page(luma, size)
-        before = self._last
+        previous = self._last
         self._last = None
         if view is None:
             return "The page is not seen well: show more of it, sharp and evenly lit"
         if view.tilt_deg > _MAX_TILT_DEG:
             return "The page is tilted too far: hold it straighter"
         self._last = view
-        if before is None or _distance_px(view, before) > _MAX_STILL_PX:
+        if previous is None or _distance_px(view, previous) > _MAX_STILL_PX:
             return "Hold the page still for a moment"
-        if any(_is_similar(view, other, size[0]) for other in self._views):
+        if any(_is_similar(view, earlier, size[0]) for earlier in self._views):
             return "This view is like one before: move or tilt the page"
         self._size = size
         self._views.append(view)
@@ -163,9 +163,9 @@ class Calibration:
         k1 = float(np.ravel(distortion)[0])
         width = self._size[0]
         # With a fixed aspect ratio only one of the two focal lengths has a deviation.
-        spread = float(np.ravel(deviations_px)[:2].max()) / focal_px
+        focal_sigma = float(np.ravel(deviations_px)[:2].max()) / focal_px
         lens = Lens(focal_px / width, k1)
-        return LensFit(lens, float(rms_px), spread, len(self._views), float(rms_px) / width)
+        return LensFit(lens, float(rms_px), focal_sigma, len(self._views), float(rms_px) / width)
 
     def _find_page(self, luma: Luma, size: Size) -> _View | None:
         """Return the view of the page in a picture. None if too few of its corners are found."""
@@ -173,7 +173,7 @@ class Calibration:
         if corners is None or len(corners) < _MIN_CORNERS:
             return None
         numbers = np.ravel(ids)
-        points_mm = np.asarray(pattern().getChessboardCorners(), np.float64)[numbers]
+        points_mm = np.asarray(charuco_board().getChessboardCorners(), np.float64)[numbers]
         points_px = np.asarray(corners, np.float64).reshape(-1, 2)
         is_solved, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
@@ -187,19 +187,20 @@ class Calibration:
         return _View(points_mm, points_px, tuple(map(int, numbers)), towards_camera)
 
 
-def _is_similar(one: _View, other: _View, width: int) -> bool:
+def _is_similar(view: _View, earlier: _View, width: int) -> bool:
     """Return whether two views show the page at the same position and angle."""
-    turn = math.degrees(math.acos(min(1.0, float(np.dot(one.normal, other.normal)))))
-    return turn < _MIN_TURN_DEG and _distance_px(one, other) < _MIN_MOVE_WIDTHS * width
+    turn_deg = math.degrees(math.acos(min(1.0, float(np.dot(view.normal, earlier.normal)))))
+    return turn_deg < _MIN_TURN_DEG and _distance_px(view, earlier) < _MIN_MOVE_WIDTHS * width
 
 
-def _distance_px(one: _View, other: _View) -> float:
+def _distance_px(view: _View, earlier: _View) -> float:
     """Return the mean distance in px between the corners that both views show.
 
     Infinite if they share too few to compare them.
     """
-    common, in_one, in_other = np.intersect1d(one.ids, other.ids, return_indices=True)
-    if len(common) < _MIN_SHARED_CORNERS:
+    # The corners that both show, as their indices in each view.
+    shared, indices, earlier_indices = np.intersect1d(view.ids, earlier.ids, return_indices=True)
+    if len(shared) < _MIN_SHARED_CORNERS:
         return math.inf
-    shifts_px = one.points_px[in_one] - other.points_px[in_other]
+    shifts_px = view.points_px[indices] - earlier.points_px[earlier_indices]
     return float(np.linalg.norm(shifts_px, axis=1).mean())

@@ -1,5 +1,5 @@
 """The connection to the one camera that is watched. It opens the camera, reopens it after a fault,
-and exchanges it for another one.
+and switches to another one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from companion.core.i18n import say
 from companion.core.ports import Camera, Frame
 from vision.cameras.exposure import ExposureControl
 from vision.cameras.lenses import LensStore
-from vision.cameras.source import Device, Locks
+from vision.cameras.source import Locks, PhysicalCamera
 from vision.detection.markers import Luma
 
 if TYPE_CHECKING:
@@ -31,17 +31,17 @@ FROZEN_S = 5.0
 
 # Pauses in seconds before a camera is reopened after a first, second … fault in a row. They grow,
 # so that a camera that is gone for long costs little. The last one is repeated.
-_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+_RETRY_PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
 class Cameras:
-    """How cameras are opened, and what is known of them."""
+    """How to open cameras, and where to save their lenses."""
 
     open: Callable[[str], Camera]
     """Opens a camera by its source. An empty one is that of the settings."""
     expected: Callable[[], bool] = lambda: True
-    """Returns whether a camera that was never there is a fault. Called only when none is found."""
+    """Returns whether it is a fault that no camera has ever been found. Called only then."""
     lenses: LensStore | None = None
     """Saves what is learned about lenses. None if nothing is saved."""
 
@@ -90,7 +90,7 @@ class CameraLink:
     @property
     def oddity(self) -> str:
         """Known oddity of the open camera, as a sentence. Empty when there is none."""
-        odd = self._camera.oddity if isinstance(self._camera, Device) else None
+        odd = self._camera.oddity if isinstance(self._camera, PhysicalCamera) else None
         return odd.sentence if odd else ""
 
     @property
@@ -142,8 +142,8 @@ class CameraLink:
         """What is wrong with the light, as a sentence. Empty when nothing is."""
         return self._light.sentence if self._light else ""
 
-    def exchange_if_chosen(self) -> bool:
-        """Close the camera if another one was chosen. Return whether one was chosen."""
+    def close_if_switched(self) -> bool:
+        """Close the camera if another one was chosen, and return whether one was."""
         with self._request_mutex:
             is_new = self._is_source_new
             self._is_source_new = False
@@ -161,14 +161,18 @@ class CameraLink:
         camera = self._camera
         frame = camera.frame()
         now_s = self._clock.monotonic_s()
-        if isinstance(camera, Device):
+        if isinstance(camera, PhysicalCamera):
             self._raise_if_frozen(frame.luma, now_s)
             self._light = self._light or ExposureControl(camera, now_s)
             self._light.check(frame.luma, now_s)
             self._locks = camera.locks
         self._faults = 0
         # A camera that is reopened keeps what the reader has learned of its lens.
-        key = (camera.identity, camera.zoom) if isinstance(camera, Device) else (camera.name, 1.0)
+        key = (
+            (camera.identity, camera.zoom)
+            if isinstance(camera, PhysicalCamera)
+            else (camera.name, 1.0)
+        )
         if self._cameras.lenses and key != self._lens_key:
             self._reader.use_lens(*self._cameras.lenses.lens_of(camera))
         self._lens_key = key
@@ -203,14 +207,14 @@ class CameraLink:
         """Do what is due after a picture: save the lens, and tell the camera of movement."""
         lenses, reader = self._cameras.lenses, self._reader
         if self._camera and lenses:
-            lenses.save_periodically(self._camera, reader.lens_tuner, reader.pose, now_s)
-        if isinstance(self._camera, Device):
-            self._camera.pace(is_moving)
+            lenses.save_periodically(self._camera, reader.lens_estimate, reader.pose, now_s)
+        if isinstance(self._camera, PhysicalCamera):
+            self._camera.adapt_rate(is_moving)
 
     def handle_fault(self) -> float:
         """Close the camera after a fault. Return the seconds until it should be opened again."""
         self._close_camera()
-        pause_s = _PAUSES_S[min(self._faults, len(_PAUSES_S) - 1)]
+        pause_s = _RETRY_PAUSES_S[min(self._faults, len(_RETRY_PAUSES_S) - 1)]
         self._faults += 1
         return pause_s
 
@@ -225,7 +229,7 @@ class CameraLink:
         self._locks = None
         if camera is not None:
             if self._cameras.lenses:
-                self._cameras.lenses.update(camera, self._reader.lens_tuner, self._reader.pose)
+                self._cameras.lenses.update(camera, self._reader.lens_estimate, self._reader.pose)
             # A disconnected device cannot be closed properly. The fault itself was reported before.
             with contextlib.suppress(CameraError):
                 camera.close()
@@ -239,7 +243,7 @@ class CameraLink:
     def _apply_locks(self) -> None:
         """Apply the locks that other threads asked for. Before a real camera is open they wait."""
         device = self._camera
-        if not isinstance(device, Device):
+        if not isinstance(device, PhysicalCamera):
             return
         with self._request_mutex:
             locks = self._requested_locks
@@ -247,4 +251,4 @@ class CameraLink:
         if locks is not None:
             device.lock(locks.focus, locks.exposure)
             if self._light and locks.exposure is not None:
-                self._light.is_held = locks.exposure
+                self._light.is_locked = locks.exposure

@@ -13,11 +13,11 @@ from companion.core.errors import CameraError
 from companion.core.files import expand_path
 from companion.core.i18n import say
 from companion.core.ports import Camera, CameraOffer
-from vision.cameras.files import PictureCamera, unreadable
+from vision.cameras.files import PictureCamera, unreadable_error
 from vision.cameras.picamera import PiCamera
 from vision.cameras.ribbon import choose_device, pi_devices
-from vision.cameras.usb import UsbCamera, usb_devices, usb_number
-from vision.network.phone import PHONE, PhoneCamera, PhoneLine
+from vision.cameras.usb import UsbCamera, find_usb_number, usb_devices
+from vision.network.phone import PHONE, PhoneCamera, PhoneLink
 from vision.network.stream import NetworkCamera, is_network
 
 
@@ -48,7 +48,7 @@ def list_cameras() -> tuple[CameraOffer, ...]:
 
 
 def open_camera(
-    settings: CameraSettings, clock: Clock, source: str = "", phone: PhoneLine | None = None
+    settings: CameraSettings, clock: Clock, source: str = "", phone: PhoneLink | None = None
 ) -> Camera:
     """Open the camera of a source, or that of the settings. Raises `CameraError` if there is none.
 
@@ -72,13 +72,13 @@ def open_camera(
     if kind == "picamera":
         return PiCamera(settings, clock, choose_device(which))
     if kind == "usb":
-        return UsbCamera(usb_number(which, usb_devices()), settings, clock)
+        return UsbCamera(find_usb_number(which, usb_devices()), settings, clock)
     try:
         path = expand_path(source)
         # This raises for a text that cannot be a path.
         path.is_dir()
     except OSError as error:
-        raise unreadable(source, error) from None
+        raise unreadable_error(source, error) from None
     return PictureCamera(path, clock)
 
 

@@ -20,19 +20,19 @@ Colours = NDArray[np.uint8]
 COLOUR_REDUCTION = 4
 
 
-def of_bgr(picture: Any) -> Colours:
+def from_bgr(picture: Any) -> Colours:
     """Return the colours of a BGR picture (height, width, 3) uint8."""
     small = np.ascontiguousarray(picture[::COLOUR_REDUCTION, ::COLOUR_REDUCTION])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2YCrCb)[:, :, 1:], np.uint8)
 
 
-def of_planes(u: Any, v: Any) -> Colours:
+def from_planes(u: Any, v: Any) -> Colours:
     """Return the colours of planes U (Cb) and V (Cr), of half the picture's width and height."""
     step = COLOUR_REDUCTION // 2
     return np.dstack([v[::step, ::step], u[::step, ::step]])
 
 
-def of_jpeg(jpeg: bytes) -> Colours | None:
+def from_jpeg(jpeg: bytes) -> Colours | None:
     """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
 
     None if it is damaged.

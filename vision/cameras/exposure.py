@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from companion.core.i18n import say
-from vision.cameras.source import Device
+from vision.cameras.source import PhysicalCamera
 from vision.detection.markers import Luma
 
 # Interval in seconds between two checks. Light seldom changes faster, and each check costs time.
@@ -27,7 +27,7 @@ _MAX_DARK = 80
 # A picture is overexposed from this median on: half of its pixels are nearly white.
 _MIN_OVEREXPOSED = 248
 
-DARK_WORDS = say("It is dark: switch on a lamp, or take off the lens cap")
+DARK_SENTENCE = say("It is dark: switch on a lamp, or take off the lens cap")
 
 
 class ExposureControl:
@@ -38,7 +38,7 @@ class ExposureControl:
     each camera that it opens. It is used by the thread that takes the frames.
     """
 
-    def __init__(self, device: Device, now_s: float) -> None:
+    def __init__(self, device: PhysicalCamera, now_s: float) -> None:
         self._device = device
         # Time of the next check.
         self._next_s = now_s + _SETTLE_S
@@ -48,7 +48,7 @@ class ExposureControl:
         self._adjusted_for = ""
         self.sentence = ""
         """What is wrong with the light, and what to do. Empty when nothing is."""
-        self.is_held = False
+        self.is_locked = False
         """Whether the exposure is locked by hand, so that nothing is asked of the camera."""
 
     def check(self, luma: Luma, now_s: float) -> None:
@@ -56,7 +56,7 @@ class ExposureControl:
         if now_s < self._next_s:
             return
         self._next_s = now_s + _CHECK_INTERVAL_S
-        light = light_of(luma)
+        light = classify_light(luma)
         self._checks = [*self._checks, light][-_AGREEING_CHECKS:]
         if self._checks != [light] * _AGREEING_CHECKS:
             return
@@ -68,18 +68,18 @@ class ExposureControl:
             self._checks = []
             self._next_s = now_s + _SETTLE_S
         elif light == "dark":
-            self.sentence = DARK_WORDS
+            self.sentence = DARK_SENTENCE
         else:
             self.sentence = say("The picture is overexposed: turn the lamp away from the board")
 
     def _adjust(self, light: str) -> bool:
         """Ask the camera to adjust to the light. Return False if that is of no use."""
-        if light == self._adjusted_for or self.is_held:
+        if light == self._adjusted_for or self.is_locked:
             return False
         return self._device.meter(slow=light == "dark")
 
 
-def light_of(luma: Luma) -> Literal["dark", "overexposed", "good"]:
+def classify_light(luma: Luma) -> Literal["dark", "overexposed", "good"]:
     """Return whether a picture is too dark, too bright, or neither."""
     # One pixel in 128 is enough.
     median, bright = np.percentile(luma[::8, ::16], (50, 95))

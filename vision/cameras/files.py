@@ -22,7 +22,7 @@ from companion.core.i18n import say
 from vision import MAX_PIXELS
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Capture, Source
+from vision.cameras.source import Capture, FrameSource
 from vision.detection.markers import Luma
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def load_picture(path: Path) -> Capture:
     try:
         content = read_file(path, MAX_FILE_BYTES)
     except OSError as error:
-        raise unreadable(str(path), error) from error
+        raise unreadable_error(str(path), error) from error
     with warnings.catch_warnings():
         # We have our own size limit, and files that Pillow merely warns about are fine.
         warnings.simplefilter("ignore")
@@ -91,7 +91,7 @@ def decode_picture(
     return Capture(luma, partial(_colours_of, content))
 
 
-def unreadable(name: str, error: OSError) -> CameraError:
+def unreadable_error(name: str, error: OSError) -> CameraError:
     """Return the error of a file or folder that cannot be read."""
     return CameraError(
         say("{file}: cannot be read: {error}. Check the path", file=name, error=error.strerror)
@@ -129,7 +129,7 @@ def _colours_of(content: bytes) -> Colours:
     return np.ascontiguousarray(cr_and_cb)
 
 
-class PictureCamera(Source):
+class PictureCamera(FrameSource):
     """A picture, or the pictures of a folder in the order of their names, in place of a camera.
 
     The last one is repeated forever. A picture of a folder that cannot be read is skipped. The
@@ -140,12 +140,12 @@ class PictureCamera(Source):
         super().__init__(clock)
         self.name = str(path)
         # Files that were not read yet.
-        self._rest = iter(picture_paths([path]))
+        self._unread_paths = iter(expand_folders([path]))
         # The last picture that could be read. None before the first one of a folder.
-        self._last = None if path.is_dir() else load_picture(next(self._rest))
+        self._last = None if path.is_dir() else load_picture(next(self._unread_paths))
 
-    def _take(self) -> Capture:
-        for path in self._rest:
+    def _capture(self) -> Capture:
+        for path in self._unread_paths:
             try:
                 self._last = load_picture(path)
                 break
@@ -158,7 +158,7 @@ class PictureCamera(Source):
         return self._last
 
 
-def pictures_in(folder: Path) -> list[Path]:
+def list_pictures(folder: Path) -> list[Path]:
     """Return the picture files of a folder, sorted by name.
 
     Raises `CameraError` if it cannot be read or holds too many files.
@@ -167,7 +167,7 @@ def pictures_in(folder: Path) -> list[Path]:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
         pictures = sorted(p for p in inside if p.suffix.lower() in PICTURE_SUFFIXES and p.is_file())
     except OSError as error:
-        raise unreadable(str(folder), error) from error
+        raise unreadable_error(str(folder), error) from error
     if len(inside) > MAX_ENTRIES:
         raise CameraError(
             say(
@@ -179,15 +179,15 @@ def pictures_in(folder: Path) -> list[Path]:
     return pictures
 
 
-def picture_paths(paths: Iterable[Path]) -> list[Path]:
+def expand_folders(paths: Iterable[Path]) -> list[Path]:
     """Return these paths with each folder replaced by the pictures in it.
 
-    Raises `CameraError` for a folder without pictures, and as `pictures_in` does.
+    Raises `CameraError` for a folder without pictures, and as `list_pictures` does.
     """
     pictures: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = pictures_in(path)
+            inside = list_pictures(path)
             if not inside:
                 raise CameraError(
                     say(

@@ -26,8 +26,8 @@ _LAST_MARKER = 249
 
 
 @cache
-def pattern() -> Any:
-    """Return OpenCV's description of the page."""
+def charuco_board() -> Any:
+    """Return the page as OpenCV's ChArUco board. It is cached and must not be changed."""
     dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
     count = COLUMNS * ROWS // 2
     ids = np.arange(_LAST_MARKER + 1 - count, _LAST_MARKER + 1, dtype=np.int32)

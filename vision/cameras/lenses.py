@@ -23,8 +23,8 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.ports import Camera
-from vision.cameras.source import Device
-from vision.pose.lens_tuner import LensTuner
+from vision.cameras.source import PhysicalCamera
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 
@@ -43,11 +43,11 @@ _MIN_MARKERS = 3
 
 # Maximum relative standard deviation of a stored focal length. Nominal lenses are wrong by about an
 # eighth. Larger: a doubtful lens is stored. Smaller: some cameras learn theirs anew at each start.
-_MAX_SPREAD = 0.03
+_MAX_SIGMA = 0.03
 
 # A learned lens replaces the stored one if its standard deviation is at most this many times as
 # large. Slightly above 1, because the newer lens counts even if it is a little less certain.
-_MAX_SPREAD_RATIO = 1.05
+_MAX_SIGMA_RATIO = 1.05
 
 # Maximum error of the board's corners with a usable lens, in widths of the picture: 1 px of 1280.
 _MAX_RMS_WIDTHS = 1.0 / 1280
@@ -59,7 +59,7 @@ _MAX_LOG_OFFSET = 0.35
 _MAX_LOG_OFFSET_BY_LINES = 1.2
 
 # Maximum difference between a learned and the nominal k1. Like `_MAX_LOG_OFFSET`, it is a bit less
-# than a `LensTuner` can change, so a lens at that limit is not believed.
+# than a `LensEstimate` can change, so a lens at that limit is not believed.
 _MAX_K1_OFFSET = 0.14
 
 # Limits of the values in a file, which may have been edited. They are far beyond those of any lens
@@ -76,7 +76,7 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     focal_ratio: float
     k1: float
-    spread: float
+    focal_sigma: float = msgspec.field(name="spread")
     """Relative standard deviation of the focal length."""
     is_calibrated: bool = msgspec.field(default=False, name="exact")
     """Whether the lens was calibrated, so that nothing learned replaces it."""
@@ -85,10 +85,10 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the lens needs the fisheye model instead of k1 alone."""
 
     @classmethod
-    def of(cls, lens: Lens, spread: float, is_calibrated: bool = False) -> StoredLens:
+    def from_lens(cls, lens: Lens, focal_sigma: float, is_calibrated: bool = False) -> StoredLens:
         """Return the stored form of a lens, rounded."""
         focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
-        return cls(focal_ratio, k1, round(spread, 5), is_calibrated, k2, lens.is_fisheye)
+        return cls(focal_ratio, k1, round(focal_sigma, 5), is_calibrated, k2, lens.is_fisheye)
 
     @property
     def lens(self) -> Lens:
@@ -102,7 +102,7 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             low <= self.focal_ratio <= high
             and abs(self.k1) <= _MAX_DISTORTION
             and abs(self.k2) <= _MAX_DISTORTION
-            and 0 <= self.spread < 1
+            and 0 <= self.focal_sigma < 1
         )
 
 
@@ -115,7 +115,7 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
         return Lens(0.5 / math.tan(math.radians(settings.field_of_view_deg) / 2))
     lens_name = "webcam"
     zoom = 1.0
-    if isinstance(camera, Device):
+    if isinstance(camera, PhysicalCamera):
         lens_name, zoom = camera.lens_name, camera.zoom
     lens = LENSES[lens_name if settings.model == "auto" else settings.model]
     return Lens(lens.focal_ratio * zoom, lens.k1)
@@ -146,7 +146,7 @@ class LensStore:
         return lens.lens, lens.is_calibrated
 
     def save_periodically(
-        self, camera: Camera, tuner: LensTuner, pose: Pose | None, now_s: float
+        self, camera: Camera, estimate: LensEstimate, pose: Pose | None, now_s: float
     ) -> None:
         """Take over a learned lens and save it, every 300 s. Does nothing between these times."""
         if self._next_save_s is None:
@@ -154,10 +154,10 @@ class LensStore:
         if now_s < self._next_save_s:
             return
         self._next_save_s = now_s + _SAVE_INTERVAL_S
-        self.update(camera, tuner, pose)
+        self.update(camera, estimate, pose)
         self.save()
 
-    def update(self, camera: Camera, tuner: LensTuner, pose: Pose | None) -> None:
+    def update(self, camera: Camera, estimate: LensEstimate, pose: Pose | None) -> None:
         """Take over what the board has taught about a camera's lens. `save` writes it later.
 
         A lens that is clearly less certain than the known one is ignored, and so is a doubtful one,
@@ -165,39 +165,39 @@ class LensStore:
         has to fit well.
         """
         key = self._key(camera)
-        if not key or tuner.views < _MIN_VIEWS or tuner.is_calibrated:
+        if not key or estimate.views < _MIN_VIEWS or estimate.is_calibrated:
             return
         if (
             pose is None
             or pose.markers < _MIN_MARKERS
             or pose.rms_px > _MAX_RMS_WIDTHS * pose.width_px
         ):
-            # The tuner has seen too little, or the last picture contradicts its lens.
+            # The lens was seen too little, or the last picture contradicts its lens.
             return
-        spread = tuner.spread
+        focal_sigma = estimate.focal_sigma
         stored = self._lenses.get(key)
         if stored is not None:
-            is_less_certain = spread > stored.spread * _MAX_SPREAD_RATIO
+            is_less_certain = focal_sigma > stored.focal_sigma * _MAX_SIGMA_RATIO
             if stored.is_calibrated or is_less_certain:
                 return
-        lens = StoredLens.of(tuner.lens, spread)
+        lens = StoredLens.from_lens(estimate.lens, focal_sigma)
         nominal = nominal_lens(self._settings, camera)
-        if not lens.is_plausible() or spread > _MAX_SPREAD or _is_far(tuner, nominal):
+        if not lens.is_plausible() or focal_sigma > _MAX_SIGMA or _is_far(estimate, nominal):
             return
         self._is_changed |= lens != stored
         self._lenses[key] = lens
 
-    def save_calibrated(self, camera: Camera, lens: Lens, spread: float) -> None:
+    def save_calibrated(self, camera: Camera, lens: Lens, focal_sigma: float) -> None:
         """Save a calibrated lens, which nothing learned replaces. Raises `CameraError`.
 
-        `spread` is the relative standard deviation of its focal length.
+        `focal_sigma` is the relative standard deviation of its focal length.
         """
         key = self._key(camera)
         if not key:
             raise CameraError(
                 f"{camera.name} has no lens that can be stored: calibrate with the camera itself"
             )
-        self._lenses[key] = StoredLens.of(lens, spread, is_calibrated=True)
+        self._lenses[key] = StoredLens.from_lens(lens, focal_sigma, is_calibrated=True)
         self._write()
 
     def save(self) -> None:
@@ -210,8 +210,7 @@ class LensStore:
 
     def _write(self) -> None:
         """Write the file. Raises `CameraError`."""
-        # Also after a failure: the same lenses are not tried again, or it would be logged over and
-        # over.
+        # Cleared before a failure too, or each call of `save` would try again and log it again.
         self._is_changed = False
         if self._path is None:
             return
@@ -229,22 +228,22 @@ class LensStore:
 
         Empty if it is not a camera but, for example, a file.
         """
-        if not isinstance(camera, Device) or not camera.identity:
+        if not isinstance(camera, PhysicalCamera) or not camera.identity:
             return ""
         zoom = f" zoom {camera.zoom:.2f}" if camera.zoom > _MIN_ZOOM else ""
         width, height = self._settings.size_px
         return f"{camera.identity} {width}x{height}{zoom}"
 
 
-def _is_far(tuner: LensTuner, nominal: Lens) -> bool:
+def _is_far(estimate: LensEstimate, nominal: Lens) -> bool:
     """Return whether a learned lens is too far from the nominal one to be believed.
 
     One learned from the lines of whole boards may be farther away.
     """
-    log_offset = abs(math.log(tuner.lens.focal_ratio / nominal.focal_ratio))
-    if tuner.is_from_lines:
+    log_offset = abs(math.log(estimate.lens.focal_ratio / nominal.focal_ratio))
+    if estimate.is_from_lines:
         return log_offset > _MAX_LOG_OFFSET_BY_LINES
-    k1_offset = abs(tuner.lens.k1 - nominal.k1)
+    k1_offset = abs(estimate.lens.k1 - nominal.k1)
     return log_offset > _MAX_LOG_OFFSET or k1_offset > _MAX_K1_OFFSET
 
 

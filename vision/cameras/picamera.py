@@ -24,13 +24,13 @@ from vision.cameras.ribbon import (
     PiDevice,
     choose_device,
     close_device,
-    is_short_of_memory,
+    failure_reason,
+    is_out_of_memory,
     open_device,
     picamera2,
-    reason_of,
 )
-from vision.cameras.sensors import Mode, modes_for
-from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
+from vision.cameras.sensors import SensorMode, modes_for
+from vision.cameras.source import Capture, Locks, PhysicalCamera, flicker_free_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -68,10 +68,10 @@ def _colours_of(plane: Luma, width: int, height: int) -> Colours:
     rows = plane[height : height * 3 // 2]
     half_stride = plane.shape[1] // 2
     u, v = rows.reshape(2, height // 2, half_stride)[:, :, : width // 2]
-    return colours.of_planes(u, v)
+    return colours.from_planes(u, v)
 
 
-class PiCamera(Device):
+class PiCamera(PhysicalCamera):
     """A Raspberry Pi camera, read as the luma plane of a YUV420 stream.
 
     `pi_device` is one of `vision.cameras.ribbon.pi_devices`, or None for the first one. The
@@ -109,7 +109,7 @@ class PiCamera(Device):
         # Number of pictures until what is to be locked is locked. 0 without a countdown.
         self._frames_until_lock = self._settle_frames
         # What is locked then: "focus", "exposure", or both.
-        self._kinds_to_lock = set[str]()
+        self._pending_locks = set[str]()
         # What is locked, or was asked to be. None for what this camera cannot lock.
         self._locks = Locks(None, None)
         # Whether a frame may take as long as the settings allow, in the dark.
@@ -122,22 +122,24 @@ class PiCamera(Device):
             with contextlib.suppress(CameraError):
                 self.close()
             raise CameraError(
-                say("The Raspberry Pi camera does not start: {reason}", reason=reason_of(error))
+                say(
+                    "The Raspberry Pi camera does not start: {reason}", reason=failure_reason(error)
+                )
             ) from error
 
     def _start(self) -> None:
         """Start the camera, and let focus and exposure settle if it can control them."""
-        self._start_in_memory()
+        self._start_within_memory()
         controls = self.device.camera_controls
         if "LensPosition" in controls:
-            self._kinds_to_lock.add("focus")
+            self._pending_locks.add("focus")
             self._locks = self._locks._replace(focus=False)
         if "AeEnable" in controls:
-            self._kinds_to_lock.add("exposure")
+            self._pending_locks.add("exposure")
             self._locks = self._locks._replace(exposure=False)
         self._set(AfMode=_FOCUS_CONTINUOUS, **self._exposure_limits())
 
-    def _start_in_memory(self) -> None:
+    def _start_within_memory(self) -> None:
         """Start the camera in the best sensor mode that fits into the contiguous memory.
 
         The last resort is a mode of libcamera's choice.
@@ -150,18 +152,18 @@ class PiCamera(Device):
         ]
         for size_px, mode in attempts:
             try:
-                self._start_with(size_px, mode)
+                self._start_in_mode(size_px, mode)
             except Exception as error:
-                if not is_short_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
                 log.warning(
                     "No contiguous memory for %s x %s from %s: less is tried", *size_px, mode
                 )
             else:
                 return
-        self._start_with(_SMALL_SIZE_PX if attempts else wanted_px, None)
+        self._start_in_mode(_SMALL_SIZE_PX if attempts else wanted_px, None)
 
-    def _start_with(self, size_px: tuple[int, int], mode: Mode | None) -> None:
+    def _start_in_mode(self, size_px: tuple[int, int], mode: SensorMode | None) -> None:
         """Start the camera with pictures of this size, read in this mode of the sensor."""
         # One stream whose first plane is the brightness, so that no colours have to be converted.
         streams: dict[str, Any] = {"main": {"size": size_px, "format": "YUV420"}}
@@ -173,13 +175,13 @@ class PiCamera(Device):
 
     # ---- pictures ----
 
-    def _take(self) -> Capture:
+    def _capture(self) -> Capture:
         try:
             request = self.device.capture_request(wait=False).get_result(timeout=_FRAME_TIMEOUT_S)
             try:
                 luma, planes = self._copy(request)
                 metadata = request.get_metadata()
-                self._read_time_and_zoom(metadata)
+                self._read_metadata(metadata)
                 self._count_down(metadata)
             finally:
                 request.release()
@@ -251,9 +253,9 @@ class PiCamera(Device):
     def _request_lock(self, kind: str, is_locked: bool, automatic: dict[str, Any]) -> None:
         """Lock one kind later, or make it automatic at once by these controls."""
         if is_locked:
-            self._kinds_to_lock.add(kind)
+            self._pending_locks.add(kind)
         else:
-            self._kinds_to_lock.discard(kind)
+            self._pending_locks.discard(kind)
             self._set(**automatic)
 
     def meter(self, slow: bool) -> bool:
@@ -267,7 +269,7 @@ class PiCamera(Device):
         self._is_slow = slow
         self._set(AeEnable=True, **self._exposure_limits())
         self._locks = self._locks._replace(exposure=False)
-        self._kinds_to_lock.add("exposure")
+        self._pending_locks.add("exposure")
         self._frames_until_lock = self._settle_frames
         return True
 
@@ -284,7 +286,7 @@ class PiCamera(Device):
             "AeFlickerPeriod": 500_000 // self._settings.mains_hz,
         }
 
-    def _read_time_and_zoom(self, metadata: dict[str, Any]) -> None:
+    def _read_metadata(self, metadata: dict[str, Any]) -> None:
         """Read the time of a picture, and from the first one the zoom."""
         self._stamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
@@ -301,23 +303,23 @@ class PiCamera(Device):
         self._frames_until_lock = max(0, self._frames_until_lock - 1)
         if self._frames_until_lock:
             return
-        if "focus" in self._kinds_to_lock:
+        if "focus" in self._pending_locks:
             position = _DEFAULT_FOCUS_DIOPTRES
             if metadata.get("AfState") == _IS_FOCUSED:
                 position = metadata.get("LensPosition", position)
             self._set(AfMode=_FOCUS_MANUAL, LensPosition=position)
             self._locks = self._locks._replace(focus=True)
-        if "exposure" in self._kinds_to_lock and "ExposureTime" in metadata:
+        if "exposure" in self._pending_locks and "ExposureTime" in metadata:
             self._lock_exposure(metadata["ExposureTime"], metadata.get("AnalogueGain", 1.0))
             self._locks = self._locks._replace(exposure=True)
-        self._kinds_to_lock.clear()
+        self._pending_locks.clear()
 
     def _lock_exposure(self, exposure_us: int, gain: float) -> None:
         """Lock the exposure near this time, at whole periods of the lamps' flicker.
 
         The gain, a factor of at least 1, makes up for the difference.
         """
-        steady_us = round(1e6 * steady_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
+        steady_us = round(1e6 * flicker_free_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
         gain = max(1.0, gain * exposure_us / steady_us) if exposure_us else gain
         self._set(AeEnable=False, ExposureTime=steady_us, AnalogueGain=gain)
 

@@ -1,5 +1,5 @@
-"""Cameras on ribbon cables: which there are, and how Picamera2 opens and closes one without leaving
-anything behind.
+"""Cameras on ribbon cables: lists them, and opens and closes one with Picamera2 without leaking
+anything.
 
 What Picamera2 0.3.38 does, as seen with the real library on libcamera's virtual cameras:
 
@@ -25,7 +25,7 @@ from typing import Any
 
 from companion.core.errors import CameraError
 from companion.core.i18n import say
-from vision.cameras.sensors import lens_of
+from vision.cameras.sensors import lens_name_of
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class PiDevice:
     @property
     def lens_name(self) -> str:
         """Name of its lens in `vision.pose.optics.LENSES`."""
-        return lens_of(self.sensor)
+        return lens_name_of(self.sensor)
 
 
 def picamera2() -> Any:
@@ -137,15 +137,15 @@ def open_device(wanted: PiDevice) -> Any:
     try:
         device.__init__(wanted.number)
     except Exception as error:
-        _close_remains(device)
+        _close_partial(device)
         raise CameraError(
-            say("The Raspberry Pi camera cannot be opened: {reason}", reason=reason_of(error))
+            say("The Raspberry Pi camera cannot be opened: {reason}", reason=failure_reason(error))
         ) from error
     return device
 
 
-def _close_remains(device: Any) -> None:
-    """Close the parts of a `Picamera2` that failed to start."""
+def _close_partial(device: Any) -> None:
+    """Close what a `Picamera2` has opened before its `__init__` failed."""
     if getattr(device, "is_open", False):
         with contextlib.suppress(Exception):  # the camera may already be released
             device.camera.release()
@@ -160,7 +160,7 @@ def _close_remains(device: Any) -> None:
                 close(pipe_end)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and its causes, back to the first one."""
     causes: list[BaseException] = []
     while error is not None and error not in causes:
@@ -169,12 +169,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def reason_of(error: BaseException) -> str:
+def failure_reason(error: BaseException) -> str:
     """Return why a camera does not open or start, and what to do, as a part of a sentence.
 
-    A cause that is known decides, wherever it is in the chain of causes, otherwise the first one.
+    The first cause is reported, unless any cause in the chain is a known one.
     """
-    causes = list(_causes(error))
+    causes = list(_cause_chain(error))
     if _has_errno(causes, errno.EBUSY):
         return say("it is in use by another program, so close that one")
     if _has_errno(causes, errno.ENOMEM):
@@ -186,15 +186,15 @@ def reason_of(error: BaseException) -> str:
     return say("{error}, check the ribbon cable", error=str(first) or type(first).__name__)
 
 
-def is_short_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error comes from too little memory."""
-    return _has_errno(list(_causes(error)), errno.ENOMEM)
+    return _has_errno(list(_cause_chain(error)), errno.ENOMEM)
 
 
 def _has_errno(causes: list[BaseException], number: int) -> bool:
     """Return whether one of the causes has this error number.
 
-    libcamera passes its errors on only as words, so these count too.
+    libcamera reports some errors only as text, so the text of the error number counts too.
     """
     return any(
         getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)

@@ -24,7 +24,7 @@ LENS_BY_SENSOR = {
 }
 
 
-class Mode(NamedTuple):
+class SensorMode(NamedTuple):
     """One way to read a sensor."""
 
     size_px: tuple[int, int]
@@ -34,15 +34,15 @@ class Mode(NamedTuple):
 
 
 # Modes by sensor, without the endings for lens and filter (`_wide`, `_noir`), the largest first.
-MODES: Mapping[str, tuple[Mode, ...]] = {
-    "imx708": (Mode((2304, 1296), 10),),
-    "imx477": (Mode((2028, 1520), 12), Mode((2028, 1080), 12)),
-    "imx219": (Mode((3280, 2464), 10), Mode((1640, 1232), 10)),
-    "ov5647": (Mode((2592, 1944), 10), Mode((1296, 972), 10)),
+MODES: Mapping[str, tuple[SensorMode, ...]] = {
+    "imx708": (SensorMode((2304, 1296), 10),),
+    "imx477": (SensorMode((2028, 1520), 12), SensorMode((2028, 1080), 12)),
+    "imx219": (SensorMode((3280, 2464), 10), SensorMode((1640, 1232), 10)),
+    "ov5647": (SensorMode((2592, 1944), 10), SensorMode((1296, 972), 10)),
 }
 
 
-def lens_of(sensor: str) -> str:
+def lens_name_of(sensor: str) -> str:
     """Return the lens of a sensor, a name among `vision.pose.optics.LENSES`.
 
     An unknown sensor counts as a webcam.
@@ -50,7 +50,7 @@ def lens_of(sensor: str) -> str:
     return LENS_BY_SENSOR.get(sensor.removesuffix("_noir"), "webcam")
 
 
-def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[Mode, ...]:
+def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[SensorMode, ...]:
     """Return the modes to try for a picture of this size (width, height), in order.
 
     These are the smallest mode that is large enough, then those that need less memory. If none is

@@ -1,4 +1,4 @@
-"""The base of all sources of frames, and of real cameras, which can do more than a file."""
+"""Base classes of all sources of frames, and of real cameras, which can do more than a file."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Capture(NamedTuple):
     """Seconds since it was exposed. 0 if that is unknown."""
 
 
-class Source(Closeable):
-    """Gives frames to the thread that watches the table. A context manager, see `Closeable`.
+class FrameSource(Closeable):
+    """Base class of everything that provides frames: cameras, files, and the simulated table.
 
-    Implements `companion.core.ports.Camera`. Must be overridden: `_take`. May be overridden:
-    `_release`.
+    Implements `companion.core.ports.Camera`. Is a context manager, see `Closeable`. Must be
+    overridden: `_capture`. May be overridden: `_release`.
     """
 
     name = "camera"
@@ -60,7 +60,7 @@ class Source(Closeable):
         """
         if self._closed:
             raise CameraError(say("The camera {name} is closed: open it again", name=self.name))
-        capture = self._take()
+        capture = self._capture()
         luma: Any = capture.luma
         if (
             not isinstance(luma, np.ndarray)
@@ -85,7 +85,7 @@ class Source(Closeable):
             self._closed = True
             self._release()
 
-    def _take(self) -> Capture:
+    def _capture(self) -> Capture:
         """Wait for the next picture. Raises `CameraError`."""
         raise NotImplementedError
 
@@ -93,22 +93,21 @@ class Source(Closeable):
         """Release the device. It is called once. The base class has nothing to release."""
 
 
-class Device(Source):
-    """A real camera, with a lens that is worth remembering and perhaps with controls.
+class PhysicalCamera(FrameSource):
+    """Base class of real cameras, whose lens is worth storing and which may have controls.
 
-    Each of its pictures has noise, so two in a row are never equal.
+    Real pictures have noise, so two in a row are never equal.
 
-    May be overridden: `locks`, `lock`, `meter`, `pace`, `zoom`, which are called in the thread that
-    takes the frames.
+    May be overridden: `locks`, `lock`, `meter`, `adapt_rate`, `zoom`, which are called in the
+    thread that takes the frames.
     """
 
     identity = ""
-    """Key that stays the same while this very camera stays in its socket. Its lens is stored by it.
-    """
+    """Key under which its lens is stored, the same as long as the camera stays in its socket."""
     lens_name = "webcam"
     """Name of its lens in `vision.pose.optics.LENSES`."""
     oddity: Oddity | None = None
-    """What this kind of camera is known to do wrong."""
+    """Known quirk of this kind of camera. None if there is none."""
 
     @property
     def locks(self) -> Locks | None:
@@ -127,17 +126,17 @@ class Device(Source):
         """
 
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
-        """Measure the light again. Return whether this camera can.
+        """Measure the light again. Return False if this camera cannot.
 
         With `slow` it may expose for a whole frame at the rate of the settings.
         """
         return False
 
-    def pace(self, is_moving: bool) -> None:
+    def adapt_rate(self, is_moving: bool) -> None:
         """Adapt the rate of pictures to whether something moves, if they are sent on request."""
 
 
-def steady_exposure_s(seconds: float, mains_hz: int) -> float:
+def flicker_free_exposure_s(seconds: float, mains_hz: int) -> float:
     """Return an exposure near `seconds` that shows no flicker of lamps.
 
     That is the largest number of whole periods of flicker within `seconds`, at least one. Less than

@@ -19,7 +19,7 @@ from companion.core.files import is_video_device
 from companion.core.i18n import say
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Capture, Device, Locks, steady_exposure_s
+from vision.cameras.source import Capture, Locks, PhysicalCamera, flicker_free_exposure_s
 from vision.detection.markers import Luma
 from vision.oddities import oddity_of
 
@@ -74,7 +74,7 @@ def usb_devices() -> tuple[UsbDevice, ...]:
     return tuple(devices)
 
 
-def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
+def find_usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     """Return the number of the camera that `usb:WORDS` in the settings names.
 
     The words are a number or a part of the camera's name. If nothing has that number and only one
@@ -100,7 +100,7 @@ def usb_number(words: str, devices: tuple[UsbDevice, ...]) -> int:
     return matching[0].number
 
 
-class UsbCamera(Device):
+class UsbCamera(PhysicalCamera):
     """The USB camera /dev/videoN, opened with the picture's size of the settings.
 
     Opening it changes neither focus nor exposure. The constructor raises `CameraError`.
@@ -150,7 +150,7 @@ class UsbCamera(Device):
 
     # ---- pictures ----
 
-    def _take(self) -> Capture:
+    def _capture(self) -> Capture:
         for _ in range(_MAX_DAMAGED):
             raw = self._read_picture()
             luma = self._luma_of(raw)
@@ -220,7 +220,7 @@ class UsbCamera(Device):
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure are locked. None as in `Device`."""
+        """Whether focus and exposure are locked. None as in `PhysicalCamera`."""
         focus = self._device.get(cv2.CAP_PROP_AUTOFOCUS)
         exposure = self._device.get(cv2.CAP_PROP_AUTO_EXPOSURE)
         # OpenCV returns -1 for a control that the camera does not have.
@@ -268,7 +268,7 @@ class UsbCamera(Device):
         Does nothing if the time is not positive, as for a camera that does not tell its own.
         """
         if seconds > 0:
-            steady_s = steady_exposure_s(seconds, self._mains_hz)
+            steady_s = flicker_free_exposure_s(seconds, self._mains_hz)
             self._device.set(cv2.CAP_PROP_AUTO_EXPOSURE, _EXPOSURE_MANUAL)
             self._device.set(cv2.CAP_PROP_EXPOSURE, max(1, round(steady_s * _UNITS_PER_S)))
 
@@ -298,4 +298,4 @@ def _decode_luma(jpeg: bytes) -> Luma | None:
 
 
 def _colours_of(raw: Any) -> Colours | None:
-    return colours.of_bgr(raw) if raw.ndim == 3 else colours.of_jpeg(_jpeg_of(raw))
+    return colours.from_bgr(raw) if raw.ndim == 3 else colours.from_jpeg(_jpeg_of(raw))

@@ -24,7 +24,7 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Deck, Seat
 from vision.cards.card_view import PAPER, CardView, Mask
 from vision.cards.fans import OpenCard, zones_of
-from vision.detection.markers import Luma
+from vision.detection.markers import Box, Luma
 from vision.pose.pose import Points, TopView, boxes_mm
 
 # Factor by which views are reduced. It costs a quarter of the time, and edges stay visible.
@@ -82,9 +82,6 @@ _OUTLINE_HALF_MM = 5.0
 # Blur in mm that removes noise before edges are searched.
 _NOISE_MM = 0.5
 
-# Rows and columns of the small view.
-_Window = tuple[slice, slice]
-
 
 class CoverDetector:
     """Detects which zones of one board of cards are covered. Used by its `CardReader`."""
@@ -139,7 +136,7 @@ class CoverDetector:
                 covered.add(zone)
         return covered
 
-    def _judged_window(self, zone: Square, top_view: TopView) -> _Window:
+    def _judged_window(self, zone: Square, top_view: TopView) -> Box:
         """Return the window that is judged for a zone.
 
         It has half the gaps around the zone, and some of the strip beyond its outer edge.
@@ -188,7 +185,7 @@ class CoverDetector:
         return known
 
 
-def _is_face_down(window: _Window, scale: float, edges: Luma, tone: Luma) -> bool:
+def _is_face_down(window: Box, scale: float, edges: Luma, tone: Luma) -> bool:
     """Return whether all edges of a zone belong to dark cards that lie within it.
 
     `window` is the zone's window in the small view, `scale` its px per mm, `edges` (h, w) is 255 at
@@ -213,7 +210,7 @@ def _is_face_down(window: _Window, scale: float, edges: Luma, tone: Luma) -> boo
     return bool(unexplained <= _MAX_EDGES_MM2 * scale**2)
 
 
-def _window(top_view: TopView, low: Points, high: Points) -> _Window:
+def _window(top_view: TopView, low: Points, high: Points) -> Box:
     """Return the window in the small view of a rectangle, given by two corners (2,) mm."""
     # The view's rows go from North to South.
     ends = top_view.to_view(np.array([low, high])) / _REDUCTION

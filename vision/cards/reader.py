@@ -118,8 +118,8 @@ class CardReader:
         beside = []
         for card in cards:
             # Sample the positions that the card may have, given the uncertainty of the pose.
-            spread_mm = float(pose.spread_mm(at_height(card.middle, CARD_Z_MM))[0])
-            margin = _MIN_INSIDE_MM + 2 * spread_mm
+            sigma_mm = float(pose.sigma_mm(at_height(card.middle, CARD_Z_MM))[0])
+            margin = _MIN_INSIDE_MM + 2 * sigma_mm
             squares = set()
             for right, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
                 squares.add(self._board.square_at(card.x_mm + right, card.y_mm + up))

@@ -29,7 +29,7 @@ from vision.pose.pose import Points
 # The brightness of a picture, (height, width): 0 is black, 255 white.
 Luma = NDArray[np.uint8]
 
-# Rows and columns of a part of a picture.
+# Rows and columns of a part of a picture or view.
 Box = tuple[slice, slice]
 
 # Pictures wider than this, such as 1080p, are searched at half size first.

@@ -11,8 +11,8 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras.files import MAX_STREAM_PIXELS, decode_picture
-from vision.cameras.source import Capture, Device
-from vision.network.newest import Newest
+from vision.cameras.source import Capture, PhysicalCamera
+from vision.network.latest_picture import LatestPicture
 
 # The source of an old phone in `open_camera`.
 PHONE = "phone"
@@ -26,21 +26,21 @@ PICTURE_TIMEOUT_S = 3.0
 MAX_JPEG_BYTES = 2_000_000
 
 
-class PhoneLine:
+class PhoneLink:
     """The connection between the phone's page and the camera that the watcher reads.
 
     The routes put pictures in, in any thread. The watcher's thread takes them out.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.newest = Newest[bytes](clock)
-        """The phone's newest JPEG."""
+        self.latest_picture = LatestPicture[bytes](clock)
+        """The phone's latest JPEG."""
         self.phone = ""
         """Identity of the phone, under which its lens is kept."""
         self.is_moving = True
         """Whether something moves, so that pictures are needed often."""
         self.on_return: Callable[[], None] = lambda: None
-        """Called when pictures arrive again after the watcher has waited for them in vain."""
+        """Called when pictures arrive again after the watcher has timed out."""
 
     @property
     def period_s(self) -> float:
@@ -49,28 +49,28 @@ class PhoneLine:
 
     def put(self, jpeg: bytes, at_s: float) -> None:
         """Replace the last picture. Ignore one that is too old, or has a time in the future."""
-        was_overdue = self.newest.is_overdue
-        if self.newest.put(jpeg, at_s) and was_overdue:
+        was_overdue = self.latest_picture.is_overdue
+        if self.latest_picture.put(jpeg, at_s) and was_overdue:
             self.on_return()
 
 
-class PhoneCamera(Device):
-    """The phone at the other end of a line. Its browser locks focus and exposure where it can."""
+class PhoneCamera(PhysicalCamera):
+    """The phone at the other end of a link. Its browser locks focus and exposure where it can."""
 
     name = PHONE
 
-    def __init__(self, line: PhoneLine, clock: Clock) -> None:
+    def __init__(self, link: PhoneLink, clock: Clock) -> None:
         super().__init__(clock)
-        self.identity = f"phone {line.phone}"
-        self._line = line
-        line.is_moving = True
+        self.identity = f"phone {link.phone}"
+        self._link = link
+        link.is_moving = True
 
-    def pace(self, is_moving: bool) -> None:
+    def adapt_rate(self, is_moving: bool) -> None:
         """Ask for pictures often, or seldom."""
-        self._line.is_moving = is_moving
+        self._link.is_moving = is_moving
 
-    def _take(self) -> Capture:
-        stamped = self._line.newest.take(PICTURE_TIMEOUT_S)
+    def _capture(self) -> Capture:
+        stamped = self._link.latest_picture.take(PICTURE_TIMEOUT_S)
         if stamped is None:
             raise CameraError(
                 say(

@@ -1,4 +1,4 @@
-"""Network cameras: MJPEG by HTTP, and RTSP. A thread receives their newest picture.
+"""Network cameras: MJPEG by HTTP, and RTSP. A thread receives their latest picture.
 
 No page may set their address, because the table connects to any address that is set.
 """
@@ -18,8 +18,8 @@ from companion.core.clock import Clock
 from companion.core.errors import CameraError
 from companion.core.i18n import say
 from vision.cameras import colours
-from vision.cameras.source import Capture, Device
-from vision.network.newest import Newest
+from vision.cameras.source import Capture, PhysicalCamera
+from vision.network.latest_picture import LatestPicture
 
 # Timeout in seconds for a connection, and for the next picture on it.
 ANSWER_TIMEOUT_S = 3.0
@@ -31,7 +31,7 @@ TAKE_TIMEOUT_S = 8.0
 PORTS = {"http": 80, "rtsp": 554}
 
 
-class NetworkCamera(Device):
+class NetworkCamera(PhysicalCamera):
     """A camera at an address, received and decoded by FFmpeg in OpenCV.
 
     A thread of its own receives from the start until `close`. If it fails, `frame` raises its
@@ -47,7 +47,7 @@ class NetworkCamera(Device):
         # Without user name and password, which an address may hold.
         self.name = f"{self._host}:{self._port}"
         self.identity = f"network {self.name}{path}"
-        self._newest = Newest[Any](clock)
+        self._latest = LatestPicture[Any](clock)
         self._thread = threading.Thread(target=self._run, name="network-camera", daemon=True)
         self._thread.start()
 
@@ -58,22 +58,22 @@ class NetworkCamera(Device):
         try:
             self._receive()
         except CameraError as error:
-            self._newest.fail(error)
+            self._latest.fail(error)
         except ConnectionRefusedError:
             words = say(
                 "The camera {name} refuses the connection: start its app and check the address",
                 name=self.name,
             )
-            self._newest.fail(CameraError(words))
+            self._latest.fail(CameraError(words))
         except OSError:
             words = say(
                 "The camera {name} cannot be reached: check the address and the Wi-Fi",
                 name=self.name,
             )
-            self._newest.fail(CameraError(words))
+            self._latest.fail(CameraError(words))
 
     def _receive(self) -> None:
-        """Put pictures into `_newest` until the camera is closed. Raises `CameraError`, OSError."""
+        """Put pictures into `_latest` until the camera is closed. Raises `CameraError`, OSError."""
         # Try first, because FFmpeg does not say why it cannot connect.
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
@@ -96,7 +96,7 @@ class NetworkCamera(Device):
             video.release()
 
     def _read(self, video: Any) -> None:
-        """Put pictures into `_newest` until the camera is closed. Raises `CameraError`."""
+        """Put pictures into `_latest` until the camera is closed. Raises `CameraError`."""
         # The start of the current second, and the number of pictures in it.
         second_s = time.monotonic()
         count = 0
@@ -116,18 +116,18 @@ class NetworkCamera(Device):
                         name=self.name,
                     )
                 )
-            self._newest.put(picture, self._clock.monotonic_s())
+            self._latest.put(picture, self._clock.monotonic_s())
 
     # ---- the watcher's thread ----
 
-    def _take(self) -> Capture:
-        newest = self._newest.take(TAKE_TIMEOUT_S)
-        if newest is None:
+    def _capture(self) -> Capture:
+        latest = self._latest.take(TAKE_TIMEOUT_S)
+        if latest is None:
             raise self._too_slow()
-        picture = newest.picture
+        picture = latest.picture
         luma = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
-        age_s = self._clock.monotonic_s() - newest.at_s
-        return Capture(luma, lambda: colours.of_bgr(picture), age_s)
+        age_s = self._clock.monotonic_s() - latest.at_s
+        return Capture(luma, lambda: colours.from_bgr(picture), age_s)
 
     def _release(self) -> None:
         # The thread may wait for the connection and then for its first picture.

@@ -26,7 +26,7 @@ _LEVELS = 3
 # Maximum standard deviation of a square's position, as a share of the square, to call it empty. At
 # three standard deviations it is wrong by a quarter of a square. Larger: the area that is examined
 # may miss a piece.
-_MAX_SPREAD = 0.08
+_MAX_SIGMA_SHARE = 0.08
 
 # The middle part of a square, as a share of its side. If any of it is outside the picture, a piece
 # may be hidden there.
@@ -123,11 +123,11 @@ def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     """
     squares, corners = _corners_of(board)
     # The worst of a square's four corners counts.
-    spread_mm = pose.spread_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
+    sigma_mm = pose.sigma_mm(corners.reshape(-1, 3)).reshape(-1, 4).max(axis=1)
     centres = corners.mean(axis=1, keepdims=True)
     inner = centres + _INNER_SHARE * (corners - centres)
     is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
-    is_vague = (spread_mm > _MAX_SPREAD * board.pitch_mm) | ~is_inside
+    is_vague = (sigma_mm > _MAX_SIGMA_SHARE * board.pitch_mm) | ~is_inside
     return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
 
 

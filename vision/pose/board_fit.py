@@ -73,7 +73,7 @@ _DIFFERENCE_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
 _HUBER_BOUND = 1.5
 
 # Minimum standard deviation of a lens parameter, as it is a divisor.
-_MIN_SPREAD = 1e-7
+_MIN_SIGMA = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class LensPrior:
 
     lens: Lens
     """The most likely lens."""
-    spread: Floats
+    sigmas: Floats
     """(3,): standard deviations of log focal length, k1 and k2."""
 
 
@@ -129,13 +129,13 @@ class Fit:
         return self.pose.covariance[6:8, 6:8]
 
 
-def fit_board(evidence: Evidence, start: Pose, lens_spread: Floats) -> Fit:
+def fit_board(evidence: Evidence, start: Pose, lens_sigmas: Floats) -> Fit:
     """Return the best pose near `start` from markers alone. Tags that do not fit are dropped.
 
-    `lens_spread` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
+    `lens_sigmas` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
     `start`.
     """
-    prior = LensPrior(start.lens, lens_spread)
+    prior = LensPrior(start.lens, lens_sigmas)
     fit = _least_squares(_Problem(evidence, start, prior))
     # Tags held in a hand are not on the board's plane.
     limit_px = _MAX_TAG_ERROR_PX * start.width_px / 1280
@@ -165,8 +165,8 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
         pose = fit.pose
         # The search range of each line. It is unambiguous if it does not reach the next line.
         _, normals, scale = printed.geometry(pose)
-        spread_px = _spreads_px(pose, middles_mm, normals)
-        reach_px = np.maximum(_SEARCH_SIGMAS * spread_px, _MIN_REACH_PX)
+        sigmas_px = _predicted_sigmas_px(pose, middles_mm, normals)
+        reach_px = np.maximum(_SEARCH_SIGMAS * sigmas_px, _MIN_REACH_PX)
         is_unambiguous = reach_px <= _MAX_REACH_SHARE * printed.period_mm * scale
         lines = printed.measure(
             luma, pose, np.where(is_unambiguous, np.maximum(reach_px, _FINAL_REACH_PX), np.nan)
@@ -196,7 +196,7 @@ def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Floats:
     return np.asarray(np.sqrt(squared_px.reshape(-1, 4).mean(axis=1)), np.float64)
 
 
-def _spreads_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
+def _predicted_sigmas_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
     """Return (N,) px: the standard deviation of each predicted point (N, 3) along its normal."""
     assert pose.covariance is not None
     # Derivatives of the points along their normals, by the nine numbers of a change.
@@ -258,7 +258,7 @@ class _Problem:
         self.corner_count = len(evidence.points_px)
         self._evidence = evidence
         self._tags = _TagArrays(evidence.tags)
-        self._weights = 1 / np.maximum(prior.spread, _MIN_SPREAD)
+        self._weights = 1 / np.maximum(prior.sigmas, _MIN_SIGMA)
 
         # The offset of the start's lens from the prior's.
         self._lens_offset = start.lens.change_from(prior.lens)

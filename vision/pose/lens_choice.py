@@ -33,20 +33,20 @@ _REFERENCE_WIDTH_PX = 1280
 # ---- what is assumed of a lens before the fit (`priors_of`, `wide_priors`, `fit_model`) ----------
 
 # Standard deviation of a term that a model does not vary.
-_FIXED_SPREAD = 1e-6
+_FIXED_SIGMA = 1e-6
 
 # Standard deviation of log focal length for a lens of which nothing is known. Webcams differ by
 # about a fifth.
-_FOCAL_SPREAD = 0.2
+_FOCAL_SIGMA = 0.2
 
 # Standard deviation of k1 for such a lens.
-_K1_SPREAD = 0.06
+_K1_SIGMA = 0.06
 
 # Minimum standard deviation of log focal length. No view is trusted to less than a hundredth.
-_MIN_FOCAL_SPREAD = 0.01
+_MIN_FOCAL_SIGMA = 0.01
 
 # (3,): standard deviations of log focal length, k1 and k2, as a prior before any view of the board.
-UNKNOWN_SPREADS = np.array([_FOCAL_SPREAD, _K1_SPREAD, _FIXED_SPREAD])
+UNKNOWN_SIGMAS = np.array([_FOCAL_SIGMA, _K1_SIGMA, _FIXED_SIGMA])
 
 # Focal lengths to try for an unknown lens, relative to the assumed one. Each is about 0.72 times
 # the one before, so that the true one is within a standard deviation of a start.
@@ -116,17 +116,17 @@ _MIN_MATCHING_SHARE = 0.5
 # ---- models and their fits -----------------------------------------------------------------------
 
 
-def priors_of(lens: Lens, focal_spread: float) -> Iterator[LensPrior]:
+def priors_of(lens: Lens, focal_sigma: float) -> Iterator[LensPrior]:
     """Yield the prior of the assumed lens first, then those of models with more freedom.
 
-    `focal_spread` is the standard deviation of the assumed log focal length.
+    `focal_sigma` is the standard deviation of the assumed log focal length.
     """
-    focal_spread = max(focal_spread, _MIN_FOCAL_SPREAD)
-    yield LensPrior(lens, np.array([focal_spread, _K1_SPREAD, _FIXED_SPREAD]))
+    focal_sigma = max(focal_sigma, _MIN_FOCAL_SIGMA)
+    yield LensPrior(lens, np.array([focal_sigma, _K1_SIGMA, _FIXED_SIGMA]))
     # Strong distortion by both terms.
-    yield LensPrior(lens, np.array([_FOCAL_SPREAD, 4 * _K1_SPREAD, 2 * _K1_SPREAD]))
+    yield LensPrior(lens, np.array([_FOCAL_SIGMA, 4 * _K1_SIGMA, 2 * _K1_SIGMA]))
     if not lens.is_fisheye:
-        yield LensPrior(lens.to_fisheye(), UNKNOWN_SPREADS)
+        yield LensPrior(lens.to_fisheye(), UNKNOWN_SIGMAS)
 
 
 def wide_priors(lens: Lens) -> Iterator[LensPrior]:
@@ -134,10 +134,10 @@ def wide_priors(lens: Lens) -> Iterator[LensPrior]:
     for share in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
         other = replace(lens, focal_ratio=lens.focal_ratio * share)
-        yield LensPrior(other, UNKNOWN_SPREADS)
+        yield LensPrior(other, UNKNOWN_SIGMAS)
         if not lens.is_fisheye:
             fisheye = Lens(max(other.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True)
-            yield LensPrior(fisheye, UNKNOWN_SPREADS)
+            yield LensPrior(fisheye, UNKNOWN_SIGMAS)
 
 
 def best_wide_fit(evidence: Evidence, lens: Lens, size: Size) -> Fit | None:
@@ -158,7 +158,7 @@ def fit_model(evidence: Evidence, prior: LensPrior, size: Size) -> Fit | None:
     start = solve_pose(evidence.points_mm, evidence.points_px, prior.lens, size)
     if start is None:
         return None
-    fit = fit_board(evidence, start, prior.spread)
+    fit = fit_board(evidence, start, prior.sigmas)
     is_above = fit.pose.eye_mm[2] > 0
     low, high = _FOCAL_LIMITS
     is_real = low <= fit.pose.lens.focal_ratio <= high
@@ -199,9 +199,9 @@ def try_model(
     minimum.
     """
     size = (luma.shape[1], luma.shape[0])
-    priors = list(priors_of(assumed.lens, float(assumed.spread[0])))
-    # The assumed spread is `UNKNOWN_SPREADS` before any view of the board.
-    if assumed.spread[0] >= _FOCAL_SPREAD:
+    priors = list(priors_of(assumed.lens, float(assumed.sigmas[0])))
+    # The assumed deviation is `UNKNOWN_SIGMAS` before any view of the board.
+    if assumed.sigmas[0] >= _FOCAL_SIGMA:
         priors += wide_priors(assumed.lens)
     prior = priors[tried_count]
     is_last = tried_count + 1 == len(priors)
@@ -242,7 +242,7 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_OFFSET)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
-    terms = np.count_nonzero(prior.spread > _FIXED_SPREAD)
+    terms = np.count_nonzero(prior.sigmas > _FIXED_SIGMA)
     penalty = terms * math.log(2 * len(offsets) + 1)
     return float((offsets**2).sum() + _CORNER_WEIGHT * corners**2 + penalty) / 2
 

@@ -167,7 +167,7 @@ class Pose:
         sides = np.linalg.norm(ends_px[:, 1:] - ends_px[:, :1], axis=2)
         return np.asarray(sides.min(axis=1))
 
-    def spread_mm(self, points_mm: Points) -> Floats:
+    def sigma_mm(self, points_mm: Points) -> Floats:
         """Return (N,): the standard deviation in mm of (N, 3) points, as the pose predicts them.
 
         It is that of the worst direction on the board. 0 for an exact pose.

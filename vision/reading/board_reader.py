@@ -24,7 +24,7 @@ from companion.core.kit import Kit
 from companion.core.ports import Advice, Frame, Reading, Weakness
 from vision.detection.markers import Luma
 from vision.detection.stillness import Background
-from vision.pose.lens_tuner import LensTuner
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.detect import detect, shows_board
@@ -47,7 +47,7 @@ _SINGLE_BUDGET = Budget(
 _MIRROR_INTERVAL = 6
 
 # Returns the colours of a frame, see `Frame.colours`, or None if they are no longer there.
-Colours = Callable[[], NDArray[np.uint8] | None]
+ColourReader = Callable[[], NDArray[np.uint8] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class BoardReader:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         """What is known from earlier pictures. Replaced with each picture."""
-        self.details = BoardDetails(memory.location.tuner.lens)
+        self.details = BoardDetails(memory.location.lens_estimate.lens)
         """Details of the last picture that was read."""
         self.mirror = Mirror()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
@@ -125,9 +125,9 @@ class BoardReader:
         return not self.memory.still_frames
 
     @property
-    def lens_tuner(self) -> LensTuner:
+    def lens_estimate(self) -> LensEstimate:
         """What is known of the lens from views of the board, with its uncertainty."""
-        return self.memory.location.tuner
+        return self.memory.location.lens_estimate
 
     @property
     def pose(self) -> Pose | None:
@@ -280,7 +280,7 @@ class BoardReader:
         if mirror.is_inverted:
             problem = say("The board is printed white on black: print it again, black on white")
         self.details = BoardDetails(
-            location.tuner.lens,
+            location.lens_estimate.lens,
             kit=self.memory.last_kit,
             pose=self.memory.pose,
             confidence=look.confidence,
@@ -358,7 +358,7 @@ def flip(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(cv2.flip(picture, 1), np.uint8)
 
 
-def flip_colours_back(colours: Colours | None) -> Colours | None:
+def flip_colours_back(colours: ColourReader | None) -> ColourReader | None:
     """Return a function that flips the colours of a mirrored picture when it is called."""
     if colours is None:
         return None

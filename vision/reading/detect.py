@@ -168,7 +168,7 @@ def _add_missed_corners(
     points_mm = np.vstack([corner_points_mm(kit.board, marker) for marker in corners])
     size = (luma.shape[1], luma.shape[0])
     points_px = np.vstack(list(corners.values()))
-    lens = memory.location.tuner.lens
+    lens = memory.location.lens_estimate.lens
     pose = fit_pose(points_mm, points_px, lens, size)
     more = find_missed_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)

@@ -6,7 +6,7 @@ pose. A *residual* is the distance in px between where a corner of a marker is s
 pose puts it. `Pose.rms_px` is the root mean square of those of all corners.
 
 The lens is not known exactly at first. Each view of the board teaches a little about it
-(`vision.pose.lens_tuner`). If no pose fits, other models of the lens are tried
+(`vision.pose.lens_estimate`). If no pose fits, other models of the lens are tried
 (`vision.pose.lens_choice`).
 
 Limits that are shares of the picture's width are written for pictures 1280 px wide. All limits were
@@ -35,13 +35,13 @@ from vision.pose.board_copies import (
 )
 from vision.pose.board_fit import Evidence, Fit, LensPrior, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
-    UNKNOWN_SPREADS,
+    UNKNOWN_SIGMAS,
     best_wide_fit,
     confirmed_squares,
     is_explained,
     try_model,
 )
-from vision.pose.lens_tuner import LensTuner
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import (
     Floats,
@@ -101,12 +101,12 @@ _MIN_LINES = 60
 _MIN_CONFIRMED_SHARE = 0.8
 
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
-# see `LensTuner.with_fit`. Such a lens may be wrong by a tenth.
+# see `LensEstimate.with_fit`. Such a lens may be wrong by a tenth.
 _CORNERS_COVARIANCE = np.diag([0.1, 0.05]) ** 2
 
 # (3,): standard deviations of log focal length, k1 and k2 of a calibrated lens. Not zero, as they
 # are divisors.
-_CALIBRATED_SPREADS = np.array([1e-3, 1e-3, 1e-6])
+_CALIBRATED_SIGMAS = np.array([1e-3, 1e-3, 1e-6])
 
 
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -151,12 +151,14 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Location:
     """Return the first location of a camera with this lens. A calibrated lens is not refined."""
-    return Location(lens, LensTuner.of(lens, is_calibrated))
+    return Location(lens, LensEstimate.initial(lens, is_calibrated))
 
 
 def forget_board(location: Location) -> Location:
     """Return the location without board and pose. Only what is known of the lens stays."""
-    return Location(location.nominal, location.tuner, failed_searches=location.failed_searches)
+    return Location(
+        location.nominal, location.lens_estimate, failed_searches=location.failed_searches
+    )
 
 
 # ---- corner markers ------------------------------------------------------------------------------
@@ -283,11 +285,11 @@ def _corners_in_play(
     board, or if board and twin cannot be told apart.
     """
     single = _single_markers(board_markers)
-    lens = location.tuner.lens
+    lens = location.lens_estimate.lens
 
     # Each marker is printed once on a board.
     has_twins = len(single) < len(board_markers)
-    if not has_twins and _fit_one_board(location.tuner, kit.board, single, size):
+    if not has_twins and _fit_one_board(location.lens_estimate, kit.board, single, size):
         return single, location
 
     # Some do not belong to the board: group those that fit together.
@@ -305,14 +307,14 @@ def _corners_in_play(
     return in_play or {}, replace(location, twin_advice=advice, problem=advice)
 
 
-def _fit_one_board(tuner: LensTuner, board: Board, corners: Quads, size: Size) -> bool:
+def _fit_one_board(estimate: LensEstimate, board: Board, corners: Quads, size: Size) -> bool:
     """Return whether all these corners can belong to one board.
 
     Fewer than three always can, and so can any while the lens is unknown.
     """
-    if len(corners) < 3 or not tuner.is_lens_known:
+    if len(corners) < 3 or not estimate.is_lens_known:
         return True
-    pose, limit_px = _pose_of(board, corners, tuner.lens, size)
+    pose, limit_px = _pose_of(board, corners, estimate.lens, size)
     return pose is not None and pose.rms_px <= limit_px
 
 
@@ -328,21 +330,21 @@ def _locate_by_corners(
     `corners` are those of the board, and `others` the markers of pieces, both (4, 2) px by id. The
     view may also teach the lens, but not if no pose fits.
     """
-    board, tuner = kit.board, location.tuner
+    board, estimate = kit.board, location.lens_estimate
     evidence = Evidence(*corner_points(board, corners), _tags(kit, others))
 
     # A first pose with the lens as it is known so far.
-    start, limit_px = _pose_of(board, corners, tuner.lens, size)
+    start, limit_px = _pose_of(board, corners, estimate.lens, size)
     # A corner may have been moved. With a lens that is not known yet, residuals do not prove it.
     if (
-        tuner.is_lens_known
+        estimate.is_lens_known
         and start is not None
         and start.rms_px > _MIN_MISFIT_WIDTHS * start.width_px
     ):
         evidence, start = _drop_moved_marker(board, corners, start, evidence)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
-        tuner = tuner.with_view(evidence.points_mm, evidence.points_px, start)
-    pose = solve_pose(evidence.points_mm, evidence.points_px, tuner.lens, size, location.pose)
+        estimate = estimate.with_view(evidence.points_mm, evidence.points_px, start)
+    pose = solve_pose(evidence.points_mm, evidence.points_px, estimate.lens, size, location.pose)
     if pose is None or pose.rms_px > limit_px:
         fit, location = _search_wide_lens(location, evidence, size, limit_px)
         if fit is None:
@@ -353,14 +355,14 @@ def _locate_by_corners(
             )
             return replace(location, problem=problem)
         pose = fit.pose
-        tuner = LensTuner.of(location.nominal)
-        tuner = tuner.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
+        estimate = LensEstimate.initial(location.nominal)
+        estimate = estimate.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
     # The printed lines have not been compared with this pose yet. A moved marker that was dropped
     # counts in `markers`: while it is seen, it must not ask for a new pose in every picture.
     return replace(
         location,
-        tuner=tuner,
+        lens_estimate=estimate,
         pose=replace(pose, markers=len(corners)),
         is_confirmed=True,
         evidence=evidence,
@@ -395,7 +397,9 @@ def _may_search(location: Location) -> bool:
 
     Not if the lens was calibrated, nor if too many searches in a row have failed.
     """
-    return not location.tuner.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES
+    return (
+        not location.lens_estimate.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES
+    )
 
 
 def _tags(kit: Kit, others: Quads) -> list[Tag]:
@@ -455,34 +459,34 @@ def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     searched for. A pose from four corners is not even checked where no other model may be searched
     for.
     """
-    pose, evidence, tuner = location.pose, location.evidence, location.tuner
+    pose, evidence, estimate = location.pose, location.evidence, location.lens_estimate
     assert pose is not None
     assert evidence is not None
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
         is_aligned = not _may_search(location) or is_explained(luma, board, pose)
         return replace(location, is_aligned=is_aligned)
-    spread = _lens_spread(tuner)
+    sigmas = _lens_sigmas(estimate)
     # Fewer corners: pieces and lines have to locate the rest of the board.
-    by_markers = fit_board(evidence, pose, spread)
+    by_markers = fit_board(evidence, pose, sigmas)
     location = replace(location, pose=replace(by_markers.pose, markers=pose.markers))
     if not is_explained(luma, board, by_markers.pose):
         return location
-    fit = fit_lines(luma, board, evidence, by_markers, LensPrior(tuner.lens, spread))
+    fit = fit_lines(luma, board, evidence, by_markers, LensPrior(estimate.lens, sigmas))
     return _use_fit(replace(location, is_aligned=True), board, fit)
 
 
-def _lens_spread(tuner: LensTuner) -> Floats:
+def _lens_sigmas(estimate: LensEstimate) -> Floats:
     """Return (3,): standard deviations of log focal length, k1 and k2 of the assumed lens.
 
     k1 and k2 are the terms of its distortion, see `Lens`.
     """
-    if tuner.is_calibrated:
-        return _CALIBRATED_SPREADS
-    if tuner.views == 0:
-        return UNKNOWN_SPREADS
+    if estimate.is_calibrated:
+        return _CALIBRATED_SIGMAS
+    if estimate.views == 0:
+        return UNKNOWN_SIGMAS
     # No view is trusted to less than a hundredth.
-    return np.array([*np.maximum(0.01, tuner.spreads), 1e-6])
+    return np.array([*np.maximum(0.01, estimate.sigmas), 1e-6])
 
 
 def _search_lens_model(location: Location, board: Board, luma: Luma, max_models: int) -> Location:
@@ -493,7 +497,7 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
     """
     evidence, tried, best = location.evidence, location.models_tried, location.best_model
     assert evidence is not None
-    prior = LensPrior(location.tuner.lens, _lens_spread(location.tuner))
+    prior = LensPrior(location.lens_estimate.lens, _lens_sigmas(location.lens_estimate))
     is_done = False
     while not is_done and tried < location.models_tried + max_models:
         fit, cost, is_done = try_model(luma, board, evidence, prior, tried)
@@ -531,8 +535,9 @@ def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
         location = replace(location, unconfirmed_squares=squares - confirmed)
     # A board that is nearly all confirmed determines the lens better than corners do.
     has_lines = fit.lines is not None and fit.lines.is_found.sum() >= _MIN_LINES
-    if has_lines and confirms_most and not location.tuner.is_calibrated:
+    if has_lines and confirms_most and not location.lens_estimate.is_calibrated:
         location = replace(
-            location, tuner=location.tuner.with_fit(fit.pose.lens, fit.lens_covariance)
+            location,
+            lens_estimate=location.lens_estimate.with_fit(fit.pose.lens, fit.lens_covariance),
         )
     return location

@@ -34,7 +34,7 @@ from vision.pieces.empty_squares import EmptyAppearances
 from vision.pieces.snapshots import PaperMemory
 from vision.pose.board_copies import Quads
 from vision.pose.board_fit import Evidence, Fit
-from vision.pose.lens_tuner import LensTuner
+from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose
 
@@ -252,7 +252,7 @@ class Location:
 
     nominal: Lens
     """The lens that is assumed for this camera until a board has refined it."""
-    tuner: LensTuner
+    lens_estimate: LensEstimate
     """What the views have taught about the lens, with its uncertainty."""
     board: Board | None = None
     """The board that was located. None if no board has been found."""

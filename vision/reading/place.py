@@ -234,21 +234,23 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
     points_mm = np.column_stack([np.nan_to_num(hits.centres_mm[:, 0]), heights_mm])
 
     # Two standard deviations of each position, by the uncertainty of the pose there.
-    spreads_mm = (2 * pose.spread_mm(points_mm)).tolist()
+    uncertainties_mm = (2 * pose.sigma_mm(points_mm)).tolist()
     pieces = []
     for index in np.flatnonzero(is_met).tolist():
         piece = marked[index]
-        spread_mm = spreads_mm[index]
+        uncertainty_mm = uncertainties_mm[index]
         ratio = float(hits.sides_mm[index]) / kit.tag_mm
         turn_deg = float(hits.turns_deg[index])
         centre_mm, stacked_centre_mm = map(tuple, hits.centres_mm[index].tolist())
         tolerance = _SIZE_TOLERANCE + _CORNER_ERROR_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
             # The square is sure only if all possible positions are on it.
-            margin_mm = max(_EDGE_MM, _EDGE_SHARE * kit.board.pitch_mm) + spread_mm
+            margin_mm = max(_EDGE_MM, _EDGE_SHARE * kit.board.pitch_mm) + uncertainty_mm
             squares, is_sure = _squares_near(kit.board, {centre_mm, stacked_centre_mm}, margin_mm)
         else:
-            squares, is_sure = _squares_beneath(kit, piece.face, centre_mm, turn_deg, spread_mm)
+            squares, is_sure = _squares_beneath(
+                kit, piece.face, centre_mm, turn_deg, uncertainty_mm
+            )
         pieces.append(
             PlacedPiece(
                 face=piece.face,
@@ -308,13 +310,13 @@ def _squares_near(
 
 
 def _squares_beneath(
-    kit: Kit, face: Face, centre_mm: tuple[float, float], turn_deg: float, spread_mm: float
+    kit: Kit, face: Face, centre_mm: tuple[float, float], turn_deg: float, uncertainty_mm: float
 ) -> tuple[frozenset[Square], bool]:
     """Return the squares under a piece of several squares, and whether they are certain.
 
     They are certain if the piece is properly aligned with its squares, or lies wholly off the
     board. Otherwise they are all the squares that it may touch. `centre_mm` is (x, y), `turn_deg`
-    its rotation counter-clockwise, and `spread_mm` the uncertainty of the centre.
+    its rotation counter-clockwise, and `uncertainty_mm` the uncertainty of the centre.
     """
     board = kit.board
     x_mm, y_mm = centre_mm
@@ -322,7 +324,7 @@ def _squares_beneath(
     # The lower left square of the nearest proper position, and the offset from it in squares.
     size = face.turned_size(turn_deg)
     first, off_files, off_ranks = board.fit_block(size, x_mm, y_mm)
-    off_squares = max(abs(off_files), abs(off_ranks)) + spread_mm / board.pitch_mm
+    off_squares = max(abs(off_files), abs(off_ranks)) + uncertainty_mm / board.pitch_mm
 
     # Angle to the nearest right angle.
     is_oblong = face.size[0] != face.size[1]
@@ -335,7 +337,7 @@ def _squares_beneath(
     # It is not properly on any squares: collect all that its foot may touch.
     width, depth = kit.tops_mm[face.name]
     turn = math.radians(turn_deg)
-    foot = rectangle_corners_mm(x_mm, y_mm, width + spread_mm, depth + spread_mm, turn)
+    foot = rectangle_corners_mm(x_mm, y_mm, width + uncertainty_mm, depth + uncertainty_mm, turn)
     touched_squares = set()
 
     # A grid of points over the foot, along two of its sides.

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from companion.core.kit import Seat
+from vision.detection.markers import Box
 from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm
-from vision.simulation.printed import Bgr, bgr_of
+from vision.simulation.printed import Bgr, hex_to_bgr
 from vision.simulation.render import LitTable, apply_light
 from vision.simulation.scenery import TopPart
 
 # Array (h, w), 255 where an object covers the picture.
 Mask = NDArray[np.uint8]
-# Rows and columns of a part of a picture.
-Slices = tuple[slice, slice]
+
 
 # Supersampling factor: a piece is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
@@ -116,14 +116,14 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     top, foot = enlarge(top), enlarge(foot)
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
-    _draw_walls(colours, top, foot, bgr_of(block.side_colour))
+    _draw_walls(colours, top, foot, hex_to_bgr(block.side_colour))
     art = scenery.top(block.top(), lit_table.view.seed + block.piece)
     for part, quad in zip(parts, quads, strict=True):
         _draw_top(colours, cover, art, enlarge(quad), part)
     _paste(picture, lit_table, window, colours, cover)
 
 
-def _paste(picture: Bgr, lit_table: LitTable, window: Slices, colours: Bgr, cover: Mask) -> None:
+def _paste(picture: Bgr, lit_table: LitTable, window: Box, colours: Bgr, cover: Mask) -> None:
     """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
@@ -250,7 +250,7 @@ def fill_outline(mask: Mask, outline_px: Points) -> None:
 # ---- both ----------------------------------------------------------------------------------------
 
 
-def _light_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Slices) -> Bgr:
+def _light_part(colours: Bgr | NDArray[np.float32], lit_table: LitTable, window: Box) -> Bgr:
     """Return the picture of these colours in the light of a window of the picture."""
     veil = None if lit_table.veil is None else lit_table.veil[window]
     return apply_light(colours, lit_table.light[window], veil)
@@ -262,7 +262,7 @@ def _sixteenths(points_px: Points) -> NDArray[np.int32]:
     return whole.clip(-(2**20), 2**20).astype(np.int32)
 
 
-def _window(points_px: Points, margin_px: int, picture: Bgr) -> Slices | None:
+def _window(points_px: Points, margin_px: int, picture: Bgr) -> Box | None:
     """Return the smallest part of a picture that contains these points and a margin.
 
     None if it is narrower than two pixels, such as for a piece outside the picture.

@@ -75,10 +75,10 @@ def decode_png(png: bytes) -> Bgr:
     return np.asarray(cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR), np.uint8)
 
 
-def bgr_of(rgb: str) -> tuple[int, int, int]:
+def hex_to_bgr(rgb: str) -> tuple[int, int, int]:
     """Return `#rrggbb` as (blue, green, red).
 
-    >>> bgr_of("#5B2A9D")
+    >>> hex_to_bgr("#5B2A9D")
     (157, 42, 91)
     """
     red, green, blue = (int(rgb[start : start + 2], 16) for start in (1, 3, 5))

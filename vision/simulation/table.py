@@ -23,7 +23,7 @@ from companion.core.kit import Kit, Layout, Seat
 from companion.core.ports import WorldPiece
 from vision.cameras import colours
 from vision.cameras.colours import Colours
-from vision.cameras.source import Capture, Source
+from vision.cameras.source import Capture, FrameSource
 from vision.pose.pose import Points, at_height
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
 from vision.simulation.pieces import Piece, Placement, pieces_of
@@ -266,7 +266,7 @@ class SimulatedTable:
         """
         with self._lock:
             picture = self._picture()
-        return lambda: colours.of_bgr(picture)
+        return lambda: colours.from_bgr(picture)
 
     def wait_until_drawn(self) -> None:
         """Wait until a picture in progress is finished."""
@@ -372,7 +372,7 @@ class SimulatedTable:
         return float(x), float(y)
 
 
-class RenderedCamera(Source):
+class RenderedCamera(FrameSource):
     """A camera above the simulated table."""
 
     name = say("the simulated table")
@@ -381,5 +381,5 @@ class RenderedCamera(Source):
         super().__init__(clock)
         self._table = table
 
-    def _take(self) -> Capture:
+    def _capture(self) -> Capture:
         return Capture(self._table.render_luma(), self._table.colour_reader())

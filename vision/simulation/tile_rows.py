@@ -16,7 +16,7 @@ from companion.core.kit import CARD_DICTIONARY, SEATS, Kit, OrderTiles, Seat
 from vision.detection.markers import marker_modules
 from vision.pose.pose import Points
 from vision.simulation.objects import RenderedBlock
-from vision.simulation.printed import Bgr, bgr_of
+from vision.simulation.printed import Bgr, hex_to_bgr
 from vision.simulation.render import BESIDE_ROW_MM
 
 # Scale of the printed pictures in px per mm.
@@ -151,7 +151,7 @@ class TileRows:
             yield _Part(
                 picture, spec.width_mm, spec.depth_mm, _TILE_MM, tile.x_mm, tile.y_mm, tile.turn_deg
             )
-        wall_top = np.full((8, 8, 3), bgr_of(_WALL_RGB), np.uint8)
+        wall_top = np.full((8, 8, 3), hex_to_bgr(_WALL_RGB), np.uint8)
         yield _Part(wall_top, row_width_mm, _WALL_THICKNESS_MM, spec.wall_mm, y_mm=spec.wall_y_mm)
 
     def hidden_areas_mm(self) -> list[Points]:
@@ -205,7 +205,7 @@ def _tile_picture(spec: OrderTiles, seat: Seat, letter: str, rgb: str) -> Bgr:
     picture = _blank_paper(spec.width_mm, spec.depth_mm)
     # The coloured field ends 3 mm above the marker.
     field_mm = spec.depth_mm - spec.marker_up_mm - spec.marker_mm / 2 - 3
-    picture[: round(field_mm * _PX_PER_MM)] = bgr_of(rgb)
+    picture[: round(field_mm * _PX_PER_MM)] = hex_to_bgr(rgb)
     _draw_marker(
         picture, spec.orders[seat][letter], spec.width_mm / 2, spec.marker_up_mm, spec.marker_mm
     )

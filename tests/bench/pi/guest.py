@@ -26,7 +26,7 @@ from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import freeze_objects
 from companion.table.listeners import TableListener
-from vision.cameras.source import Capture, Source
+from vision.cameras.source import Capture, FrameSource
 from vision.simulation.table import SimulatedTable
 
 # Head of the file of pictures: the number of the newest, and when it was exposed. Two pictures
@@ -46,7 +46,7 @@ def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, 
     )
 
 
-class PaintedCamera(Source):
+class PaintedCamera(FrameSource):
     """Waits for the next picture and gives a copy of it, as a camera's driver does."""
 
     name = "the painted camera"
@@ -56,7 +56,7 @@ class PaintedCamera(Source):
         self._head, self._pictures = shared_pictures(path, size, "r")
         self._number = 0
 
-    def _take(self) -> Capture:
+    def _capture(self) -> Capture:
         end_s = time.monotonic() + _WAIT_S
         while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
             time.sleep(_LOOK_S)

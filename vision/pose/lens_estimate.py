@@ -1,8 +1,8 @@
 """Learns the lens of a camera from views of the board.
 
 Every view of three or four corner markers says a little about focal length and distortion. A
-`LensTuner` sums these views up. `vision.reading.locate` feeds it, and `vision.cameras.lenses` keeps
-what it has learned between two starts.
+`LensEstimate` sums these views up. `vision.reading.locate` updates it, and `vision.cameras.lenses`
+stores it between two starts.
 
 The limits were chosen by trial on rendered tables. `tests/vision/test_lens_models.py` reads
 boards through lenses that have to be learned.
@@ -19,7 +19,7 @@ from vision.pose.pose import Pose, refine_pose, solve_pose
 
 # Prior information on log focal length and k1, before the first view: the inverse of their
 # variances. The nominal focal lengths of webcams are wrong by about an eighth, and k1 by 0.04.
-_PRIOR = np.diag([1 / 0.12**2, 1 / 0.04**2])
+_PRIOR_INFORMATION = np.diag([1 / 0.12**2, 1 / 0.04**2])
 
 # Minimum standard deviation of a corner in px. It covers paper that is not flat. Smaller: the first
 # views outweigh all later ones.
@@ -45,13 +45,13 @@ _MAX_CHANGE = 0.4, 0.15
 
 
 @dataclass(frozen=True, eq=False)
-class LensTuner:
+class LensEstimate:
     """An estimate of focal length and k1 that improves with each view of corner markers.
 
     Both are unknowns of a least-squares sum over views. The pose is solved anew for each trial
     value. A prior holds them near the nominal lens: a view from straight above contains no
-    information about the focal length and changes nothing. A tuner never changes. `with_view` and
-    `with_fit` return a new one.
+    information about the focal length and changes nothing. An estimate is immutable. `with_view`
+    and `with_fit` return a new one.
     """
 
     base: Lens
@@ -72,8 +72,8 @@ class LensTuner:
     """(2,): right side of the normal equations."""
 
     @classmethod
-    def of(cls, nominal: Lens, is_calibrated: bool = False) -> LensTuner:
-        """Return a tuner without any views."""
+    def initial(cls, nominal: Lens, is_calibrated: bool = False) -> LensEstimate:
+        """Return an estimate without any views."""
         return cls(nominal, nominal, is_calibrated)
 
     @property
@@ -82,19 +82,20 @@ class LensTuner:
         return self.is_calibrated or self.views > 0
 
     @property
-    def spreads(self) -> Floats:
+    def sigmas(self) -> Floats:
         """(2,): standard deviations of the focal length, as a share of it, and of k1."""
-        return np.asarray(np.sqrt(np.diag(np.linalg.inv(self.information + _PRIOR))))
+        covariance = np.linalg.inv(self.information + _PRIOR_INFORMATION)
+        return np.asarray(np.sqrt(np.diag(covariance)))
 
     @property
-    def spread(self) -> float:
+    def focal_sigma(self) -> float:
         """Standard deviation of the focal length, as a share of it."""
-        return float(self.spreads[0])
+        return float(self.sigmas[0])
 
-    def with_view(self, points_mm: Points, points_px: Points, pose: Pose) -> LensTuner:
-        """Return the tuner after one more view: corners (N, 3) mm on the board at (N, 2) px.
+    def with_view(self, points_mm: Points, points_px: Points, pose: Pose) -> LensEstimate:
+        """Return the estimate after one more view: corners (N, 3) mm on the board at (N, 2) px.
 
-        `pose` is the pose of that view with the current lens. Returns the same tuner for a
+        `pose` is the pose of that view with the current lens. Returns the same estimate for a
         calibrated lens, or if the view gives no pose.
         """
         if self.is_calibrated:
@@ -107,16 +108,16 @@ class LensTuner:
             linearised = _linearise(points_mm, points_px, pose, lens)
             if linearised is None:
                 return self
-            slopes, residuals, pose = linearised
+            jacobian, residuals, pose = linearised
             # The unknowns: how far log focal length and k1 are from the nominal lens.
             before = lens.change_from(self.base)[:2]
             # A view that no lens explains gets little weight, since something probably shifts a
             # corner.
             weight = 1 / max(_MIN_CORNER_PX, pose.rms_px) ** 2
             # The normal equations over all views, in values relative to the nominal lens.
-            information = fade * self.information + weight * slopes.T @ slopes
-            vector = fade * self.vector + weight * slopes.T @ (slopes @ before - residuals)
-            solution = np.linalg.solve(information + _PRIOR, vector)
+            information = fade * self.information + weight * jacobian.T @ jacobian
+            vector = fade * self.vector + weight * jacobian.T @ (jacobian @ before - residuals)
+            solution = np.linalg.solve(information + _PRIOR_INFORMATION, vector)
             after = solution.clip(np.negative(_MAX_CHANGE), _MAX_CHANGE)
             lens = self.base.with_change(np.array([*after, 0.0]))
             if np.abs(after - before).max() < _CONVERGED:
@@ -125,27 +126,28 @@ class LensTuner:
             self, lens=lens, information=information, vector=vector, views=self.views + 1
         )
 
-    def with_fit(self, lens: Lens, covariance: Floats, by_lines: bool = True) -> LensTuner:
-        """Return the tuner that continues from a lens fitted to a whole board, of any model.
+    def with_fit(self, lens: Lens, covariance: Floats, by_lines: bool = True) -> LensEstimate:
+        """Return the estimate that continues from a lens fitted to a whole board, of any model.
 
         The fitted lens also becomes the `base`. `covariance` (2, 2) is that of log focal length and
-        k1. `by_lines` is whether printed lines were part of the fit. Returns the same tuner for a
-        calibrated lens.
+        k1. `by_lines` is whether printed lines were part of the fit. Returns the same estimate for
+        a calibrated lens.
         """
         if self.is_calibrated:
             return self
         # The information of the fitted lens replaces that of earlier views.
         information = np.asarray(np.linalg.inv(covariance), np.float64)
-        return LensTuner(lens, lens, False, self.views + 1, by_lines, information)
+        return LensEstimate(lens, lens, False, self.views + 1, by_lines, information)
 
 
 def _linearise(
     points_mm: Points, points_px: Points, guess: Pose, lens: Lens
 ) -> tuple[Floats, Floats, Pose] | None:
-    """Return how (N,) corners depend on the lens: derivatives (2N, 2), residuals (2N,) and a pose.
+    """Return the Jacobian (2N, 2), residuals (2N,) and pose of (N,) corners for a lens.
 
-    The derivatives are those by log focal length and k1, while the pose follows the lens. The pose
-    is solved for the given lens, starting from `guess`. Returns None if there is no such pose.
+    The columns of the Jacobian are derivatives by log focal length and k1, where the pose follows
+    the lens. The pose is solved for this lens, starting from `guess`. Returns None if there is no
+    such pose.
     """
     pose = guess if guess.lens == lens else refine_pose(guess, points_mm, points_px, lens)
     pose = pose or solve_pose(points_mm, points_px, lens, guess.size)
@@ -155,5 +157,5 @@ def _linearise(
     projected_px, by_pose, by_lens = pose.project(points_mm)
     by_lens = by_lens[:, :2]
     # Remove the part that a change of the pose can compensate.
-    slopes = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
-    return slopes, (projected_px - points_px).ravel(), pose
+    jacobian = by_lens - by_pose @ np.linalg.solve(by_pose.T @ by_pose, by_pose.T @ by_lens)
+    return jacobian, (projected_px - points_px).ravel(), pose

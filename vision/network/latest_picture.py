@@ -1,4 +1,4 @@
-"""The newest picture from the network. Pictures do not queue up, and an old one is never read as a
+"""The latest picture from the network. Pictures do not queue up, and an old one is never read as a
 new one.
 """
 
@@ -25,19 +25,19 @@ class StampedPicture(NamedTuple, Generic[T]):
     """Earliest monotonic time at which it can have been taken, as far as that is known."""
 
 
-class Newest(Generic[T]):
-    """A box for one picture. Threads that receive put pictures in, the watcher's takes them out."""
+class LatestPicture(Generic[T]):
+    """Holds one picture: receiving threads `put` pictures, and the watcher's thread takes them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         # The picture that nobody has taken yet.
-        self._newest: StampedPicture[T] | None = None
+        self._latest: StampedPicture[T] | None = None
         # Why there are no more pictures. None while there may be.
         self._error: CameraError | None = None
         # Guards all of these. It is notified of every picture and of the error.
         self._change = threading.Condition()
         self.is_overdue = False
-        """Whether `take` has waited in vain since the last picture."""
+        """Whether `take` has timed out since the last picture."""
 
     def put(self, picture: T, at_s: float) -> bool:
         """Replace the last picture. Return False if this one is unusable, and then change nothing.
@@ -48,7 +48,7 @@ class Newest(Generic[T]):
             if not 0 <= self._clock.monotonic_s() - at_s <= MAX_AGE_S:
                 return False
             self.is_overdue = False
-            self._newest = StampedPicture(picture, at_s)
+            self._latest = StampedPicture(picture, at_s)
             self._change.notify_all()
             return True
 
@@ -67,16 +67,18 @@ class Newest(Generic[T]):
         Raises the error given to `fail` if there is no picture.
         """
         with self._change:
-            self._change.wait_for(lambda: self._is_fresh() or self._error is not None, timeout_s)
-            newest = self._newest
-            self._newest = None
-            if newest is None and self._error:
+            self._change.wait_for(
+                lambda: self._discard_if_stale() or self._error is not None, timeout_s
+            )
+            latest = self._latest
+            self._latest = None
+            if latest is None and self._error:
                 raise self._error
-            self.is_overdue = newest is None
-            return newest
+            self.is_overdue = latest is None
+            return latest
 
-    def _is_fresh(self) -> bool:
-        """Return whether there is a picture to read. Discard one that has become too old."""
-        if self._newest and self._clock.monotonic_s() - self._newest.at_s > MAX_AGE_S:
-            self._newest = None
-        return self._newest is not None
+    def _discard_if_stale(self) -> bool:
+        """Discard the picture if it has become too old. Return whether there is one to read."""
+        if self._latest and self._clock.monotonic_s() - self._latest.at_s > MAX_AGE_S:
+            self._latest = None
+        return self._latest is not None
