@@ -1,4 +1,4 @@
-"""A thread that acts after each change of the table, for cameras, voices and machine players."""
+"""A thread that acts after each change of the table, for voices, machine players and others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _JOIN_TIMEOUT_S = 5.0
 class TableFollower:
     """Calls `step` after every change of the table, and at least every `interval_s` seconds.
 
-    A step may return a pause in seconds. Then the next one follows after that pause, even if the
-    table changes sooner, and at most after `interval_s`.
+    A step may return a pause in seconds, which is limited to `interval_s`. Then the next step
+    follows after that pause, even if the table changes sooner.
 
     The thread ends when a step raises `Stale`, which means that the table closes. Whoever makes a
     follower closes it. `close` may be called twice.
@@ -40,7 +40,7 @@ class TableFollower:
             self._thread.start()
 
     def request_stop(self) -> None:
-        """Ask the thread to end, and return at once."""
+        """Ask the thread to end after the running step, and return at once."""
         self._stop.set()
         if self._thread:
             self._table.redraw()  # wakes the thread

@@ -1,4 +1,4 @@
-"""The last game and each game's last options, as the owner chose them. Stored on disk."""
+"""The last game and each game's last options, as the owner chose them, in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LastChoices:
         self._path = path
         self._stored = _StoredChoices()
         if path is not None:
-            # Nothing was chosen yet, or it cannot be read: the defaults are offered.
+            # Without a readable file the lobby offers the defaults.
             with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self._stored = msgspec.json.decode(
                     read_file(path, MAX_TEXT_BYTES), type=_StoredChoices

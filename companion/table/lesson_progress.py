@@ -8,7 +8,7 @@ from companion.table.session import Phase, Session
 
 
 def lesson_of(session: Session) -> Lesson | None:
-    """Return the lesson, unless it was left."""
+    """Return the lesson of the game. None if it has none, or if the players have left it."""
     if session.game is None or not session.is_guided or session.has_left_lesson:
         return None
     return session.game.lesson

@@ -1,8 +1,8 @@
 """The lobby between two games: which game begins next, and with which options.
 
-The words on the table screen are in `web/templates/_lobby.html`, and the sign's (the one sentence
-that says what the table waits for) are in `prompts/sign.py`. Callers of the functions hold the
-table's lock (see `TableStore`).
+The words on the table screen are in `web/templates/_lobby.html`, and those of the sign (the one
+sentence that says what the table waits for) are in `prompts/sign.py`. Callers of the functions hold
+the table's lock (see `TableStore`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def begin_game(
     """Start a game with its set-up.
 
     `options` are the chosen ones by name. The game fills in the others. With `seed` the owner
-    chooses what the game draws. `score` is the match so far. Raises `Malformed` for unknown
-    games and options, `Illegal` during a game, and `JournalError` on a full disk.
+    chooses what the game draws. `score` is that of the match so far. Raises `Malformed` for unknown
+    games and options, `Illegal` during a game, and `JournalError` if the disk is full.
     """
     _require_disk_space(store)
     store.accept(new_game_record(store, game, options or {}, seed, score))
@@ -95,8 +95,9 @@ def begin_chosen(store: TableStore) -> None:
 def begin_by_key(store: TableStore, is_guided: bool) -> None:
     """Start a game, or its lesson, by a key of a pad.
 
-    It is the game of the tournament's round, else the chosen one, else the one whose board lies on
-    the table, else the last one. A round has no lesson. Raises `Illegal` if there is no such game.
+    It is the game of the tournament's round, the chosen one, the one whose board lies on the table,
+    or the last one, whichever comes first. A round has no lesson. Raises `Illegal` if there is no
+    such game.
     """
     live = store.live
     if store.round_game and not is_guided:
@@ -122,8 +123,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     """Start the same game with the same options again, as the next game of the match.
 
     With `swap` the players change sides, if possible. After a lesson, start the game itself. Raises
-    `Illegal` if no end of a game is shown, or after a game at two tables, and what `begin_game`
-    raises.
+    `Illegal` unless the end of a game at this table alone is shown, and what `begin_game` raises.
     """
     session = store.session
     if session.phase is not Phase.OVER:
@@ -131,7 +131,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
     if session.remote is not None:
         raise wrong_phase(say("For another game, pair the tables again"))
     south, north, ties = session.score
-    # on a full disk `begin_game` refuses below, and nobody changes places
+    # On a full disk `begin_game` refuses below, and then nobody may have changed places.
     if swap and session.can_swap and store.has_disk_space:
         seating.swap_seats(store)
         # The wins follow the people who change places.
@@ -142,9 +142,9 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 
 
 def _begin_with_last_options(store: TableStore, game: str) -> None:
-    """Start a game with its options of the last time."""
+    """Start a game with the options of the last time."""
     rules, options = game_named(game), _last_options(store, game)
-    # A machine does not know cards that people deal. With the first preset the program deals.
+    # A machine cannot know cards that people deal. With the first preset the program deals them.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
     begin_game(store, game, options)
@@ -159,10 +159,7 @@ def _require_disk_space(store: TableStore) -> None:
 
 
 def _last_options(store: TableStore, game: str) -> GameOptions:
-    """Return the options for starting a game by key.
-
-    They are the owner's last choice, or else the game's last preset.
-    """
+    """Return the options that the owner chose last for a game, or else its last preset."""
     rules, options = game_named(game), store.last_choices.options(game)
     # An older version of the program may have had other options.
     with suppress(Malformed):

@@ -81,7 +81,7 @@ IDLE_TURNS = 4
 
 @dataclass(frozen=True)
 class Player:
-    """The player of a seat."""
+    """The player of a seat, a person or a program."""
 
     name: str
     """Name as typed. Empty for a guest."""
@@ -120,7 +120,7 @@ class Turn:
     sealed: Mapping[Seat, SealedAction]
     """The actions by seat. One in a game in which the seats take turns, else two."""
     stages: tuple[Stage, ...]
-    """The parts that hands carry out one after the other."""
+    """The parts of the turn, which hands carry out one after the other."""
     events: tuple[Event, ...]
     """What happened in the whole turn."""
     completed_s: float = 0.0
@@ -130,7 +130,7 @@ class Turn:
     due_s: float | None = None
     """Monotonic time at which the clock ran out or would have run out. None without a limit."""
     number: int = 0
-    """The game's number of the turn, 0 during the game's set-up."""
+    """Number of the turn by the game's own count, which is 0 during its set-up."""
 
     @property
     def is_of_one_seat(self) -> bool:
@@ -140,12 +140,12 @@ class Turn:
 
 # The last turn of a game without any. No key was pressed at its time.
 NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
-# The stage that is shown while none is.
+# An empty stage, for while no stage is shown.
 NO_STAGE = Stage("", {}, (), None)
 
 
-# Identifies a stage, a set-up or a decision: another one has another key. It is made of the game's
-# number, the second part of the moment, the phase and the index of the stage.
+# Key that identifies a stage, a set-up or a decision: the number of the game, the tick (second part
+# of the moment), the phase and the index of the stage.
 StageKey = tuple[int, int, Phase, int]
 
 
@@ -200,7 +200,7 @@ class Session:
     a turn is taken back.
     """
     sealed: Mapping[Seat, SealedAction] = field(default_factory=dict)
-    """Actions of the decision that is due, as far as they are handed in."""
+    """Actions that are handed in for the decision that is due, by seat."""
     turns: tuple[Turn, ...] = ()
     """Turns that were revealed and not taken back."""
     stage_index: int = 0
@@ -210,8 +210,8 @@ class Session:
 
     # ---- the board ----
     board: Layout | None = None
-    """Layout that is expected before the current stage is carried out. None if the board is not
-    checked.
+    """Layout of the board before the current stage is carried out, as it is expected. None if the
+    board is not checked.
     """
     undone_layout: Layout = field(default_factory=dict)
     """Layout from which hands put a turn back, during a set-up for that. Empty in the set-up of a
@@ -220,8 +220,8 @@ class Session:
 
     # ---- taking back, and offers ----
     before_turn: Session | None = None
-    """The session when the last turn was complete, just before its effect, for taking it back. Its
-    clock is stopped at that time.
+    """The session just before the last turn was revealed, for taking it back. Its clock is stopped
+    at that time. None if there is no such turn.
     """
     has_taken_back: bool = False
     """Whether the action of this turn was already taken back once."""
@@ -243,7 +243,7 @@ class Session:
     or `start` if it has not been started yet. Empty while it is not paused.
     """
     turns_before_resume: int = 0
-    """Number of turns taken when the clock was last resumed."""
+    """Number of turns that had been revealed when the clock was last resumed."""
 
     # ---- the other table ----
     remote: RemoteGame | None = None
@@ -372,9 +372,9 @@ class Session:
 
     @property
     def can_swap(self) -> bool:
-        """Return whether the sides can be changed by a key.
+        """Return whether the players can swap seats at the press of a key.
 
-        Not with a player at a pad or at another table, who cannot change places.
+        A player at a pad or at another table cannot change places.
         """
         return self.is_between_games and bool(self.seats) and not self.doors & {"pad", REMOTE}
 
@@ -382,9 +382,9 @@ class Session:
 
     @property
     def due_turn_number(self) -> int:
-        """Return the game's number of the turn for which actions are collected.
+        """Return the number of the turn for which actions are collected, by the game's own count.
 
-        0 during the game's set-up.
+        That is 0 during its set-up.
         """
         number = self.game.turn_number(self.state) if self.game and self.state is not None else None
         return len(self.turns) + 1 if number is None else number
@@ -393,8 +393,8 @@ class Session:
     def awaited_seats(self) -> frozenset[Seat]:
         """Return the seats that still have to hand in an action.
 
-        A seat at another table counts as done once its action is sealed there, unless only that
-        action is missing.
+        A seat at another table is left out once its action is sealed there, unless it is the only
+        one that is missing here.
         """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
@@ -430,9 +430,9 @@ class Session:
 
     @property
     def idle_since_s(self) -> float | None:
-        """Return since when the clock has been running for nobody.
+        """Return the monotonic time since which the clock has been running for nobody.
 
-        That is the case after two time-outs in a row for each seat. None if somebody is playing.
+        Nobody is playing after two time-outs in a row for each seat. None if somebody is.
         """
         # Somebody who resumes the clock is present, so the count starts again.
         last_turns = self.turns[self.turns_before_resume :][-IDLE_TURNS:]
@@ -449,7 +449,10 @@ class Session:
         return sealed if sealed and sealed.nonce == self.nonce_of(seat) else None
 
     def find_sealed_action(self, seat: Seat, moment: str) -> SealedAction | None:
-        """Return the action that a seat handed in for a moment, sealed or already revealed."""
+        """Return the action that a seat has handed in for a moment, sealed or already revealed.
+
+        None if there is none, or if that turn was taken back.
+        """
         if moment == self.moment and seat in self.sealed:
             return self.sealed[seat]
         for turn in self.turns:
@@ -460,7 +463,7 @@ class Session:
     def is_repeated_press(self, seat: Seat, moment: str, action: str) -> bool:
         """Return whether this press of the chess clock has already counted.
 
-        It may have counted for this moment or a later one.
+        It may have counted for this moment, or for a later one of the same seat.
         """
         # The turns since that moment, up to the first one of the other seat.
         turns_since = dropwhile(lambda turn: turn.moment != moment, self.turns)
@@ -473,8 +476,8 @@ class Session:
         return self.turns[-1] if self.turns else NO_TURN
 
     @property
-    def opened_turns(self) -> tuple[Turn, ...]:
-        """Return the turns whose stages have all been shown. Only their orders may be shown."""
+    def fully_shown_turns(self) -> tuple[Turn, ...]:
+        """Return the turns of which everything may be shown, because their last stage has been."""
         # The last stage shows the rest of both orders.
         is_last_hidden = self.phase is Phase.STAGES and self.stage_index + 1 < len(self.stages)
         return self.turns[:-1] if is_last_hidden else self.turns
@@ -482,13 +485,13 @@ class Session:
     def own_turn_indices(self, seat: Seat) -> tuple[int, ...]:
         """Return the indices in `turns` of the turns in which a seat's present player has acted.
 
-        Only turns that are open count. An action of an earlier player of this seat stays a secret
-        of theirs.
+        Only turns that are fully shown count. The action of an earlier player of this seat stays
+        secret.
         """
         nonce = self.nonce_of(seat)
         return tuple(
             index
-            for index, turn in enumerate(self.opened_turns)
+            for index, turn in enumerate(self.fully_shown_turns)
             if seat in turn.sealed and turn.sealed[seat].nonce == nonce
         )
 
@@ -496,7 +499,7 @@ class Session:
     def can_undo(self) -> bool:
         """Return whether the last turn can be undone.
 
-        Not at two tables, and not once the end of a game has shown everything that it hid.
+        It cannot at two tables, nor once the end of a game has shown everything that it hid.
         """
         if self.before_turn is None or self.game is None or self.remote is not None:
             return False
@@ -528,7 +531,7 @@ class Session:
 
     @property
     def needs_hands(self) -> bool:
-        """Return whether hands have anything to do for the current stage."""
+        """Return whether the current stage gives hands anything to do."""
         if self.shown_stage.todo:
             return True
         expected = self.expected_layout
@@ -538,7 +541,7 @@ class Session:
     def awaits_other_table(self) -> bool:
         """Return whether this table waits for the other one.
 
-        It has reported that its board shows the current stage, or has asked a question.
+        Then it has reported that its board is right, or has asked a question.
         """
         return self.remote is not None and (
             self.remote.has_reported_stage or bool(self.remote.open_question)
@@ -557,16 +560,16 @@ class Session:
     def is_void(self) -> bool:
         """Return whether the game has no result that counts.
 
-        That is a lesson, a game that the owner has ended, or a draw that is replayed.
+        It is then a lesson, a game that the owner has ended, or a draw that is replayed.
         """
         return self.is_guided or self.is_tie_to_replay or self.outcome == ABANDONED
 
     @property
     def lobby(self) -> Session:
-        """Return the lobby that follows, which has only the people at this table.
+        """Return the lobby that follows this game.
 
-        The last game and the other table's player are gone. It needs no record in the journal: all
-        that follows folds the same from the end of the game.
+        It has only the players at this table. The change needs no record in the journal, because
+        all records that may follow have the same effect as at the end of the game.
         """
         return Session(seats=self.seats_here, commitment=self.commitment)
 
@@ -595,24 +598,26 @@ Signals = tuple[Signal, ...]
 Transition = tuple[Session, Signals]
 
 
-def players_by_side(game: Game[Any, Any] | None, names: Mapping[Seat, str]) -> Mapping[str, str]:
-    """Return the player of each side, by the side's name. A guest without a name is left out.
+def player_names_by_side(
+    game: Game[Any, Any] | None, names: Mapping[Seat, str]
+) -> Mapping[str, str]:
+    """Return the name of each side's player, by the side's name, without guests.
 
     Empty without a game, or if both players have the same name.
     """
     if game is None or len(set(names.values())) < len(names):
         return {}
-    people: dict[str, str] = {}
+    names_by_side: dict[str, str] = {}
     for seat, name in names.items():
         if name:
-            people[str(game.sides[seat].name)] = Verbatim(name)
-    return people
+            names_by_side[str(game.sides[seat].name)] = Verbatim(name)
+    return names_by_side
 
 
 def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
-    """Return the SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, as 64 hexadecimal digits.
+    """Return the receipt of an action, which everybody can check after the reveal.
 
-    Everybody can check it after the reveal.
+    It is the SHA-256 of `"MOMENT SEAT ACTION SALT"` in UTF-8, as 64 hexadecimal digits.
 
     >>> receipt_of("1.1", Seat.SOUTH, "UUS", "00")[:8]
     '6b5ecad5'
@@ -621,7 +626,7 @@ def receipt_of(moment: str, seat: Seat, action: str, salt: str) -> str:
 
 
 def event_signals(events: tuple[Event, ...]) -> Signals:
-    """Return the cues of events."""
+    """Return the cues of events that have one, for the event's seat or for both."""
     return tuple(
         Signal(event.kind.cue, frozenset({event.seat}) if event.seat else BOTH)
         for event in events
@@ -630,7 +635,7 @@ def event_signals(events: tuple[Event, ...]) -> Signals:
 
 
 def stage_signals(session: Session) -> Signals:
-    """Return the cues of the current stage: its number, then its events.
+    """Return the cues of the current stage: its number, then those of its events.
 
     If no event has a cue and hands have work, the second cue calls for hands.
     """

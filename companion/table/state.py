@@ -1,8 +1,8 @@
 """The state of the table at one moment: the session, and what need not survive a restart.
 
 `TableStore` holds the current `TableState`, and everything that viewers see is computed from it.
-Code that works on it calls it `live`. Below it come the functions of a state that several modules
-need: its headlines, the problems of its board, and the instructions to hands. The words (stage,
+Code that works on it calls it `live`. The functions below it are those that several modules need:
+for headlines, for the problems of the board, and for the instructions to hands. The words (stage,
 headline, moment) are explained in `companion.table.session`.
 """
 
@@ -40,7 +40,7 @@ MAX_REASONS = 40
 
 @dataclass(frozen=True)
 class CountedDraft:
-    """What has been entered on a seat's pad and not handed in, and how many orders that is."""
+    """What has been entered on a seat's pad and not handed in, with its number of orders."""
 
     keys: Draft = ()
     count: int = 0
@@ -55,9 +55,9 @@ class TileState:
     """The order tiles, which players lay in rows behind walls, in a game that has them."""
 
     ready_seats: frozenset[Seat] = frozenset()
-    """Seats that have said that their row lies."""
+    """Seats whose players have said that their row lies ready."""
     faulty_rows: Mapping[Seat, RowSeen] = field(default_factory=dict)
-    """Rows that the camera could not read, with what is wrong."""
+    """Rows that the camera could not read, with the fault of each."""
     requested_rows: RowsWanted | None = None
     """Rows that the camera has been asked to read. None while no answer is due."""
 
@@ -73,7 +73,7 @@ class TimedHeadline:
     index: int
     """Index of the headline in its stage, among those that are shown."""
     duration_s: float = 0.0
-    """Whole reading time in seconds. 0 if it waits for a tap."""
+    """Reading time in seconds. 0 if it waits for a tap."""
     due_s: float = math.inf
     """Monotonic time at which it ends. Infinite if it waits for a tap."""
 
@@ -101,17 +101,17 @@ class TableState:
     camera: CameraStatus = NO_CAMERA
     """Whether the camera works and sees a board."""
     reading: Reading = NO_READING
-    """What the camera has seen last, of whichever board."""
+    """What the camera saw last, of whichever board lay there."""
     problems: Problems = ()
     """What is wrong on the board, without `overruled_problems`."""
     disagrees_since_s: float | None = None
     """Monotonic time since which the camera has disagreed with what is shown. None if it agrees."""
     overruled_problems: Problems = ()
-    """Problems that somebody confirmed by hand."""
+    """Problems that somebody has overruled by confirming the board by hand."""
     broken_rule: Illegal | None = None
     """The rule that forbids what hands have done on the board. None if they have broken none."""
     touched_squares: frozenset[Square] = frozenset()
-    """Squares whose pieces were hidden or lifted since the current instruction, which shows that
+    """Squares whose pieces were hidden or lifted since the current stage began, which shows that
     hands were there.
     """
     markers_before: Mapping[Square, int] = field(default_factory=dict)
@@ -126,22 +126,22 @@ class TableState:
     """What is entered on the pads, by seat."""
     tiles: TileState = NO_TILES
     possible_actions: tuple[str, ...] = ()
-    """Actions in notation that the board may mean, from which the player on turn has to choose.
+    """Actions in notation that the board may show, from which the player on turn has to choose.
 
     Empty unless there are several, or one that the board does not prove.
     """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
     early_press: HandIn | None = None
-    """A press that ended a turn while hands were at the board. It waits for the camera and keeps
-    its time stamp.
+    """A press of the clock while hands were still at the board. It waits for the camera and keeps
+    its time stamp. None if no press is waiting.
     """
 
     # ---- the lobby ----
     suggested_game: str | None = None
     """The game whose board lies on the table between games."""
     remembered_game: str | None = None
-    """The game that the owner started last."""
+    """The game that the owner started last. None if there is none."""
     chosen_game: str | None = None
     """The game that was chosen in the lobby. None while all are offered."""
     round_players: str = ""
@@ -178,8 +178,8 @@ class TableState:
     def shows_layout(self, layout: Layout | None) -> bool:
         """Return whether the camera sees this layout, as far as a picture can prove it.
 
-        False for None, and while something moves. A piece that lies on one that looks the same must
-        show its marker.
+        False for None, and while something moves. If a piece lies on another one that looks the
+        same, its marker must be visible.
         """
         kit = self.session.kit
         if layout is None or kit is None:
@@ -192,7 +192,7 @@ class TableState:
         )
         return (
             board_check.shows_layout(layout, reading, before.layout)
-            and not _missed_and_hidden(self, layout)
+            and not _problems_now_hidden(self, layout)
             and board_check.are_lookalikes_proven(before, layout, self.reading)
         )
 
@@ -219,16 +219,13 @@ class TableState:
 
     @property
     def sees_board(self) -> bool:
-        """Return whether the camera sees this game's board.
-
-        Then it can tick off instructions.
-        """
+        """Return whether the camera sees this game's board, and can tick off instructions."""
         game = self.session.game
         return game is not None and self.reading.game == game.name
 
 
 def with_session(live: TableState, session: Session, now_s: float) -> TableState:
-    """Return the table's state with the session after a record.
+    """Return the table's state with another session, after a record or in the lobby.
 
     What belonged to an older decision or stage is dropped.
     """
@@ -252,7 +249,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             live = replace(live, markers_before=reading.markers)
     if session.phase is not Phase.LOBBY or (before.seats and not session.seats):
         live = replace(live, chosen_game=None)
-    # The tiles of a seat that has meanwhile played by phone or pad no longer count.
+    # The tiles of a seat that has handed in by phone or pad meanwhile no longer count.
     if not live.tiles.ready_seats <= session.awaited_seats:
         faults = {
             seat: row
@@ -262,7 +259,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(
             live, tiles=TileState(live.tiles.ready_seats & session.awaited_seats, faults)
         )
-    # Check the board for another stage anew. Hands have not touched anything for it yet.
+    # Another stage: check the board anew. Hands have not touched anything for it yet.
     if session.stage_key != before.stage_key:
         problems = problems_of(live)
         live = replace(
@@ -302,9 +299,9 @@ def stage_headline(session: Session, index: int) -> TimedHeadline | None:
 
 
 def problems_of(live: TableState) -> Problems:
-    """Return the problems of the board by its last reading, without those that were overruled.
+    """Return the problems that the last reading shows, without those that were overruled.
 
-    While something moves, the previous ones stay. Empty while no board is checked or seen.
+    While something moves, the previous problems stay. Empty while no board is checked or seen.
     """
     session, reading = live.session, live.reading
     kit, target = session.kit, session.expected_layout
@@ -315,7 +312,7 @@ def problems_of(live: TableState) -> Problems:
         return live.problems
     problems = board_check.find_problems(kit, live.layout_before_hands, target, reading)
     homes = set(map(attrgetter("home"), problems))
-    for problem in _missed_and_hidden(live, target):
+    for problem in _problems_now_hidden(live, target):
         if problem.home not in homes:
             problems = (*problems, problem)
     remaining = []
@@ -325,10 +322,10 @@ def problems_of(live: TableState) -> Problems:
     return tuple(remaining)
 
 
-def _missed_and_hidden(live: TableState, layout: Layout) -> Problems:
-    """Return the problems of pieces that were missing when their place was last seen.
+def _problems_now_hidden(live: TableState, layout: Layout) -> Problems:
+    """Return the previous problems on squares that are hidden now.
 
-    Only those whose place is hidden now, so that no hand can cover up a missing piece.
+    They stay, because a hand over an empty square does not bring the missing piece back.
     """
     missed = []
     for problem in live.problems:
@@ -345,7 +342,7 @@ class Instruction:
     """One thing that hands should do."""
 
     move: HandMove
-    """The move of a piece, and whether it is done. Without faces if it is only a sentence."""
+    """The move of pieces, and whether it is done. It has no faces if there is only a sentence."""
     seat: Seat
     """The seat whose player does it."""
     text: str
@@ -355,7 +352,8 @@ class Instruction:
 def instructions_of(live: TableState) -> tuple[Instruction, ...]:
     """Return everything that hands have to do for the set-up or stage, done or not.
 
-    Moves of South's hands come first. A stage's own sentences keep their order.
+    South's moves come first. If the stage has sentences instead (`Stage.todo`), they keep their
+    order.
     """
     session = live.session
     kit, target = session.kit, session.expected_layout
@@ -372,15 +370,14 @@ def instructions_of(live: TableState) -> tuple[Instruction, ...]:
     moves = board_check.hand_moves(
         kit, live.layout_before_hands, target, reading, live.touched_squares
     )
-    unsorted = (instruction_for(session, kit, move) for move in moves)
+    unsorted = (build_instruction(session, kit, move) for move in moves)
     return tuple(sorted(unsorted, key=lambda instruction: instruction.seat.number))
 
 
-def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
-    """Return the instruction for a move.
+def build_instruction(session: Session, kit: Kit, move: HandMove) -> Instruction:
+    """Return the instruction for a move, which also names carried pieces.
 
-    It is for the seat that owns the piece, or for the person opposite a machine. The text names
-    carried pieces, too.
+    It is for the player of the piece's seat, or for the person opposite if a machine plays it.
     """
     # A carried ball belongs to nobody, so it is sorted first.
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)
@@ -393,7 +390,7 @@ def instruction_for(session: Session, kit: Kit, move: HandMove) -> Instruction:
     if owner is not None and owner is not seat and short_name != kit.kind(piece):
         name = Verbatim(session.seats[owner].name)
         pieces = [say("{name}’s {piece}", name=name, piece=short_name)]
-    # Of a carried piece the last word is enough, such as "ball".
+    # For a carried piece the last word of its name is enough, such as "ball".
     for face in reversed(carried):
         pieces.append(say("{piece}", piece=kit.kind(face).split()[-1]))
     what = listed(pieces)

@@ -1,10 +1,8 @@
-"""The table store: the state of a table with its lock, journal and listeners.
-
-A thread of its own does what becomes due as time passes.
+"""The table store: the state of a table, with its lock, its journal, its listeners and a thread.
 
 Every input takes the same path: the reducer checks it, the journal writes and syncs it, and only
-then does anybody see its effect. The words (moment, stage, headline, cue) are explained in
-`companion.table.session`.
+then does anybody see its effect. The thread does what becomes due as time passes. The words
+(moment, stage, headline, cue) are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -61,10 +59,10 @@ LESSON_READING_FACTOR = 3
 # Maximum time in seconds between two heartbeats, each of which does what is due. Longer: time-outs
 # and headlines come late. Shorter: an idle table takes more of the processor.
 HEARTBEAT_S = 0.05
-# Reading time in seconds with the default setting: to find a sentence, and for each of its words.
+# Reading time in seconds, with the default setting: to find a sentence, and for each word of it.
 FIND_SENTENCE_S = 1.0
 READ_WORD_S = 0.3
-# Default of the setting `reading_time_s`. The setting scales the other times relative to it.
+# Default of the setting `reading_time_s`. Another value scales all these times in proportion.
 DEFAULT_READING_TIME_S = 3.0
 # Seconds for which pages show pieces that move and then rest, before the sign shows the effect.
 MOVES_SHOWN_S = 1.4
@@ -102,10 +100,10 @@ class RecordJournal(Protocol):
         """Record that the clock of a moment was still running at this monotonic time."""
 
     def noted_clock_s(self, moment: str) -> float | None:
-        """Return the last recorded time of a moment, or None."""
+        """Return the last time in seconds that `note_clock` has recorded for a moment, or None."""
 
     def checkpoint(self) -> None:
-        """Move appended records into the file itself, because a turn is over."""
+        """Move appended records from the write-ahead log into the file, because a turn is over."""
 
     def key(self, name: str) -> bytes:
         """Return the random key of this name. It is created at the first request."""
@@ -118,8 +116,8 @@ class TableStore:
     """Holds the one `TableState` of a table, called `live`.
 
     The functions of `turns`, `lobby`, `seating`, `pads` and `game_chance` work on it. They set
-    `live` if nobody can see the difference, and call `publish` if somebody can. What must survive a
-    restart goes through `accept` only.
+    `live` if nobody can see the difference, and call `publish` if somebody can. Only what goes
+    through `accept` survives a restart.
 
     "To hold the table" means to have its lock. Callers hold it for every method except `hold`,
     `hold_for_device`, `submit` and those of the thread. A `TableState` never changes, so reading
@@ -159,34 +157,34 @@ class TableStore:
         self.open_seat_until_s = 0.0
         """Monotonic time until which that seat is open."""
         self.refused_stage_key: StageKey | None = None
-        """The stage that was shown when a key was pressed last to confirm it. While that stage is
+        """Key of the stage that somebody last tried to confirm with a key of a pad. If the stage is
         still shown, the press was refused.
         """
         self._run_due_tasks = run_due_tasks
         self._lock = threading.RLock()
-        self._depth = 0
+        self._hold_depth = 0
         """Number of nested holds of the thread that holds the table."""
         # Appending to a deque is atomic, so it counts callers without a lock of its own.
-        self._waiting = deque[None]()
+        self._waiting_callers = deque[None]()
         self._is_closed = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self.on_accepted: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
         self.next_write_s = -math.inf
-        """Monotonic time before which the table does not act by itself, after a failed write."""
+        """Monotonic time until which the table does not act by itself, after a failed write."""
         self._clock_noted_s = -math.inf
-        self._has_ended_turn = False
-        """Whether appended records should go into the journal's file, because a turn is over."""
+        self._is_checkpoint_due = False
+        """Whether to move appended records into the journal's file, because a turn is over."""
         session = journal.restore()
         noted_s = journal.noted_clock_s(session.moment)
         session, pause = restore_clock(session, noted_s, clock.monotonic_s())
         if pause:
             session = fold_record(session, pause)[0]
-            # On a full disk the next restart comes to the same result.
+            # If the disk is full, the next restart makes the same record again.
             with suppress(JournalError):
                 journal.append(session.number, (pause,), clock.wall_s(), clock.monotonic_s())
-        # Whoever comes after a restart has not seen the game.
+        # After a restart nobody waits for the result of a game that was over.
         if session.phase is Phase.OVER and session.remote is None:
             session = session.lobby
         self.live = TableState(
@@ -233,17 +231,19 @@ class TableStore:
             log.error("table: an input failed, the rest goes on: %s", trace_of(error))
 
     def as_method(
-        self, act: Callable[Concatenate[TableStore, _Parameters], _Result]
+        self, function: Callable[Concatenate[TableStore, _Parameters], _Result]
     ) -> Callable[_Parameters, _Result]:
-        """Return a function of the store as a public method that holds the table."""
+        """Return a function of a store as a public method that holds the table."""
 
         def method(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
             with self.hold():
-                return act(self, *args, **kwargs)
+                return function(self, *args, **kwargs)
 
         return method
 
-    def as_device_method(self, act: Callable[_Parameters, None]) -> Callable[_Parameters, None]:
+    def as_device_method(
+        self, function: Callable[_Parameters, None]
+    ) -> Callable[_Parameters, None]:
         """Return a function as a public method for a device.
 
         The method holds the table and never raises.
@@ -251,33 +251,33 @@ class TableStore:
 
         def method(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
             with self.hold_for_device():
-                act(*args, **kwargs)
+                function(*args, **kwargs)
 
         return method
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        # No turn times out while somebody waits who may have been in time.
-        self._waiting.append(None)
+        # While a caller waits, who may have been in time, no turn times out.
+        self._waiting_callers.append(None)
         is_held = self._lock.acquire(timeout=LOCK_TIMEOUT_S)
-        self._waiting.pop()
+        self._waiting_callers.pop()
         if not is_held:
             raise TimeoutError("the table hangs")
-        self._depth += 1
+        self._hold_depth += 1
         try:
             yield
         finally:
-            self._depth -= 1
+            self._hold_depth -= 1
             # Without a thread, time passes when the last holder releases the lock.
-            if self._depth == 0 and self._thread is None:
+            if self._hold_depth == 0 and self._thread is None:
                 self.step()
             self._wake.set()
             self._lock.release()
 
     @property
     def waiting_caller_count(self) -> int:
-        """Return the number of callers that wait for the lock, or are just taking it."""
-        return len(self._waiting)
+        """Return the number of callers that are waiting for the lock or just taking it."""
+        return len(self._waiting_callers)
 
     def start(self) -> None:
         """Start the thread."""
@@ -285,23 +285,23 @@ class TableStore:
         self._thread.start()
 
     def step(self) -> None:
-        """Do what is due, in the caller's thread."""
+        """Do what is due, in the caller's thread. Errors are logged."""
         with self._lock:
             if self._is_closed:
                 return
-            self._depth += 1
+            self._hold_depth += 1
             try:
                 self._run_due_tasks()
                 # Once a turn is over and shown, appended records go into the file.
-                if self._has_ended_turn:
-                    self._has_ended_turn = False
+                if self._is_checkpoint_due:
+                    self._is_checkpoint_due = False
                     self.journal.checkpoint()
             except CompanionError as error:
                 log.warning("table: refused: %s", error.kind)
             except Exception as error:
                 log.error("table: what was due failed, the rest goes on: %s", trace_of(error))
             finally:
-                self._depth -= 1
+                self._hold_depth -= 1
 
     def close(self) -> None:
         """End the thread. Accepted records are already on disk."""
@@ -325,8 +325,8 @@ class TableStore:
     def accept(self, *records: AnyRecord) -> None:
         """Check records, write and sync them, and only then show their effect.
 
-        They are all of one game, or all about seats. If it raises a `CompanionError`, nothing has
-        happened. Nobody ever sees a state between two of the records.
+        They all belong to one game, or to none (see `SEATS_GAME`). If this raises a
+        `CompanionError`, nothing has happened. Nobody ever sees a state between two of the records.
         """
         if self._is_closed:
             raise Stale(say("The companion is shutting down"))
@@ -351,19 +351,19 @@ class TableStore:
             in_stages = session.phase is Phase.STAGES
             live = replace(live, headline=self.start_headline(session) if in_stages else None)
         self.publish(live, signals)
-        for act in self.on_accepted:
-            act(self)
+        for callback in self.on_accepted:
+            callback(self)
         if session.moment != before.moment or session.phase is Phase.OVER:
-            self._has_ended_turn = True
+            self._is_checkpoint_due = True
 
     def submit(self, record: AnyRecord) -> None:
         """Hold the table, and accept a record from outside."""
         with self.hold():
             self.accept(record)
 
-    def accept_stamped(self, at_s: float, record: AnyRecord) -> None:
-        """Accept a record that was stamped at `at_s`, after the time-out that was due by then."""
-        if self.session.countdown and (time_out := due_time_out(self.session, at_s)):
+    def accept_stamped(self, stamp_s: float, record: AnyRecord) -> None:
+        """Accept a record that came in at `stamp_s`, after any time-out that was due by then."""
+        if self.session.countdown and (time_out := due_time_out(self.session, stamp_s)):
             self.accept(time_out)
         self.accept(record)
 
@@ -380,7 +380,7 @@ class TableStore:
     # ---- showing ---------------------------------------------------------------------------------
 
     def publish(self, live: TableState, signals: Signals = ()) -> None:
-        """Publish this state, and send cues."""
+        """Show this state to everybody who follows the table, and send cues."""
         self.live = replace(live, version=self.live.version + 1)
         self.listeners.show(self.live, signals)
 
@@ -390,12 +390,12 @@ class TableStore:
         self.publish(replace(self.live, notices=notices))
 
     def start_headline(self, session: Session, index: int = 0) -> TimedHeadline | None:
-        """Return a headline of the current stage that starts now. None after the last one.
+        """Return a headline of the current stage, shown from now on. None after the last one.
 
-        A scene (a headline with a drawing) lasts twice as long. If it is the stage's first, a delay
-        for moving the pieces comes before. In a lesson everything, also a scene, lasts
-        `LESSON_READING_FACTOR` times as long as a plain headline. With the longest setting a
-        headline waits for a tap.
+        A scene (a headline with a drawing) lasts twice as long as a plain headline. If it is the
+        first of the stage, the pages need time to move the pieces before. In a lesson, headlines
+        and scenes last `LESSON_READING_FACTOR` times as long as a plain headline. With the longest
+        setting a headline waits for a tap.
         """
         headline = stage_headline(session, index)
         if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:

@@ -1,7 +1,7 @@
 """The table: the inputs of seats, owner and devices, and the views of its state.
 
-Each caller takes the table's lock, so inputs are handled one after the other. An accepted input is
-in the journal and synced before `view` or a cue shows its effect.
+Every method that changes something takes the table's lock, so inputs are handled one after the
+other. An accepted input is in the journal and synced before `view` or a cue shows its effect.
 
 Inputs name their source as `by`: a seat, `host` (the owner), `table` (the table screen or the
 table's button), `camera` or `clock`. The words (moment, door, nonce, stage) are explained in
@@ -46,13 +46,13 @@ from companion.table.seats import seating
 from companion.table.seats.coaching import Coaching
 from companion.table.seats.machine_seats import MachineSeats
 from companion.table.seats.pads import handle_press
-from companion.table.session import Phase, Viewer, players_by_side
+from companion.table.session import Phase, Viewer, player_names_by_side
 from companion.table.state import WRITE_ERROR
 from companion.table.store import RecordJournal, TableStore
 from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
-# Timeout in seconds for the answer to a request to undo the last turn. Then it counts as no. The
+# Timeout in seconds for the answer to a request to undo the last turn. No answer counts as no. The
 # clock stands still meanwhile. Shorter: nobody can think about the answer. Longer: somebody who has
 # left holds the game up.
 UNDO_ANSWER_TIMEOUT_S = 20.0
@@ -61,7 +61,7 @@ UNDO_ANSWER_TIMEOUT_S = 20.0
 # Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
 LOBBY_TIMEOUT_S = 600.0
 
-# Topics of notices, of which each has one sentence at a time.
+# Topics of notices. Each topic has at most one sentence at a time.
 NoticeTopic = Literal[
     "damage",  # damaged games on the disk
     "machines",  # opponents whose program fails
@@ -106,7 +106,7 @@ class Table(Closeable):
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
         # Public methods that take the lock and call a function of another module with the store.
-        # See there for what they do and raise.
+        # Its docstring says what they do and raise.
         self.swap_seats = store.as_method(seating.swap_seats)
         self.free_seat = store.as_method(seating.free_seat)
         self.move_to_phone = store.as_method(seating.move_to_phone)
@@ -130,13 +130,13 @@ class Table(Closeable):
         self.handle_rows = store.as_device_method(partial(turns.handle_rows, store))
         self.press = store.as_device_method(partial(handle_press, store))
 
-    # ---- reading ---------------------------------------------------------------------------------
+    # ---- views -----------------------------------------------------------------------------------
 
     def player_names(self) -> Mapping[str, str]:
         """Return the player of each side, by the side's name, for sentences shown at this table."""
         session = self._store.session
         names = {seat: player.name for seat, player in session.seats.items()}
-        return players_by_side(session.game, names)
+        return player_names_by_side(session.game, names)
 
     def nonce_of(self, seat: Seat) -> str | None:
         """Return the nonce of a seat's player, which the player's token must carry.
@@ -159,7 +159,7 @@ class Table(Closeable):
         return self._store.live.version
 
     def connect(self, listener: TableListener) -> None:
-        """Tell an adapter the present state, and all changes from now on."""
+        """Notify an adapter of the present state, and of all changes from now on."""
         with self._store.hold():
             self._store.listeners.connect(listener, self._store.live)
 
@@ -174,7 +174,7 @@ class Table(Closeable):
         return self._store.settings
 
     def use_settings(self, settings: TableSettings) -> None:
-        """Use other settings from now on. All pages are redrawn."""
+        """Use other settings from now on, and redraw all pages."""
         with self._store.hold():
             self._store.settings = settings
             self._store.publish(self._store.live)
@@ -188,7 +188,7 @@ class Table(Closeable):
     def is_open(self) -> bool:
         """Return whether anybody at the table may act for the seat on turn, as on a chess clock.
 
-        Then a press counts at once.
+        Then a press of the table's button counts at once.
         """
         return self._store.session.is_open
 
@@ -217,8 +217,8 @@ class Table(Closeable):
             return
         self._board.act_on_last_reading()
         session = store.live.session
-        shown_s = now_s - store.live.stage_since_s
-        # No answer means no. After a restart the clock may be behind the request: that is a no too.
+        stage_age_s = now_s - store.live.stage_since_s
+        # No answer means no. So does a request of a later time, as there may be after a restart.
         may_answer = 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
         is_over = session.phase is Phase.OVER
         if session.undo_requester and not may_answer:
@@ -232,12 +232,12 @@ class Table(Closeable):
                 turns.show_next_headline(store, "clock")
         elif (
             is_over
-            and shown_s >= 2 * store.settings.reading_time_s
+            and stage_age_s >= 2 * store.settings.reading_time_s
             and session.is_tie_to_replay
             and store.has_disk_space
         ):
             lobby.rematch(store)
-        elif shown_s >= LOBBY_TIMEOUT_S and (is_over or store.live.chosen_game):
+        elif stage_age_s >= LOBBY_TIMEOUT_S and (is_over or store.live.chosen_game):
             lobby.return_to_lobby(store)
         elif (
             session.countdown
@@ -247,14 +247,14 @@ class Table(Closeable):
             and (time_out := due_time_out(session, now_s))
         ):
             store.accept(time_out)
-            # Nobody has acted for some turns, so stop the clock at the beginning of this one.
+            # If nobody has acted for some turns, stop the clock at the beginning of this one.
             if since_s := store.session.idle_since_s:
                 store.accept(Pause("idle", since_s))
         if session.countdown:
             store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return the monotonic time at which an input counts: when it came in (None: now).
+        """Return the monotonic time from which an input counts: its arrival, or now if None.
 
         It is never in the future.
         """
@@ -273,7 +273,7 @@ class Table(Closeable):
         return record.nonce
 
     def show_card(self, seat: Seat, card: str, sitting: str | None = None) -> None:
-        """Show a player's card for the player of a seat, by its id at the hub (empty: remove it).
+        """Show a player's card at a seat, by its id at the hub. An empty id removes it.
 
         `sitting` as for `seating.free_seat`.
         """
@@ -309,15 +309,15 @@ class Table(Closeable):
     ) -> str:
         """Seal a seat's action, and return its receipt (see `turns.hand_in`).
 
-        `at_s` is its time of arrival by `now_s`. An action that arrived within its turn counts,
-        even if the table comes to it later.
+        `at_s` is its time of arrival by `now_s`. An action that arrived in time counts, even if the
+        lock was taken until after the time-out.
         """
-        order = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
+        record = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
-            return turns.hand_in(self._store, order)
+            return turns.hand_in(self._store, record)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
-        """Act for the seat on turn, in a game in which anybody at the table may do so."""
+        """Act for the seat on turn, in a game in which anybody at the table may (`turns.act`)."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             turns.act(self._store, moment, action, stamp_s)

@@ -1,4 +1,4 @@
-"""Input for the turn that is due: hand in, act, confirm, take back, ask, and lay tiles.
+"""Handle input for the turn that is due: hand in, undo, confirm, read on, ask for help, lay tiles.
 
 Callers of the functions hold the table's lock (see `TableStore`). The words (moment, stage,
 headline, sealed) are explained in `companion.table.session`.
@@ -20,71 +20,73 @@ from companion.table.session import Phase
 from companion.table.state import NO_TILES, TableState, TileState, instructions_of
 from companion.table.store import TableStore
 
-# Maximum number of characters of a salt. The one that fills a missing salt has 32.
+# Maximum number of characters of a salt. A salt that the table itself makes has 32.
 MAX_SALT = 64
-# Time in seconds for which the camera has to disagree before players can overrule it. Shorter: a
-# hand over the board is overruled by mistake. The refusal's sentence has this number, too.
+# Time in seconds for which the camera has to disagree before players can overrule it. Shorter:
+# while a hand is over the board, it is overruled by mistake. The refusal's sentence has this
+# number, too.
 MIN_DISAGREEMENT_S = 5.0
 # Timeout in seconds for the camera's answer about rows of tiles. After that the board counts as not
 # visible.
 CAMERA_ANSWER_TIMEOUT_S = 12.0
 
 
-def hand_in(store: TableStore, order: HandIn) -> str:
+def hand_in(store: TableStore, record: HandIn) -> str:
     """Seal a seat's action, and return its receipt.
 
-    The receipt is an empty string while the action waits until the camera sees a still board.
+    The receipt is empty for a press of a chess clock that waits until the camera sees a quiet
+    board, or that comes a second time and has no effect.
 
-    The same order with the same salt may be sent again and gets the same answer. A second press of
-    a chess clock has no effect and no receipt. A missing salt and the time of day are filled in.
+    The same action with the same salt may be sent again and gets the same receipt. A missing salt
+    and the time of day are filled in.
 
     Raises `Malformed` for a bad salt or action, `Stale` for another moment, and `Illegal` if the
     rules or the phase do not allow the action.
     """
     session = store.session
-    seat, moment, salt = order.seat, order.moment, order.salt
+    seat, moment, salt = record.seat, record.moment, record.salt
     if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
         raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
-    known = session.find_sealed_action(seat, moment)
-    if known and salt and (known.action, known.salt) == (order.action, salt):
-        return known.receipt
+    earlier = session.find_sealed_action(seat, moment)
+    if earlier and salt and (earlier.action, earlier.salt) == (record.action, salt):
+        return earlier.receipt
     # `read_s` is set if this press has already waited for the camera.
-    if session.chess_clocks and not order.read_s:
-        early = store.live.early_press
+    if session.chess_clocks and not record.read_s:
+        early_press = store.live.early_press
         # A second press of the key: the first one waits for the camera, or has ended the turn.
-        if early and (early.seat, early.action) == (seat, order.action):
+        if early_press and (early_press.seat, early_press.action) == (seat, record.action):
             return ""
-        if session.is_repeated_press(seat, moment, order.action):
+        if session.is_repeated_press(seat, moment, record.action):
             return ""
-        if _must_wait_for_camera(store.live, order):
-            store.publish(replace(store.live, early_press=order))
+        if _must_wait_for_camera(store.live, record):
+            store.publish(replace(store.live, early_press=record))
             return ""
-    salted = msgspec.structs.replace(
-        order, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
+    complete_record = msgspec.structs.replace(
+        record, salt=salt or secrets.token_hex(16), at=store.clock.wall_s()
     )
-    store.accept_stamped(order.now_s, salted)
+    store.accept_stamped(record.now_s, complete_record)
     sealed = store.session.find_sealed_action(seat, moment)
     return sealed.receipt if sealed else ""
 
 
-def _must_wait_for_camera(live: TableState, order: HandIn) -> bool:
+def _must_wait_for_camera(live: TableState, press: HandIn) -> bool:
     """Return whether a press of the clock must wait for the camera.
 
-    That is so while a hand is moving, or if the last picture is older than the press and the rules
-    forbid the action by what it shows. `order` is the action that the press hands in.
+    It must while a hand is moving. It also must if the rules forbid its action by the last picture,
+    and that picture is older than the press.
     """
     session, reading = live.session, live.reading
-    is_due = order.moment == session.moment and order.seat in session.awaited_seats
-    if not is_due or not live.sees_board or order.action not in session.open_actions:
+    is_due = press.moment == session.moment and press.seat in session.awaited_seats
+    if not is_due or not live.sees_board or press.action not in session.open_actions:
         return False
     if not reading.quiet:
         return True
     game = session.require_game()
     try:
-        game.check(session.state, order.seat, game.parse(order.action))
+        game.check(session.state, press.seat, game.parse(press.action))
     except Illegal:
         # An older picture may not show the move that makes the press legal.
-        return reading.at_s < order.now_s
+        return reading.at_s < press.now_s
     return False
 
 
@@ -117,7 +119,7 @@ def undo(store: TableStore, moment: str | None = None) -> None:
     if session.phase is Phase.OVER and not session.can_undo:
         raise wrong_phase(say("There is no turn to take back"))
     if moment is not None:
-        _require_open(store, moment)
+        _require_open_game(store, moment)
         if session.last_turn.is_of_one_seat:
             (mover,) = session.last_turn.sealed
             # Act as if the other seat had asked, so that the player of the turn has to agree.
@@ -128,21 +130,21 @@ def undo(store: TableStore, moment: str | None = None) -> None:
 
 
 def request_undo(store: TableStore, seat: Seat, moment: str) -> None:
-    """Undo the last turn for a seat, or ask the other seat if the turn was not its own.
+    """Undo the last turn for a seat, or ask the other seat if it was not this seat's own turn.
 
     See `companion.table.undo.request_undo`. Raises `Illegal` if no turn can be undone by seats, and
     `Stale` for another moment.
     """
-    _require_open(store, moment)
+    _require_open_game(store, moment)
     store.accept(RequestUndo(seat, moment, store.now_s()))
 
 
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
     """Confirm for `by` that the board is right, in the set-up or after a stage.
 
-    `moment` and `stage` name the stage that is meant, else this raises `Stale`. If the camera sees
-    the board and disagrees, this raises `Illegal` unless `force` overrules the camera. Except for
-    the owner, that needs a camera that has disagreed for `MIN_DISAGREEMENT_S`.
+    `moment` and the index `stage` name the stage that is meant. Raises `Stale` if another one is
+    shown, and `Illegal` if the camera sees the board and disagrees. With `force` the camera is
+    overruled, if it has disagreed for `MIN_DISAGREEMENT_S` or if the owner confirms.
     """
     session = store.session
     if (moment, stage) != (session.moment, session.stage_index):
@@ -192,16 +194,16 @@ def show_next_headline(store: TableStore, by: str) -> None:
 
 
 def show_help(store: TableStore, is_shown: bool) -> None:
-    """Show or close what can be done now, on the table screen.
+    """Show or hide on the table screen what can be done now.
 
-    Raises `Illegal` if it is to be shown while no orders are due.
+    Raises `Illegal` for showing it while no orders are due.
     """
     if is_shown and store.session.phase is not Phase.ORDERS:
         raise wrong_phase(say("There is nothing to decide now: do as the sign says"))
     store.publish(replace(store.live, is_help_shown=is_shown))
 
 
-def _require_open(store: TableStore, moment: str) -> None:
+def _require_open_game(store: TableStore, moment: str) -> None:
     """Raise `Stale` for another moment, and `Illegal` if only the owner may undo turns."""
     store.session.require_moment(moment)
     if not store.session.is_open:
@@ -211,8 +213,8 @@ def _require_open(store: TableStore, moment: str) -> None:
 def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
-    A board on which it can name no problem and no missing move is accepted. `force` overrules a
-    camera that has disagreed for `MIN_DISAGREEMENT_S`. The owner need not wait.
+    A board on which it finds no problem and no missing move is accepted. With `force`, a camera
+    that has disagreed for `MIN_DISAGREEMENT_S` is overruled. The owner need not wait.
     """
     live, now_s = store.live, store.now_s()
     if live.session.expected_layout is None or live.shows_expected_layout:
@@ -238,7 +240,7 @@ def _require_agreement(store: TableStore, by: str, force: bool) -> None:
 
 
 def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool = True) -> None:
-    """Note whether a seat's row of tiles lies ready to be read.
+    """Note whether a seat's row of tiles is ready to be read.
 
     Raises `Illegal` if no tiles are read or no order is due, and `Stale` for another moment.
     """
@@ -280,7 +282,7 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     try:
         for seat in sorted(answer.rows):
             hand_in(store, HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
-    # Such as a full disk, which is shown elsewhere. The players press ready again.
+    # For example, the disk is full, which a notice says. The players press ready again.
     except CompanionError:
         _set_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 
@@ -304,7 +306,7 @@ def request_rows(store: TableStore) -> None:
 
 
 def report_unseen_rows(store: TableStore, wanted: RowsWanted) -> None:
-    """Answer a request in place of a camera that does not see the board."""
+    """Answer a request for rows in place of a camera that does not see the board."""
     rows = dict.fromkeys(wanted.seats, RowSeen(fault=RowFault.NO_BOARD))
     handle_rows(store, RowsSeen(wanted.number, rows))
 

@@ -1,9 +1,9 @@
-"""Undoing, as a part of the reducer: a sealed action, a seat's last turn, the last turn of both.
+"""Undo a sealed action or the last turn, as a part of the reducer.
 
-A player takes back an action from which nobody has learned anything. The owner undoes a turn. In an
-open game players may undo, too: their own last turn at once, that of the other seat if its player
-agrees. Hands then put the pieces back. An action is sealed from when it is handed in until all that
-are due are revealed together.
+A player may take back an action from which nobody has learned anything. The owner may undo any last
+turn. In an open game players may undo one, too: their own at once, that of the other seat if its
+player agrees. Hands then put the pieces back. An action is sealed from when it is handed in until
+all that are due are revealed together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def seat_to_take_back(session: Session) -> Seat | None:
 def moment_to_take_back(session: Session, seat: Seat) -> str | None:
     """Return the moment of the action that a seat may take back now. None if there is none."""
     if seat in session.sealed:
-        # At two tables the other table has been told of it.
+        # At two tables the other table already knows of it.
         return session.moment if session.remote is None else None
     earlier = session.before_turn
     return earlier.moment if earlier and seat is seat_to_take_back(session) else None
@@ -51,14 +51,15 @@ def take_back(session: Session, record: TakeBack) -> Transition:
         raise Illegal(Refusal.TOO_LATE, say("Too late: the orders have been revealed"))
     if record.seat not in session.sealed:
         raise wrong_phase(say("You have nothing to take back"))
-    others = {seat: sealed for seat, sealed in session.sealed.items() if seat != record.seat}
-    return replace(session, sealed=others), (signal_to(record.seat, Cue.TAKEN_BACK),)
+    remaining = {seat: sealed for seat, sealed in session.sealed.items() if seat != record.seat}
+    return replace(session, sealed=remaining), (signal_to(record.seat, Cue.TAKEN_BACK),)
 
 
 def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Transition:
-    """Give a seat its turn back, once a turn, with the time that was left when it acted.
+    """Give a seat its last turn back, with the time that was left when it acted.
 
-    If the board has changed, it is put back first as in a set-up, with the clock stopped.
+    A seat may do so once a turn. If the board has changed, hands put it back first as in a set-up,
+    with the clock stopped.
     """
     undone = replace(
         _session_to_put_back(session, earlier), paused_by=session.paused_by, has_taken_back=True
@@ -72,8 +73,8 @@ def _take_turn_back(session: Session, earlier: Session, record: TakeBack) -> Tra
 def undo(session: Session, _: Undo | RequestUndo) -> Transition:
     """Go back to the beginning of the last turn.
 
-    The board has to be put back as in a set-up, unless it already lies so. The clock is stopped.
-    Raises `Illegal` if there is no turn to undo.
+    Hands first put the board back as in a set-up, unless it already is as it was. The clock is
+    stopped. Raises `Illegal` if there is no turn to undo.
     """
     earlier = session.before_turn
     if earlier is None or session.phase is Phase.LOBBY:
@@ -88,7 +89,7 @@ def undo(session: Session, _: Undo | RequestUndo) -> Transition:
 
 
 def _session_to_put_back(session: Session, earlier: Session) -> Session:
-    """Return the earlier session, with a set-up first unless the board lies as it did then."""
+    """Return the earlier session, in a set-up to put the board back unless it is as it was."""
     is_in_place = earlier.board in (None, session.expected_layout)
     return replace(
         with_lasting_parts(session, earlier),
@@ -98,10 +99,10 @@ def _session_to_put_back(session: Session, earlier: Session) -> Session:
 
 
 def request_undo(session: Session, record: RequestUndo) -> Transition:
-    """Undo the last turn for a seat, if it was its own. Otherwise ask the other seat.
+    """Undo the last turn for a seat if it was its own, or else ask the other seat.
 
-    The other seat agrees by the same record. A seat that is free or played by a program or a pad
-    cannot be asked, so the turn is undone at once.
+    The other seat agrees by the same record. A seat that no phone plays cannot be asked, so the
+    turn is undone at once.
     """
     is_due = record.moment == session.moment and session.phase is Phase.ORDERS
     if not is_due or session.before_turn is None:
@@ -119,7 +120,7 @@ def request_undo(session: Session, record: RequestUndo) -> Transition:
 
 
 def decline(session: Session, record: Decline) -> Transition:
-    """Drop an offer or request, and restart the clock that the request has stopped."""
+    """Drop a draw offer or a request to undo, and restart the clock that the request stopped."""
     if session.undo_requester is None and session.draw_offer is None:
         raise wrong_phase(say("Nobody has asked for anything"))
     countdown = session.countdown
@@ -129,10 +130,10 @@ def decline(session: Session, record: Decline) -> Transition:
 
 
 def with_lasting_parts(session: Session, earlier: Session) -> Session:
-    """Return the earlier session with the parts that are never undone.
+    """Return the earlier session with the present parts that are never undone.
 
-    These are seats, commitment, coaching, and that the lesson was left. The tick still rises, so
-    input for an undone decision is out of date.
+    These are the players, the commitment, who has asked the coach, and whether the lesson was left.
+    The tick rises nevertheless, so that input for an undone decision is out of date.
     """
     return replace(
         earlier,

@@ -343,7 +343,7 @@ def _revealed_orders(session: Session) -> tuple[Opened, ...]:
 
     Empty for a turn of one seat, because its action may hide a card.
     """
-    turn = session.opened_turns[-1] if session.opened_turns else NO_TURN
+    turn = session.fully_shown_turns[-1] if session.fully_shown_turns else NO_TURN
     if len(turn.sealed) < len(SEATS):
         return ()
     return tuple(

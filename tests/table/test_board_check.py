@@ -21,7 +21,7 @@ from companion.table.board_check import (
     with_expected_stacks,
 )
 from companion.table.session import Session
-from companion.table.state import instruction_for
+from companion.table.state import build_instruction
 
 GAME = game_named("outbuffered")
 KIT = GAME.kit(GAME.options({}))
@@ -162,7 +162,7 @@ def test_a_misplaced_lower_piece_is_told_its_square() -> None:
     (astray,) = find_problems(kit, after, after, reading(e6="blue fast", d6="ball"))
     assert astray.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
-        instruction = instruction_for(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
+        instruction = build_instruction(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
         assert instruction.seat is Seat.NORTH, "a ball is nobody’s"
         assert instruction.text == "Pink: fast and ball, d4 to d6"
 

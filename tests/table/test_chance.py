@@ -68,9 +68,9 @@ def test_the_seed_is_what_outsiders_compute(
     fair = FairChance(commitment_of(secret), secret, given)
     opened = {"secret": secret, "contributions": parts}
     assert (fair.commitment, f"{fair.seed:064x}") == recompute(opened)
-    assert list(fair.check(fair.seed)) == []
+    assert list(fair.find_faults(fair.seed)) == []
     forged = FairChance(commitment_of("00" + secret), secret, given)
-    words = " ".join(forged.check(fair.seed + 1))
+    words = " ".join(forged.find_faults(fair.seed + 1))
     assert "The seed does not come from the secret." in words
     assert "The secret does not match the commitment" in words
 

@@ -35,7 +35,7 @@ from companion.core.i18n import (
     translate,
 )
 from companion.core.kit import SEATS, Seat
-from companion.table.session import players_by_side
+from companion.table.session import player_names_by_side
 from web.rendering.answers import GamesJson, NameForgotten
 from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_from_scene
@@ -224,7 +224,7 @@ class HistoryPages(TableRouteGroup):
     def _names(self, line: GameLine) -> Mapping[str, str]:
         """Return the name of the last player of each side, by the name of the side."""
         last = {seat: player.name for seat, player in line.last_players.items()}
-        return players_by_side(self._games.get(line.game), last)
+        return player_names_by_side(self._games.get(line.game), last)
 
     def _result_words(self, line: GameLine) -> str:
         """Return how a game has ended, in the language of the request and with the names of its

@@ -67,7 +67,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """Return SHA-256 of the text in UTF-8, read as a big-endian number of 256 bits."""
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
-    def check(self, seed: int) -> Iterator[str]:
+    def find_faults(self, seed: int) -> Iterator[str]:
         """Yield a sentence for each thing that does not match in a game played with this seed."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(

@@ -152,4 +152,4 @@ def chance_of(session: Session) -> ChanceView | None:
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
     """Return the view with everything that is secret during the game, and the faults."""
-    return replace(view, opened=fair, seed=seed, faults=tuple(fair.check(seed)))
+    return replace(view, opened=fair, seed=seed, faults=tuple(fair.find_faults(seed)))

@@ -1,9 +1,9 @@
 """Public messages about a table: plain values that can be sent, stored and drawn elsewhere.
 
-They are read strictly. A table sends them to a hub. Sentences are packed
+A table sends them to a hub, which decodes them strictly. Sentences are packed
 (`companion.core.i18n.pack`): they keep their pattern and its parts, so that readers see them in
-their own language. The types leave them `Any`, and the functions below check them. The names of all
-fields are part of the format.
+their own language. Their fields have the type `Any`, and the functions below check them. The names
+of all fields are part of the format.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from companion.table.remote.messages import GameId
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 
-# Maximum nesting of sentences, and maximum number of uses of a part in a pattern. Both bound how
-# large a small message can become once its parts are filled in.
+# Maximum nesting of sentences, and maximum number of times that a pattern names the same part. Both
+# limit how large a small message can become once its parts are filled in.
 _MAX_DEPTH = 8
 _MAX_PART_USES = 2
 
@@ -34,15 +34,15 @@ _Short = Annotated[str, msgspec.Meta(max_length=200)]
 # A number that counts. A browser represents all integers up to the maximum exactly, and SQLite
 # stores all of them.
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-# A part of a sentence's pattern, such as `{side!c}`, or a doubled brace.
-_FIELD = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
+# The place of a part in a sentence's pattern, such as `{side!c}`, or a doubled brace.
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)(?:![cowi])?\}")
 
 
-class _Plain(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base class of everything that is sent. Fields with their default value are left out."""
+class _PublicStruct(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base class of everything that is sent, without the fields that have their default value."""
 
 
-class PublicOrder(_Plain, frozen=True):
+class PublicOrder(_PublicStruct, frozen=True):
     """A revealed order."""
 
     letter: str
@@ -53,7 +53,7 @@ class PublicOrder(_Plain, frozen=True):
     """Its letter for players, as a packed sentence."""
 
 
-class PublicMove(_Plain, frozen=True):
+class PublicMove(_PublicStruct, frozen=True):
     """A move of one piece, or of several that lie on each other, that hands have to make."""
 
     faces: tuple[str, ...]
@@ -65,7 +65,7 @@ class PublicMove(_Plain, frozen=True):
     turned: bool = False
 
 
-class PublicClock(_Plain, frozen=True):
+class PublicClock(_PublicStruct, frozen=True):
     """A clock at the time of its message."""
 
     limit_s: float
@@ -75,8 +75,8 @@ class PublicClock(_Plain, frozen=True):
     """Whether it runs. Otherwise it is stopped."""
 
 
-class PublicSeat(_Plain, frozen=True):
-    """A seat and how far its player is with the decision that is due."""
+class PublicSeat(_PublicStruct, frozen=True):
+    """A seat, and whether its player has decided yet."""
 
     door: str = ""
     """What its player plays by: `phone`, `pad`, `machine` or `remote`. Empty if it is free."""
@@ -88,7 +88,7 @@ class PublicSeat(_Plain, frozen=True):
     """Its chess clock. None in a game without one."""
 
 
-class PublicLane(_Plain, frozen=True):
+class PublicLane(_PublicStruct, frozen=True):
     """A lane of cards: each seat's stack, the deck, and its discard pile.
 
     Cards are listed from the bottom to the top. None is the back of a card.
@@ -101,7 +101,7 @@ class PublicLane(_Plain, frozen=True):
     discard: tuple[str | None, ...] = ()
 
 
-class PublicView(_Plain, frozen=True):
+class PublicView(_PublicStruct, frozen=True):
     """What everybody may see of the table and its game.
 
     A turn is shown in stages, the parts that hands carry out one after the other. Layouts map names
@@ -156,7 +156,7 @@ class PublicView(_Plain, frozen=True):
     """The match so far: wins of South, wins of North, ties."""
 
 
-class PublicPair(_Plain, frozen=True):
+class PublicPair(_PublicStruct, frozen=True):
     """A game at two tables, from the side of the table that sends this."""
 
     id: GameId
@@ -164,21 +164,21 @@ class PublicPair(_Plain, frozen=True):
     """The seat that is played at the sending table."""
 
 
-class PublicRecord(_Plain, frozen=True):
+class PublicRecord(_PublicStruct, frozen=True):
     """The public part of one accepted input, and the table after it."""
 
     entry: _Count
     """Its number in the journal."""
     mark: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{12}$")]
-    """A digest that distinguishes it from another input with that number, in a journal that was
-    restored from a backup.
+    """A digest that tells it apart from another input with the same number, as there is after a
+    journal was restored from a backup.
     """
     epoch: _Count
-    """Rises when the journal was restored from a backup, because its numbers are then used again,
-    or when the table cannot read its own last record at the hub.
+    """A count that rises when the journal was restored from a backup, because its numbers are then
+    used again, or when the table cannot read its own last record at the hub.
     """
     what: str
-    """Kind of the input, as in the journal."""
+    """Kind of the input: the tag of its record in the journal."""
     game: _Count
     """Number of the running or last game in the journal. 0 before the first one."""
     at: float
@@ -192,8 +192,8 @@ class PublicRecord(_Plain, frozen=True):
     """The game at two tables that this input belongs to. None if both seats are played here."""
 
 
-class PublicState(_Plain, frozen=True):
-    """The present state of the table beside its game. Nothing of it is history."""
+class PublicState(_PublicStruct, frozen=True):
+    """The present state of the table beside its game, of which nobody needs the history."""
 
     version: _Short
     names: Mapping[Seat, _Short] = {}
@@ -207,9 +207,9 @@ class PublicState(_Plain, frozen=True):
     wrong: tuple[Any, ...] = ()
     """What is wrong on the board, as packed sentences."""
     follows: str = ""
-    """Mark of the hub's desired state that the table follows."""
+    """Mark of the desired state that the table follows, as the hub has given it."""
     answer: Any = ""
-    """What became of the settings that the hub has sent last, as a packed sentence."""
+    """What became of the settings that the hub sent last, as a packed sentence."""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -254,7 +254,10 @@ def unpack_sentence(packed: Any) -> str:
 
 
 def _require_sentence(packed: Any, depth: int = 0) -> None:
-    """Raise `Malformed` unless this is a packed sentence. Its parts may be sentences or numbers."""
+    """Raise `Malformed` unless this is a packed sentence.
+
+    Its parts may be sentences or numbers. `depth` is the number of sentences around it.
+    """
     match packed:
         case str():
             return
@@ -262,29 +265,31 @@ def _require_sentence(packed: Any, depth: int = 0) -> None:
             return
         case int() | float() if depth and not isinstance(packed, bool):
             return
-        case {"say": str(one), "many": str(many), "parts": dict(parts)} if (
-            len(packed) == 3 and depth < _MAX_DEPTH and (not many or type(parts.get("n")) is int)
+        case {"say": str(singular), "many": str(plural), "parts": dict(parts)} if (
+            len(packed) == 3 and depth < _MAX_DEPTH and (not plural or type(parts.get("n")) is int)
         ):
             for part in parts.values():
                 _require_sentence(part, depth + 1)
             # A sentence cannot be said if its pattern names a missing part.
-            if parts.keys() >= _parts_of(one) | _parts_of(many):
+            if parts.keys() >= _parts_of(singular) | _parts_of(plural):
                 return
-    raise _unreadable()
+    raise _unreadable_sentence()
 
 
-def _unreadable() -> Malformed:
+def _unreadable_sentence() -> Malformed:
     return Malformed(say("This message holds a sentence that cannot be read"))
 
 
 @lru_cache(maxsize=512)
 def _parts_of(pattern: str) -> frozenset[str]:
-    """Return the parts that a pattern names.
+    """Return the names of the parts that a pattern needs.
 
     Raises `Malformed` for any other brace, or if a part is named too often. The result is cached,
     because tables use the same few hundred patterns again and again.
     """
-    names = Counter(filter(None, _FIELD.findall(pattern)))
-    if {"{", "}"} & set(_FIELD.sub("", pattern)) or max(names.values(), default=0) > _MAX_PART_USES:
-        raise _unreadable()
+    names = Counter(filter(None, _PLACEHOLDER.findall(pattern)))
+    if {"{", "}"} & set(_PLACEHOLDER.sub("", pattern)) or max(
+        names.values(), default=0
+    ) > _MAX_PART_USES:
+        raise _unreadable_sentence()
     return frozenset(names)

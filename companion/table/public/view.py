@@ -1,6 +1,6 @@
-"""The public part of a session, as a message. Fields not named here are never published.
+"""Build the public part of a session, as a message. What is not named here is never published.
 
-It is made from the view that everybody may have. This module does not remove names of people: the
+It is built from the view that everybody may have. This module does not remove names of people: the
 caller has to pass a session without them, as `companion.storage.outbox` does.
 
 The fields are explained in `companion.table.public.messages`. They are part of a format and keep
@@ -31,11 +31,12 @@ from companion.table.views import view_of
 
 
 def build_public_view(session: Session, now_s: float) -> PublicView:
-    """Return the public view of a session, which must not have names, at a monotonic time.
+    """Return the public view of a session at a monotonic time.
 
-    It depends on nothing else, so it is the same after a restart. What only the running table knows
-    is not in it: what the camera sees, what is entered, and which headline (a sentence on what
-    happened, shown before hands get work) people are reading. Its sign has the stage's first one.
+    The session must not have names of people. The view depends on nothing else, so it is the same
+    after a restart. It lacks what only the running table knows: what the camera sees, what is
+    entered, and which of a stage's headlines (sentences on what happened) people are reading. The
+    sign has the first of them.
     """
     live = TableState(session, headline=stage_headline(session, 0))
     view = view_of(live, viewer=None)  # what everybody may know
@@ -79,9 +80,9 @@ def build_public_view(session: Session, now_s: float) -> PublicView:
 
 
 def _options(session: Session) -> dict[str, Any]:
-    """Return the options that the owner's page offers.
+    """Return the chosen options that the owner's page offers.
 
-    Any other may be secret, such as the order of a deck.
+    Any other option may be secret, such as the order of a deck.
     """
     rows = session.game.option_rows if session.game else ()
     return {
@@ -115,7 +116,10 @@ def _public_lane(lane: Lane) -> PublicLane:
 
 
 def _public_layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
-    """Return the faces on each square by its name, in the order of squares. Empty without one."""
+    """Return the faces on each square by its name, in the order of the squares.
+
+    Empty without a layout.
+    """
     stacks = sorted(layout.items()) if layout else ()
     return {str(square): tuple(map(str, faces)) for square, faces in stacks}
 
@@ -124,7 +128,7 @@ def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
     moves = []
     for instruction in view.turn.instructions:
         move = instruction.move
-        # Without faces it is only a sentence, such as what to do with cards.
+        # Without faces the instruction is only a sentence, such as what to do with cards.
         if move.faces:
             moves.append(
                 PublicMove(

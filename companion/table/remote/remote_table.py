@@ -86,7 +86,7 @@ class RemoteTable:
         remote = msgspec.structs.replace(remote_seat, nonce=secrets.token_urlsafe(18))
         record = NewGame(game, number, options=dict(options), remote=remote)
         with self._store.hold():
-            if records := _change_of_sides(self._store.session, remote_seat.seat):
+            if records := _records_to_change_sides(self._store.session, remote_seat.seat):
                 self._store.accept(*records)
             self._store.accept(record)
 
@@ -111,7 +111,7 @@ class RemoteTable:
                 self._store.accept(ReceiveMessage(message_number, message, self._store.now_s()))
 
 
-def _change_of_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:
+def _records_to_change_sides(session: Session, their_seat: Seat) -> list[FreeSeat | TakeSeat]:
     """Return the records that move a player to the seat that this table plays in the next game.
 
     They are separate records, because later games and the list of games need the players of each
