@@ -23,19 +23,19 @@ from companion.games.screen import CardChoice, CardUi, Play
 
 @dataclass(frozen=True)
 class SpelledOrder:
-    """A part of an action for readers."""
+    """One order of an action in words and with its drawing, for people to read."""
 
     drawing: str
     """Name of the order's drawing, or empty."""
     label: str
-    """The order's initial or notation. With `is_for_unit` it is the name of the piece."""
+    """Initial or notation of the order. With `is_for_unit`, the name of the piece instead."""
     words: str
-    """The order in words."""
+    """The order in words, without its piece."""
     is_for_unit: bool = False
-    """Whether this is the order of one of several pieces."""
+    """Whether this is the order of one of several pieces on an order sheet."""
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """Return the order in words, with its piece if it has one."""
         if self.is_for_unit:
             return say("{unit}: {order}", unit=self.label, order=self.words)
@@ -45,12 +45,13 @@ class SpelledOrder:
 def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[SpelledOrder, ...]:
     """Return an action in words and drawings, in the form in which its seat gives it.
 
-    The first form that the game offers in this state counts: a play, an order sheet, cards, a duel,
-    placings, keys of a pad that spell the action. Without any of them it is the notation.
+    It is the first of these forms that the game offers in this state: a play, an order sheet,
+    cards, a duel, placings, or keys of a pad that spell the action. Without any of them the action
+    is shown in its notation.
     """
     board_ui = game.board_ui(state, seat)
     words = notation
-    if play := play_of(game, state, seat, notation):
+    if play := find_play(game, state, seat, notation):
         words = play.label
     elif board_ui and board_ui.sheet:
         return tuple(_spell_units(game, state, seat, notation))
@@ -72,9 +73,9 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
 def spell_legal_action(
     game: AnyGame, state: Any, seat: Seat, notation: str
 ) -> tuple[SpelledOrder, ...]:
-    """Return an action of a seat that is to act, in words and drawings.
+    """Return an action in words and drawings, like `spell_action`, but check it first.
 
-    Raises a `CompanionError` if the seat is not to act or the action is not legal.
+    Raises a `CompanionError` if the seat need not act, or if the action is malformed or not legal.
     """
     if seat not in game.to_act(state):
         raise Illegal(
@@ -85,15 +86,15 @@ def spell_legal_action(
 
 
 def lesson_reminder(game: AnyGame, state: Any, seat: Seat, notation: str) -> str:
-    """Return the lesson's reply to an order other than the one that it asks for."""
-    words = listed([order.whole for order in spell_action(game, state, seat, notation)])
+    """Return the reply to a seat that gives another action than `notation`, which is due now."""
+    words = listed([order.full_text for order in spell_action(game, state, seat, notation)])
     return say("Good for later. Now: {order}.", order=words)
 
 
-def play_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None:
+def find_play(game: AnyGame, state: Any, seat: Seat, notation: str) -> Play | None:
     """Return the play with this notation. None if `Game.plays` does not list it.
 
-    Also None with an order sheet, a duel or a placing, which take the place of taps on squares.
+    Also None with an order sheet, a duel or a placing, which replace taps on squares.
     """
     board_ui = game.board_ui(state, seat)
     if board_ui is None or board_ui.sheet or board_ui.duel or board_ui.placing:
@@ -122,7 +123,7 @@ def _spell_placing(names: Mapping[str, str], notation: str) -> Iterator[SpelledO
         )
 
 
-def choice_of(card_ui: CardUi | None, notation: str) -> CardChoice | None:
+def find_choice(card_ui: CardUi | None, notation: str) -> CardChoice | None:
     """Return the choice with this notation. None if the seat does not give it by taps on cards."""
     if card_ui:
         return next((choice for choice in card_ui.choices if choice.text == notation), None)
@@ -130,8 +131,8 @@ def choice_of(card_ui: CardUi | None, notation: str) -> CardChoice | None:
 
 
 def _spell_choice(card_ui: CardUi, notation: str) -> str:
-    """Return the key of a choice and its lane in words, or the notation if no key belongs to it."""
-    choice = choice_of(card_ui, notation)
+    """Return the label of a choice's key with the lane, or the notation if it has no key."""
+    choice = find_choice(card_ui, notation)
     key = next((key for key in card_ui.keys if choice and key.name == choice.key), None)
     if choice is None or key is None:
         return notation
@@ -140,18 +141,19 @@ def _spell_choice(card_ui: CardUi, notation: str) -> str:
     return say("{key}, lane {lane}", key=key.label, lane=choice.lane)
 
 
-# Start and end of an arrow. None as the start stands for the only piece of the seat.
+# Start and end of an arrow. None as the start stands for the seat's only piece, None as the end for
+# an order that leads off the board.
 Arrow = tuple[Square | None, Square | None]
 
 
-def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arrow, ...]:
+def build_arrows(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arrow, ...]:
     """Return the arrows that show an action on the board.
 
-    There is one for each step of a play, or one for each piece on a sheet. An action of any other
-    form has one for its first order, if the game plans it (`Game.plan`). A piece that is placed by
-    one tap, and a play without squares, have none.
+    A play has an arrow for each of its steps, and an order sheet one for each piece. An action of
+    any other form has one for its first order, if the game plans it (`Game.plan`). A piece that is
+    placed by one tap, and a play without squares, have none.
     """
-    if play := play_of(game, state, seat, notation):
+    if play := find_play(game, state, seat, notation):
         # A piece that is placed has no start.
         if len(play.touches) == 1:
             return ()
@@ -167,10 +169,10 @@ def arrows_of(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[Arr
     return tuple((None, end) for end in ends[:1])
 
 
-def first_keys(game: AnyGame) -> tuple[Key, ...]:
-    """Return the orders on a game's pad at the beginning of a game with the default options.
+def pad_keys_at_start(game: AnyGame) -> tuple[Key, ...]:
+    """Return the keys of a game's pad at the start of a game with the default options.
 
-    They are those of the first seat that has a pad then. Empty if neither has.
+    They are those of the first seat that has a pad then. Empty if neither seat has one.
     """
     state = game.setup(game.options({}), Random(0))
     for seat in SEATS:

@@ -19,14 +19,14 @@ from companion.core.i18n import plain_words
 from companion.core.kit import Seat
 from companion.games.base import AnyGame, plain_outcome
 
-# Maximum size of a request, far above any real one: it only bounds the memory.
+# Maximum size of a request, far above any real one. It only bounds the memory that one takes.
 _MAX_LINE_BYTES = 1_000_000
 # Maximum number of listed actions, because sealed orders for many pieces can be millions.
 _MAX_LEGAL = 50_000
 
 
-class _New(msgspec.Struct, forbid_unknown_fields=True):
-    """The argument of `new`: the game's options, and the seed of all its chance."""
+class _NewGame(msgspec.Struct, forbid_unknown_fields=True):
+    """The argument of `new`: the game's options, and the seed of its random numbers."""
 
     options: dict[str, Any] = {}
     seed: int = 0
@@ -36,14 +36,15 @@ class _Request(NamedTuple):
     """A request, such as `{"legal": "south", "limit": 10}`."""
 
     verb: str
+    """Kind of the request, a key of `_ARGUMENT_TYPES`."""
     argument: Any
     limit: int | None
-    """Maximum number of actions that `legal` returns. None without one."""
+    """Number of actions that `legal` returns, drawn at random. None for all of them."""
 
 
 # Type of the argument of each verb. `limit` stands beside `legal` in the same request.
 _ARGUMENT_TYPES: Mapping[str, Any] = {
-    "new": _New,
+    "new": _NewGame,
     "legal": Seat,
     "is_legal": dict[Seat, str],
     "apply": dict[Seat, str],
@@ -51,15 +52,15 @@ _ARGUMENT_TYPES: Mapping[str, Any] = {
     "view": Seat | None,
 }
 
-_decode = msgspec.json.decode
-_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+_decode_json = msgspec.json.decode
+_encode_json = msgspec.json.Encoder(enc_hook=plain_words).encode
 Reply = dict[str, Any]
 
 
 class Engine:
-    """One game driven by requests, for a single thread.
+    """One game that is driven by requests, for use by a single thread.
 
-    `answer` raises nothing whatever the request is. Only a fault in a game's own code gets through.
+    `answer` never raises because of a request. Only a fault in a game's own code gets through.
 
     >>> from companion.games import game_named
     >>> engine = Engine(game_named("outbuffered"))
@@ -77,9 +78,9 @@ class Engine:
         try:
             if len(line) > _MAX_LINE_BYTES:
                 raise Malformed(f"A request has at most {_MAX_LINE_BYTES} bytes")
-            return _encode(self._reply(_read(line)))
+            return _encode_json(self._reply(_parse_request(line)))
         except CompanionError as error:
-            return _encode({"error": _plain_error(error)})
+            return _encode_json({"error": _plain_error(error)})
 
     def _reply(self, request: _Request) -> Reply:
         argument = request.argument
@@ -96,10 +97,10 @@ class Engine:
                 return self._apply(argument)
             case "view":
                 return {"view": self._game.view(self._state, argument)}
-        # Only `state` is left. Its argument, a boolean, has no meaning.
+        # The only other verb is `state`. Its argument, a boolean, has no meaning.
         return {"state": self._game.dump(self._state)}
 
-    def _new(self, new: _New) -> Reply:
+    def _new(self, new: _NewGame) -> Reply:
         options = self._game.options(new.options)
         rng = Random(new.seed)
         self._state = self._game.setup(options, rng)
@@ -121,7 +122,7 @@ class Engine:
         return {"legal": [self._game.format(action) for action in first_actions]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
-        """Return whether actions are legal. Malformed texts are an error."""
+        """Reply whether all these actions are legal. Raises `Malformed` for a text that is none."""
         if not texts:
             raise Malformed("is_legal names a seat and its action")
         actions = self._parse(texts)
@@ -150,19 +151,19 @@ class Engine:
         return {seat: self._game.parse(text) for seat, text in texts.items()}
 
 
-def _read(line: bytes) -> _Request:
+def _parse_request(line: bytes) -> _Request:
     """Parse a request. Raises `Malformed`."""
     try:
         # The type of the argument depends on the verb, so the argument is decoded second.
-        raw = _decode(line, type=dict[str, msgspec.Raw])
+        raw = _decode_json(line, type=dict[str, msgspec.Raw])
         limit = raw.pop("limit", None)
         if len(raw) != 1 or not raw.keys() <= _ARGUMENT_TYPES.keys():
             raise Malformed(f"A request has exactly one of {', '.join(_ARGUMENT_TYPES)}")
         ((verb, text),) = raw.items()
         if limit is not None and verb != "legal":
             raise Malformed("limit goes with legal")
-        argument = _decode(text, type=_ARGUMENT_TYPES[verb])
-        return _Request(verb, argument, None if limit is None else _decode(limit, type=int))
+        argument = _decode_json(text, type=_ARGUMENT_TYPES[verb])
+        return _Request(verb, argument, None if limit is None else _decode_json(limit, type=int))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Not a request: {error}") from None
 

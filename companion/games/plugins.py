@@ -21,12 +21,12 @@ from companion.games.events import CommonEvent
 
 GROUP = "tabletop_companion.games"
 # Allowed names of games, which stand in addresses, files and on the command line.
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 @dataclass(frozen=True)
 class PluginGame:
-    """An entry point that has been checked."""
+    """A game of another package, as its entry point names it, and the result of its check."""
 
     name: str
     package: str
@@ -35,33 +35,33 @@ class PluginGame:
     """Why the game is left out, as a sentence. Empty if it can be played."""
 
 
-# The checked entry points, by their name, their value and their package with its version.
+# The games that were found, by the name, the value and the package of their entry point.
 _plugins: dict[tuple[str, str, str], PluginGame] = {}
 
 
 def load_games() -> tuple[PluginGame, ...]:
-    """Add the games of other packages to `GAMES`. Never raises.
+    """Add the games of other packages to `GAMES`, and return all that were found. Never raises.
 
-    Each entry point is checked only once.
+    Each entry point is checked only once, however often this is called.
     """
-    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
-    for point in points:
-        package = f"{point.dist.name} {point.dist.version}" if point.dist else "no package"
-        key = (point.name, point.value, package)
+    entries = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
+    for entry in entries:
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "no package"
+        key = (entry.name, entry.value, package)
         if key not in _plugins:
-            _plugins[key] = PluginGame(point.name, package, trouble=_load(point))
+            _plugins[key] = PluginGame(entry.name, package, trouble=_load_game(entry))
     return plugin_games()
 
 
 def plugin_games() -> tuple[PluginGame, ...]:
-    """Return the entry points that `load_games` has checked."""
+    """Return the games that `load_games` has found, including faulty ones that are left out."""
     return tuple(_plugins.values())
 
 
-def _load(point: EntryPoint) -> str:
-    """Load a game and add it to `GAMES`. Return why that fails as a sentence, or empty."""
+def _load_game(entry: EntryPoint) -> str:
+    """Load a game and add it to `GAMES`. Return a sentence on why that fails, or an empty text."""
     try:
-        loaded = point.load()
+        loaded = entry.load()
         # An entry point may name a class or an instance of it.
         game = loaded() if isinstance(loaded, type) else loaded
         if not isinstance(game, Game):
@@ -69,7 +69,7 @@ def _load(point: EntryPoint) -> str:
                 "It is no game: expected a Game of companion.games.base, found "
                 f"{type(game).__name__}"
             )
-        if fault := next(_faults(point.name, game), ""):
+        if fault := next(_find_faults(entry.name, game), ""):
             return fault
         drawings.add(game.drawings)
     except (Exception, SystemExit) as error:
@@ -79,13 +79,13 @@ def _load(point: EntryPoint) -> str:
     return ""
 
 
-def _faults(name: str, game: AnyGame) -> Iterator[str]:
-    """Yield the reasons why a game cannot be started, printed and seen beside the known games.
+def _find_faults(name: str, game: AnyGame) -> Iterator[str]:
+    """Yield each reason why a game cannot be used beside the known games, as a sentence.
 
     The caller stops at the first one, since later checks rely on the earlier ones. May raise
     whatever the game raises.
     """
-    if game.name != name or not _NAME.fullmatch(name):
+    if game.name != name or not _NAME_PATTERN.fullmatch(name):
         yield (
             f"It calls itself “{game.name}”, its entry point “{name}”: give both one name of small "
             "letters and figures"
@@ -106,7 +106,7 @@ def _faults(name: str, game: AnyGame) -> Iterator[str]:
     if game.events is not CommonEvent:
         for kind in sorted({*game.events} & {*CommonEvent}):
             yield f"The event “{kind}” is one of CommonEvent: use that, or another name"
-    yield from _marker_faults(kit)
+    yield from _find_marker_faults(kit)
     for command in game.tools():
         # The prefix keeps the names on the command line unique.
         label = command.name
@@ -122,17 +122,17 @@ def _drawings_of(game: AnyGame, kit: Kit) -> Iterator[str]:
     yield from (kind.look.around for kind in game.events if kind.look.around)
 
 
-def _marker_faults(kit: Kit) -> Iterator[str]:
-    """Yield a fault for each marker with two meanings.
+def _find_marker_faults(kit: Kit) -> Iterator[str]:
+    """Yield a fault for each marker of a kit that already has a meaning in a known game.
 
     A board is recognised by its corner markers, so no other board and no piece may use them.
     """
     corners: dict[int, str] = {}
     pieces: dict[int, str] = {}
-    for other in GAMES.values():
-        other_kit = other.kit(other.options({}))
-        corners |= dict.fromkeys(other_kit.board.corners, other.name)
-        pieces |= {marker: other.name for face in other_kit.faces for marker in face.markers}
+    for known_game in GAMES.values():
+        known_kit = known_game.kit(known_game.options({}))
+        corners |= dict.fromkeys(known_kit.board.corners, known_game.name)
+        pieces |= {marker: known_game.name for face in known_kit.faces for marker in face.markers}
     used = corners | pieces
     for marker in kit.board.corners:
         if marker in used:

@@ -1,8 +1,8 @@
 """Events and stages of a turn, recorded while a game carries it out.
 
-`Game.apply` of most games makes a `TurnLog`, adds what happens in sequence, and returns what
-`step_to` makes of it. The log lives no longer than that call. Some games derive a class from it
-that also holds the mutable position of the turn.
+`Game.apply` of most games makes a `TurnLog`, adds what happens in sequence, and returns the step
+that `build_step` makes of it. The log lives no longer than that call. Some games derive a class
+from it that also holds the mutable position of the turn.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ class TurnLog:
         self.events: list[Event] = []
         self.stages: list[Stage] = []
         self.headlines: list[Headline] = []
-        """Headlines of the present stage."""
+        """Headlines of the stage that is added next."""
         self.outcome: Outcome | None = None
         # Number of events that belong to finished stages.
-        self._staged_events = 0
+        self._staged_event_count = 0
 
-    def add(
+    def add_event(
         self,
         kind: EventKind,
         seat: Seat | int | None,
         text: str,
         rule: str | None = None,
         *,
-        at: object = None,
+        square: object = None,
         to: object = None,
         why: str | None = None,
         edge: tuple[int, int] | None = None,
     ) -> None:
         """Add an event of a seat (None for no single seat).
 
-        `at` and `to` are squares or their names. The other arguments are those of `Event`.
+        `square` and `to` are squares or their names. The arguments are the fields of `Event`.
         """
         self.events.append(
             Event(
                 kind,
                 text,
                 seat=SEATS[seat] if isinstance(seat, int) else seat,
-                square=None if at is None else str(at),
+                square=None if square is None else str(square),
                 to=None if to is None else str(to),
                 edge=edge,
                 why=why,
@@ -61,9 +61,9 @@ class TurnLog:
         )
 
     @property
-    def fresh_events(self) -> tuple[Event, ...]:
+    def events_since_stage(self) -> tuple[Event, ...]:
         """Return the events since the last stage."""
-        return tuple(self.events[self._staged_events :])
+        return tuple(self.events[self._staged_event_count :])
 
     def add_stage(
         self,
@@ -75,26 +75,29 @@ class TurnLog:
         todo: tuple[tuple[Seat, str], ...] = (),
         badges: Mapping[Square, Badge] = {},
     ) -> None:
-        """End the present stage: add it with the events and headlines since the last one.
+        """Add a stage that holds the events and headlines since the last one.
 
-        The arguments are the fields of `Stage`.
+        The arguments are the other fields of `Stage`.
         """
         headlines = tuple(self.headlines)
         self.stages.append(
-            Stage(title, orders, self.fresh_events, expected, tallies, todo, headlines, badges)
+            Stage(
+                title, orders, self.events_since_stage, expected, tallies, todo, headlines, badges
+            )
         )
-        self._staged_events = len(self.events)
+        self._staged_event_count = len(self.events)
         self.headlines = []
 
-    def end(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
-        """Record the end of the game and its event. Without a winner it is a draw.
+    def end_game(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
+        """Record the outcome of the game and add its event. Without a winner it is a draw.
 
-        `short` is the outcome in a few words. `rule` is the id of the rule that ends the game.
+        `reason` and `short` are those of `Outcome`. `rule` is the id of the rule that ends the
+        game.
         """
         seat = SEATS[winner] if isinstance(winner, int) else winner
         self.outcome = Outcome(frozenset({seat} if seat else ()), reason, short)
         self.events.append(self.outcome.event(rule))
 
-    def step_to(self, state: S) -> Step[S]:
-        """Return the result of `Game.apply`: this state with all recorded events and stages."""
+    def build_step(self, state: S) -> Step[S]:
+        """Return the result of `Game.apply`: the next state with all recorded events and stages."""
         return Step(state, tuple(self.events), tuple(self.stages))

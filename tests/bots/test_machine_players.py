@@ -171,7 +171,7 @@ def reasons_of_machine(rig: TableRig) -> tuple[str, ...]:
             coaching.reasons(Seat.SOUTH, view.moment)
         return ()
     told = coaching.reasons(Seat.SOUTH, view.moment)
-    return (str(told.heading), *(order.whole for order in told.orders), *told.why)
+    return (str(told.heading), *(order.full_text for order in told.orders), *told.why)
 
 
 def test_reasons_are_told_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:

@@ -17,9 +17,9 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.games.action_words import (
-    arrows_of,
-    choice_of,
-    play_of,
+    build_arrows,
+    find_choice,
+    find_play,
     spell_action,
     spell_legal_action,
 )
@@ -95,12 +95,12 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
             assert all(order.words for order in spell_action(game, state, seat, text))
             board_ui, card_ui = game.board_ui(state, seat), game.card_ui(state, seat)
             if card_ui:
-                assert choice_of(card_ui, text)
+                assert find_choice(card_ui, text)
             elif board_ui and board_ui.sheet:
                 orders = game.parse(text).by_robot
                 assert len(orders) == len(board_ui.sheet.units), "an order is open on the sheet"
             elif board_ui and not board_ui.duel:
-                assert play_of(game, state, seat, text)
+                assert find_play(game, state, seat, text)
             pad = game.pad(state, seat)
             pressed += bool(pad and pad.text(pad.spell(text)) == text)
     assert pressed or game.name == "binmat", "hands are on phones there"
@@ -110,7 +110,7 @@ def test_ways_lead_over_the_board() -> None:
     game = GAMES["scouts"]
     state, step, _ = next(steps_of_lesson(game))
     (seat,) = step.orders
-    assert [tuple(map(str, way)) for way in arrows_of(game, state, seat, step.orders[seat])] == [
+    assert [tuple(map(str, way)) for way in build_arrows(game, state, seat, step.orders[seat])] == [
         ("c6", "c8"),
         ("c8", "c10"),
     ]

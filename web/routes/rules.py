@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.games.action_words import first_keys
+from companion.games.action_words import pad_keys_at_start
 from companion.printing.rulebook import Illustration, illustrations
 from web.rendering.answers import HelpJson
 from web.rendering.board import board_svg
@@ -41,7 +41,7 @@ class RulesPages(TableRouteGroup):
             "rules.html",
             game=game,
             kit=game.kit(game.options({})),
-            keys=first_keys(game),
+            keys=pad_keys_at_start(game),
             pictures=illustrations(game),
             figure=figure,
         )

@@ -93,7 +93,7 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
         for side in (0, 1)
     )
     after = State(state.options, state.terrain, (south, north), state.turn + 1, turn.outcome)
-    return turn.step_to(after)
+    return turn.build_step(after)
 
 
 @dataclass(slots=True, eq=False)
@@ -146,12 +146,12 @@ class _Turn(TurnLog):
         """Add an event of a robot at its present square. `to` is the place of its target."""
         names = self.terrain.names
         target = None if to is None else names[to]
-        self.add(kind, robot.side, text, rule, at=names[robot.place], to=target, **more)
+        self.add_event(kind, robot.side, text, rule, square=names[robot.place], to=target, **more)
 
     def end_stage(self, title: str) -> None:
         """Add a stage with the events since the last one, unless there are none."""
         # A stage without events would interrupt play for nothing.
-        if not self.fresh_events:
+        if not self.events_since_stage:
             return
         squares = self.terrain.squares
         layout = {
@@ -326,7 +326,7 @@ def _spawn(turn: _Turn) -> None:
 
 def _report_no_spawn(turn: _Turn, side: int, square: str, why: str) -> None:
     text = say("No {colour} robot appears on {square}.", colour=SIDE_NAMES[side], square=square)
-    turn.add(ArenaEvent.NO_SPAWN, side, text, "spawning", at=square, why=why)
+    turn.add_event(ArenaEvent.NO_SPAWN, side, text, "spawning", square=square, why=why)
 
 
 # ---- attacks -------------------------------------------------------------------------------------
@@ -455,7 +455,7 @@ def _apply_damage(victim: _Robot, damage: int) -> int:
 def _end(turn: _Turn) -> None:
     """Remove the robots without hit points, then end the game if it is over."""
     if not turn.events:
-        turn.add(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
+        turn.add_event(CommonEvent.IDLE, None, say("No robot does anything."), "orders")
     _remove_destroyed(turn)
     _end_if_over(turn)
 
@@ -482,12 +482,12 @@ def _end_if_over(turn: _Turn) -> None:
     # A side without robots loses, even if robots would appear in the next turn (Ruling 3).
     if not any(counts):
         text = say("Neither side has a robot left: a draw.")
-        turn.end(None, text, "winning", say("No robots left."))
+        turn.end_game(None, text, "winning", say("No robots left."))
     elif not all(counts):
         loser = counts.index(0)
         text = say("{side!c} has no robot left.", side=SIDE_NAMES[loser])
         short = say("{side!c} has no robots.", side=SIDE_NAMES[loser])
-        turn.end(1 - loser, text, "winning", short)
+        turn.end_game(1 - loser, text, "winning", short)
     elif turn.turn_number >= turn.options.turns:
         points = [sum(robot.hit_points for robot in robots) for robots in sides]
         _end_by_count(turn, counts, points)
@@ -529,7 +529,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
             **parts,
         )
         short = say("{more} points against {fewer}.", more=max(points), fewer=min(points))
-    turn.end(winner, text, "winning", short)
+    turn.end_game(winner, text, "winning", short)
 
 
 # Titles of the stages that carry out orders, from which `screen` knows which orders are open.

@@ -227,7 +227,7 @@ class Combat(TurnLog):
                 text = say("{role!c}’s {cards} lay face up before.", **parts)
             else:
                 text = say("{role!c} opens {cards}.", **parts)
-            self.add(BinmatEvent.REVEAL, seat, text, "combat")
+            self.add_event(BinmatEvent.REVEAL, seat, text, "combat")
         self.add_stage(say("Cards open"), None)
 
     def _spring_traps(self) -> None:
@@ -241,7 +241,7 @@ class Combat(TurnLog):
             for card in self.stacks[seat]:
                 if card[0] == TRAP:
                     self._spring_trap(seat, card)
-        if self.fresh_events:
+        if self.events_since_stage:
             self.add_stage(_TRAPS_TITLE, None)
 
     def _spring_trap(self, seat: Seat, card: str) -> None:
@@ -272,7 +272,7 @@ class Combat(TurnLog):
             else:
                 self.to_lane_discard += taken
                 text = say("{role!c}’s {card} takes {taken} to the lane discard.", **parts)
-        self.add(kind, seat, text, "traps", why=why)
+        self.add_event(kind, seat, text, "traps", why=why)
 
     def _end_by_bounce(self) -> None:
         """End the combat without sums and damage, because a stack holds a BOUNCE.
@@ -285,7 +285,7 @@ class Combat(TurnLog):
         why = say("{role!c} has a BOUNCE.", role=ROLES[ATTACKER if attacker_bounces else DEFENDER])
         if attacker_bounces and defender_bounces:
             why = say("Both stacks hold a BOUNCE.")
-        self.add(CommonEvent.BOUNCE, None, COMBAT_BOUNCES, "bounce", why=why)
+        self.add_event(CommonEvent.BOUNCE, None, COMBAT_BOUNCES, "bounce", why=why)
         self._discard_to_lane(attacker_bounces, "bounce")
         self._discard_to_attacker(ATTACKER, other_attacker_cards, "bounce")
         self._discard_to_attacker(DEFENDER, defender_bounces, "bounce")
@@ -320,7 +320,7 @@ class Combat(TurnLog):
             power=stack_sum.power,
         )
         why = explain_sum(self.stacks[seat], stack_sum)
-        self.add(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
+        self.add_event(BinmatEvent.SUM, seat, text, "wild" if stack_sum.lifts else "power", why=why)
 
     def _repel_attack(self, attack_power: int, defence_power: int) -> None:
         """Discard the attacker stack, whose power is less than the defender's."""
@@ -328,7 +328,7 @@ class Combat(TurnLog):
             "Power {power} is less than power {other}.", power=attack_power, other=defence_power
         )
         text = say("{role!c} holds the lane.", role=ROLES[DEFENDER])
-        self.add(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
+        self.add_event(BinmatEvent.REPELLED, DEFENDER, text, "damage", why=why)
         self._discard_to_lane(self.stacks[ATTACKER], "damage")
         self._report_kept_stack("damage")
         self.add_stage(say("Outcome"), None)
@@ -342,7 +342,7 @@ class Combat(TurnLog):
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])
         if self.damage:
             text = say("{role!c} does {damage} damage.", role=ROLES[ATTACKER], damage=self.damage)
-        self.add(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
+        self.add_event(BinmatEvent.DAMAGE, ATTACKER, text, "damage", why=why)
         remaining = max(0, len(self.defender_stack) - self.damage)
         lost_cards = self.defender_stack[remaining:]
         self.stacks[DEFENDER] = self.defender_stack[:remaining]
@@ -352,7 +352,7 @@ class Combat(TurnLog):
         if owed:
             text = say_n("The lane deck owes {n} card.", "The lane deck owes {n} cards.", owed)
             why = say("{role!c} has no card left in this lane.", role=ROLES[DEFENDER])
-            self.add(BinmatEvent.CARDS_OWED, ATTACKER, text, "damage", why=why)
+            self.add_event(BinmatEvent.CARDS_OWED, ATTACKER, text, "damage", why=why)
         self._discard_to_attacker(ATTACKER, self.stacks[ATTACKER], "damage")
         self._report_kept_stack("damage")
         self.add_stage(say("Damage"), None)
@@ -401,14 +401,14 @@ class Combat(TurnLog):
         """Move attacker cards to the lane discard, in the given order, because of a rule."""
         if cards:
             text = lane_discard_text(ROLES[ATTACKER], cards)
-            self.add(BinmatEvent.CARDS_DISCARDED, ATTACKER, text, rule)
+            self.add_event(BinmatEvent.CARDS_DISCARDED, ATTACKER, text, rule)
             self.to_lane_discard += cards
 
     def _discard_to_attacker(self, seat: Seat, cards: Cards, rule: str) -> None:
         """Move cards of a seat's stack to the attacker discard, in the given order."""
         if cards:
             text = attacker_discard_text(ROLES[seat], cards)
-            self.add(BinmatEvent.CARDS_DISCARDED, seat, text, rule)
+            self.add_event(BinmatEvent.CARDS_DISCARDED, seat, text, rule)
             self.to_attacker_discard += cards
 
     def _report_kept_stack(self, rule: str) -> None:
@@ -416,7 +416,7 @@ class Combat(TurnLog):
         if self.defender_stack:
             cards = cards_text(self.defender_stack)
             text = say("{role!c} keeps {cards}, face up.", role=ROLES[DEFENDER], cards=cards)
-            self.add(BinmatEvent.STACK_KEPT, DEFENDER, text, rule)
+            self.add_event(BinmatEvent.STACK_KEPT, DEFENDER, text, rule)
 
 
 # ---- what a turn shows of a combat ---------------------------------------------------------------

@@ -268,7 +268,7 @@ def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[Real
     # The turn ends only when the attacker has drawn the cards that the lane deck owes.
     if combat.cards_owed:
         after = replace(state, is_declared=False, lane=lane, cards_owed=combat.cards_owed)
-    return log.step_to(after)
+    return log.build_step(after)
 
 
 def _discard_tasks(combat: Combat) -> tuple[tuple[Seat, str], ...]:

@@ -48,7 +48,7 @@ def carry_out(state: State, action: str, rng: Random) -> Step[State]:
     after = turn.finish()
     if turn.combat:
         add_result_stage(turn, turn.combat)
-    return turn.step_to(after)
+    return turn.build_step(after)
 
 
 # Events that reveal no hidden card. A card that its owner plays face up does not count.
@@ -109,7 +109,7 @@ class _Turn(TurnLog):
                 self._play_face_up(parts.card, parts.lane)
             case actions.COMBAT:
                 text = declaration_text(self.role, parts.lane)
-                self.add(BinmatEvent.COMBAT, self.seat, text, "combat")
+                self.add_event(BinmatEvent.COMBAT, self.seat, text, "combat")
                 self._resolve_combat(parts.lane)
             case actions.DISCARD:
                 self._discard(parts.card, parts.lane)
@@ -141,7 +141,7 @@ class _Turn(TurnLog):
         # A win of the attacker during the turn takes precedence.
         if self.outcome is None and (reason := _why_defender_wins(after)):
             short = "" if after.turns_left else TURNS_OVER
-            self.end(DEFENDER, reason, "winning", short)
+            self.end_game(DEFENDER, reason, "winning", short)
         return replace(after, outcome=self.outcome)
 
     # ---- drawing ---------------------------------------------------------------------------------
@@ -151,22 +151,22 @@ class _Turn(TurnLog):
         if lane == ATTACKER_PILE:
             self._draw_from_attacker_deck()
             text = say("{role!c} draws a card from the attacker deck.", role=self.role)
-            self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
+            self.add_event(BinmatEvent.DRAW, self.seat, text, "drawing")
             return
         # Only an attacker in the hackmud edition may draw here, and wins by it (ruling).
         if not self.decks[lane] and not self.discards[lane]:
             text = say(
                 "{role!c} draws from lane {lane}, which is empty.", role=self.role, lane=lane
             )
-            self.add(BinmatEvent.DRAW, self.seat, text, "reshuffle")
+            self.add_event(BinmatEvent.DRAW, self.seat, text, "reshuffle")
             text = say("Lane {lane} has no card left to draw.", lane=lane)
-            self.end(ATTACKER, text, "winning", LANE_RUN_DRY)
+            self.end_game(ATTACKER, text, "winning", LANE_RUN_DRY)
             return
         # Read before the draw: everybody has seen a card that lay open.
         open_card = self._open_top_card(lane)
         self._draw_from_lane(lane, self.seat)
         text = draw_text(self.role, open_card, lane)
-        self.add(BinmatEvent.DRAW, self.seat, text, "drawing")
+        self.add_event(BinmatEvent.DRAW, self.seat, text, "drawing")
 
     def _open_top_card(self, lane: int) -> str | None:
         """Return the top card of a lane deck if it lies open, else None."""
@@ -202,7 +202,7 @@ class _Turn(TurnLog):
         # Sorted, so that the result does not depend on the order of the discard pile.
         cards = sorted(discard)
         self.rng.shuffle(cards)
-        self.add(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
+        self.add_event(BinmatEvent.RESHUFFLE, self.seat, text, "reshuffle")
         return tuple(cards), ()
 
     # ---- playing ---------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class _Turn(TurnLog):
         self._remove_from_hand(card)
         self._stacks[lane] += (card,)
         text = say("{role!c} plays a card face down in lane {lane}.", role=self.role, lane=lane)
-        self.add(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing_rule)
+        self.add_event(BinmatEvent.PLAY_DOWN, self.seat, text, self._playing_rule)
 
     def _play_face_up(self, card: str, lane: int) -> None:
         """Play a card face up (rulebook, "Playing a Card").
@@ -264,7 +264,7 @@ class _Turn(TurnLog):
             card=CARD_TEXTS[card],
             lane=lane,
         )
-        self.add(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
+        self.add_event(BinmatEvent.PLAY_UP, self.seat, text, rule, why=why)
         # This BOUNCE goes straight to the lane discard, not onto the stack.
         if is_bounce and not begins_combat:
             self._turn_up_defender_by_bounce(card, lane)
@@ -283,18 +283,18 @@ class _Turn(TurnLog):
         defender = ROLES[DEFENDER]
         if stack and not self.is_defender_open[lane]:
             text = say("{role!c} opens {cards}.", role=defender, cards=cards_text(stack))
-            self.add(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
+            self.add_event(BinmatEvent.REVEAL, DEFENDER, text, "bounce-up")
         defender_bounces, remaining = separate_bounces(stack)
         if defender_bounces:
             text = attacker_discard_text(defender, defender_bounces)
-            self.add(BinmatEvent.CARDS_DISCARDED, DEFENDER, text, "bounce-up")
+            self.add_event(BinmatEvent.CARDS_DISCARDED, DEFENDER, text, "bounce-up")
         self.attacker_discard += defender_bounces
         self.defender_stacks[lane] = remaining
         # An emptied stack is face down again (ruling).
         self.is_defender_open[lane] = bool(remaining)
         self.discards[lane] += (bounce,)
         text = lane_discard_text(self.role, (bounce,))
-        self.add(BinmatEvent.CARDS_DISCARDED, self.seat, text, "bounce-up")
+        self.add_event(BinmatEvent.CARDS_DISCARDED, self.seat, text, "bounce-up")
 
     # ---- combat ----------------------------------------------------------------------------------
 
@@ -335,11 +335,13 @@ class _Turn(TurnLog):
             self._draw_from_lane(lane, ATTACKER)
             paid += 1
         if paid:
-            self.add(BinmatEvent.DRAW, ATTACKER, _payment_text(open_card, paid, lane), "damage")
+            self.add_event(
+                BinmatEvent.DRAW, ATTACKER, _payment_text(open_card, paid, lane), "damage"
+            )
         if paid < cards_owed:
             parts = {"lane": lane, "due": cards_owed, "paid": paid}
             text = say("Lane {lane} owes {due} and has only {paid}.", **parts)
-            self.end(ATTACKER, text, "winning", LANE_RUN_DRY)
+            self.end_game(ATTACKER, text, "winning", LANE_RUN_DRY)
 
     # ---- discarding and passing ------------------------------------------------------------------
 
@@ -350,7 +352,7 @@ class _Turn(TurnLog):
         text = say("{role!c} discards {card} to lane {lane}.", **parts)
         if self.seat is ATTACKER:
             text = say("{role!c} discards {card} and draws two from the attacker deck.", **parts)
-        self.add(BinmatEvent.DISCARD, self.seat, text, "discarding")
+        self.add_event(BinmatEvent.DISCARD, self.seat, text, "discarding")
         if self.seat is DEFENDER:
             self.discards[lane] += (card,)
             return
@@ -360,7 +362,7 @@ class _Turn(TurnLog):
 
     def _pass(self) -> None:
         """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
-        self.add(BinmatEvent.PASS, self.seat, pass_text(self.role), "turns")
+        self.add_event(BinmatEvent.PASS, self.seat, pass_text(self.role), "turns")
         # The newest card goes first (ruling).
         lost_cards = self.hands[self.index][::-1]
         costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
@@ -371,7 +373,7 @@ class _Turn(TurnLog):
             "{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost_cards)
         )
         why = say("It is the second pass in a row, or a later one.")
-        self.add(BinmatEvent.HAND_LOST, self.seat, text, "passing", why=why)
+        self.add_event(BinmatEvent.HAND_LOST, self.seat, text, "passing", why=why)
         if self.seat is ATTACKER:
             self.attacker_discard += lost_cards
             return

@@ -133,7 +133,7 @@ class _ActionLog(TurnLog):
                 )
             else:
                 text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
-        self.add(KahmateEvent.BALL, seat, text, rule, at=SQUARE_NAMES[square], why=why)
+        self.add_event(KahmateEvent.BALL, seat, text, rule, square=SQUARE_NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
         """Turn pieces over until the end of their owner's next turn (rulebook, "TURNED OVER")."""
@@ -144,12 +144,12 @@ class _ActionLog(TurnLog):
             # The present turn does not count for its own side (ruling).
             self.turns_to_miss[piece] = 2 if seat == self.state.seat else 1
             text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
-            self.add(
+            self.add_event(
                 KahmateEvent.TURNED_OVER,
                 seat,
                 text,
                 "turned-over",
-                at=SQUARE_NAMES[square],
+                square=SQUARE_NAMES[square],
                 why=why,
             )
         if pieces:
@@ -161,7 +161,7 @@ class _ActionLog(TurnLog):
         Pieces that were turned over for a whole turn of their owner stand up.
         """
         seat = self.state.seat
-        self.add(KahmateEvent.ROUND_END, seat, text, "round")
+        self.add_event(KahmateEvent.ROUND_END, seat, text, "round")
         standing_up = [piece for piece in TEAMS[seat] if self.turns_to_miss[piece] == 1]
         for piece in TEAMS[seat]:
             self.turns_to_miss[piece] = max(0, self.turns_to_miss[piece] - 1)
@@ -173,7 +173,9 @@ class _ActionLog(TurnLog):
                 )
             else:
                 text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
-            self.add(KahmateEvent.STANDS_UP, seat, text, "turned-over", at=SQUARE_NAMES[square])
+            self.add_event(
+                KahmateEvent.STANDS_UP, seat, text, "turned-over", square=SQUARE_NAMES[square]
+            )
         if standing_up:
             self.finish_stage(say("Stand up"))
         self.changes |= {"seat": 1 - seat, "moved_pieces": (), "turn": self.state.turn + 1}
@@ -187,16 +189,20 @@ class _ActionLog(TurnLog):
         quiet_turns = state.turn - self.changes.get("last_face_off_turn", state.last_face_off_turn)
         if state.turn == options.round_limit:
             text = say("Turn {number} was the last one, without a try: a draw.", number=state.turn)
-            self.end(None, text, "limits", say("Turn {number} was the last.", number=state.turn))
+            self.end_game(
+                None, text, "limits", say("Turn {number} was the last.", number=state.turn)
+            )
         elif options.quiet_limit and quiet_turns >= options.quiet_limit:
             text = say("{number} turns without a face-off: a draw.", number=quiet_turns)
-            self.end(None, text, "limits", say("{number} turns, no face-off.", number=quiet_turns))
+            self.end_game(
+                None, text, "limits", say("{number} turns, no face-off.", number=quiet_turns)
+            )
 
     def result(self) -> Step[State]:
         """Return the step to the next state. Events after the last stage are part of that stage."""
-        if self.stages and self.fresh_events:
+        if self.stages and self.events_since_stage:
             last = self.stages[-1]
-            self.stages[-1] = replace(last, events=(*last.events, *self.fresh_events))
+            self.stages[-1] = replace(last, events=(*last.events, *self.events_since_stage))
         # `self.changes` holds a plan whose face-off is still pending. Otherwise none is left.
         changes: dict[str, Any] = {
             "pending_plan": None,
@@ -207,7 +213,7 @@ class _ActionLog(TurnLog):
             "outcome": self.outcome,
         }
         after = replace(self.state, **(changes | self.changes))
-        return self.step_to(after)
+        return self.build_step(after)
 
 
 def _place_pieces(log: _ActionLog, placements: tuple[Placement, Placement], rng: Random) -> None:
@@ -222,14 +228,14 @@ def _place_pieces(log: _ActionLog, placements: tuple[Placement, Placement], rng:
             ", ", (joined(" ", (role.name, SQUARE_NAMES[square])) for role, square in placed)
         )
         text = say("{side!c} places {pieces}.", side=SIDE_NAMES[seat], pieces=pieces)
-        log.add(CommonEvent.PLACED, seat, text, "setting-up")
+        log.add_event(CommonEvent.PLACED, seat, text, "setting-up")
     # Cards 1 to 6 put the ball on files b to g (ruling). Files count from 0, so file b is 1.
     log.ball = BALL_RANK * FILES + card
     name = SQUARE_NAMES[log.ball]
     text = say("Card {card}: the ball lies on {square}.", card=card, square=name)
-    log.add(KahmateEvent.BALL, None, text, "setting-up", at=name)
+    log.add_event(KahmateEvent.BALL, None, text, "setting-up", square=name)
     text = say("{side!c} begins.", side=SIDE_NAMES[starter])
-    log.add(KahmateEvent.BEGINS, starter, text, "setting-up")
+    log.add_event(KahmateEvent.BEGINS, starter, text, "setting-up")
     log.finish_stage(say("Put the pieces out"))
     log.changes["seat"] = starter
 
@@ -280,7 +286,9 @@ def _report_action(log: _ActionLog, plan: ActionPlan) -> None:
         case ActionKind.KICK:
             to = SQUARE_NAMES[plan.ball]
             text = say("{piece!c} kicks from {start} to {end}.", **parts, end=to)
-    log.add(KahmateEvent(plan.kind), state.seat, text, rule, at=SQUARE_NAMES[start], to=to, why=why)
+    log.add_event(
+        KahmateEvent(plan.kind), state.seat, text, rule, square=SQUARE_NAMES[start], to=to, why=why
+    )
 
 
 def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
@@ -298,11 +306,13 @@ def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
     # If the ball moves with a runner that is not the carrier, it was loose.
     if plan.ball != state.ball and mover != state.carrier:
         text = say("{piece!c} takes the ball on {square}.", **names_of(mover, state.ball))
-        log.add(KahmateEvent.BALL, state.seat, text, "loose-ball", at=SQUARE_NAMES[state.ball])
+        log.add_event(
+            KahmateEvent.BALL, state.seat, text, "loose-ball", square=SQUARE_NAMES[state.ball]
+        )
     log.ball = plan.ball
     if plan.ends_in_goal:
         reason = say("{piece!c} carries the ball into goal: a try.", piece=PIECE_NAMES[mover])
-        log.end(state.seat, reason, "try", say("A try."))
+        log.end_game(state.seat, reason, "try", say("A try."))
         if not log.tallies:
             title = say("Try")
     log.finish_stage(title)
@@ -393,7 +403,7 @@ def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -
     totals = {"attack": attack.total, "defence": defence.total}
     if attack.total == defence.total:
         text = say("{attack} against {defence}: both choose a card again.", **totals)
-        log.add(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
+        log.add_event(KahmateEvent.FACE_OFF_AGAIN, None, text, "face-off", why=why)
         return
     winner = attack if attack.total > defence.total else defence
     text = say(
@@ -408,7 +418,7 @@ def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -
             **totals,
             side=SIDE_NAMES[winner.seat],
         )
-    log.add(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
+    log.add_event(KahmateEvent.FACE_OFF, winner.seat, text, "face-off", why=why)
 
 
 def _face_off_headline(state: State, plan: ActionPlan, attack: int, defence: int) -> str:
@@ -442,7 +452,7 @@ def _discard_cards(log: _ActionLog, cards: tuple[int, int]) -> None:
     # Both hands have the same size, so they become empty together.
     if not remaining[0]:
         text = say("All cards have been used: both hands hold 1 to 6 again.")
-        log.add(KahmateEvent.REFILLED, None, text, "face-off")
+        log.add_event(KahmateEvent.REFILLED, None, text, "face-off")
     log.changes["cards"] = tuple(hand or FULL_HAND for hand in remaining)
 
 
@@ -461,7 +471,9 @@ def _stop_run(log: _ActionLog, plan: ActionPlan, face_off: FaceOff) -> None:
     log.changes["moved_pieces"] = (*state.moved_pieces, mover)
     text = say("{piece!c} stops on {square}.", **names_of(mover, stop))
     start = SQUARE_NAMES[state.piece_squares[mover]]
-    log.add(KahmateEvent.STOPPED, state.seat, text, "in-the-way", at=start, to=SQUARE_NAMES[stop])
+    log.add_event(
+        KahmateEvent.STOPPED, state.seat, text, "in-the-way", square=start, to=SQUARE_NAMES[stop]
+    )
     # Whether the runner brought the ball along or picked it up on its way.
     had_ball = mover == state.carrier or face_off.ball_if_lost != state.ball
     if had_ball:
@@ -488,7 +500,9 @@ def _finish_tackle(log: _ActionLog, plan: ActionPlan, face_off: FaceOff, lead: i
     log.finish_stage(_FACE_OFF_TITLE)
     if lead < 0:
         text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
-        log.add(KahmateEvent.BALL, 1 - state.seat, text, "tackle", at=SQUARE_NAMES[state.ball])
+        log.add_event(
+            KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=SQUARE_NAMES[state.ball]
+        )
         log.turn_over(plan.movers)
     else:
         square = plan.ball

@@ -133,7 +133,7 @@ def carry_out(state: State, buffers: tuple[str, str]) -> Step[State]:
         is_shut_out=turn.is_shut_out,
         last_eventful_turn=turn.last_eventful_turn,
     )
-    return turn.step_to(after)
+    return turn.build_step(after)
 
 
 def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
@@ -143,7 +143,7 @@ def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
     # A flag brought home ends the game before the shots of the step (ruling).
     if turn.outcome is None and "S" in letters:
         _shoot(turn, letters)
-    if any(event.kind in _EVENTFUL for event in turn.fresh_events):
+    if any(event.kind in _EVENTFUL for event in turn.events_since_stage):
         turn.last_eventful_turn = turn.state.turn
 
 
@@ -162,12 +162,12 @@ def _end_at_limit(turn: _Turn, quiet_turns: int) -> None:
     number = turn.state.turn
     if number == options.turn_limit:
         text = say("Turn {number} was the last one: a draw.", number=number)
-        turn.end(None, text, "ties", say("Turn {number} was the last.", number=number))
+        turn.end_game(None, text, "ties", say("Turn {number} was the last.", number=number))
     elif options.quiet_limit and quiet_turns >= options.quiet_limit:
         text = say(
             "{number} turns without a flag taken or a robot hit: a draw.", number=quiet_turns
         )
-        turn.end(None, text, "ties", say("{number} quiet turns.", number=quiet_turns))
+        turn.end_game(None, text, "ties", say("{number} quiet turns.", number=quiet_turns))
 
 
 def _end_headline(turn: _Turn, outcome: Outcome) -> Headline:
@@ -330,11 +330,13 @@ def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str |
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
     who = {"side": SIDE_NAMES[seat], "square": before}
     if letter == "I":
-        turn.add(CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), at=before)
+        turn.add_event(
+            CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), square=before
+        )
     elif why:
         edge = _direction(turn.state, seat, letter)
         text = say("{side!c} bounces and stays on {square}.", **who)
-        turn.add(CommonEvent.BOUNCE, seat, text, "bounce", at=before, edge=edge, why=why)
+        turn.add_event(CommonEvent.BOUNCE, seat, text, "bounce", square=before, edge=edge, why=why)
     elif letter in MOVES:
         here = turn.robots[seat]
         text = say(
@@ -343,7 +345,7 @@ def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str |
             direction=ORDERS[letter].label,
             to=here,
         )
-        turn.add(CommonEvent.MOVE, seat, text, "commands", at=before, to=here)
+        turn.add_event(CommonEvent.MOVE, seat, text, "commands", square=before, to=here)
         _pick_up(turn, seat)
 
 
@@ -356,7 +358,7 @@ def _pick_up(turn: _Turn, seat: int) -> None:
     turn.flags[other] = None
     text = say("{side!c} takes {other}’s flag on {square}.", **_SIDE_AND_OTHER[seat], square=here)
     why = say("It stays under the robot and moves with it.")
-    turn.add(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", at=here, why=why)
+    turn.add_event(OutbufferedEvent.FLAG_TAKEN, seat, text, "flags", square=here, why=why)
     text = say("{side!c} takes {other}’s flag", **_SIDE_AND_OTHER[seat])
     turn.headlines.append(Headline(text, "taken", (ROBOT_FACES[seat], FLAG_FACES[other])))
 
@@ -371,7 +373,7 @@ def _end_if_flag_home(turn: _Turn) -> None:
     ]
     if len(carriers_home) == 2:
         text = say("Both bring the flag home in the same step: a draw.")
-        turn.end(None, text, "ties", say("Both flags came home."))
+        turn.end_game(None, text, "ties", say("Both flags came home."))
     elif carriers_home:
         seat = carriers_home[0]
         reason = say(
@@ -380,7 +382,7 @@ def _end_if_flag_home(turn: _Turn) -> None:
             square=bases[seat],
         )
         short = say("Home with {other}’s flag.", other=SIDE_NAMES[1 - seat])
-        turn.end(seat, reason, "winning", short)
+        turn.end_game(seat, reason, "winning", short)
 
 
 # ---- shots ---------------------------------------------------------------------------------------
@@ -404,11 +406,11 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
                 **_SIDE_AND_OTHER[seat],
                 square=there,
             )
-            turn.add(CommonEvent.SHOT, seat, text, "shots", at=here, to=there)
+            turn.add_event(CommonEvent.SHOT, seat, text, "shots", square=here, to=there)
         else:
             text = say("{side!c} shoots and hits nobody.", side=SIDE_NAMES[seat])
             why = say("No free line along the rank or the file leads to the other robot.")
-            turn.add(CommonEvent.MISS, seat, text, "shots", at=here, why=why)
+            turn.add_event(CommonEvent.MISS, seat, text, "shots", square=here, why=why)
     carriers = [seat for seat in victims if turn.flags[1 - seat] is None]
     turn.headlines.append(_shots_headline(shooters, victims, is_flag_lost=bool(carriers)))
     for seat in carriers:
@@ -416,7 +418,7 @@ def _shoot(turn: _Turn, letters: tuple[str, str]) -> None:
         text = say(
             "{side!c} drops {other}’s flag on {square}.", **_SIDE_AND_OTHER[seat], square=here
         )
-        turn.add(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", at=here)
+        turn.add_event(OutbufferedEvent.FLAG_DROPPED, seat, text, "flags", square=here)
     _send_back(turn, sorted(victims))
 
 
@@ -453,7 +455,7 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
     turn.is_shut_out = bool(shut_out)
     if len(shut_out) == 2:
         text = say("Neither robot can return to its start tile: a draw.")
-        turn.end(None, text, "start-blocked", say("Neither can start again."))
+        turn.end_game(None, text, "start-blocked", say("Neither can start again."))
     elif shut_out:
         _end_shut_out(turn, shut_out[0])
     else:
@@ -461,7 +463,9 @@ def _send_back(turn: _Turn, victims: list[int]) -> None:
             start = starts[seat]
             parts = {"side": SIDE_NAMES[seat], "square": start}
             text = say("{side!c} returns to its start tile {square}.", **parts)
-            turn.add(OutbufferedEvent.SENT_BACK, seat, text, "shots", at=before[seat], to=start)
+            turn.add_event(
+                OutbufferedEvent.SENT_BACK, seat, text, "shots", square=before[seat], to=start
+            )
             # The other's flag may lie on the start tile (ruling).
             _pick_up(turn, seat)
 
@@ -475,7 +479,7 @@ def _end_shut_out(turn: _Turn, loser: int) -> None:
     if turn.robots[winner] == start:
         text = say("{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words)
     short = say("{side!c} is shut out.", side=SIDE_NAMES[loser])
-    turn.end(winner, text, "start-blocked", short)
+    turn.end_game(winner, text, "start-blocked", short)
 
 
 # ---- who is ahead --------------------------------------------------------------------------------

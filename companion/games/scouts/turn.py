@@ -54,7 +54,7 @@ def carry_out(state: State, decision: Decision) -> Step[State]:
     if decision.kind is DecisionKind.END or (position.to_place and not after.to_place):
         turn += 1
     next_state = replace(state, position=after, turn=turn, outcome=log.outcome)
-    return log.step_to(next_state)
+    return log.build_step(next_state)
 
 
 def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Position:
@@ -65,10 +65,10 @@ def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Positio
     name = SQUARE_NAMES[square]
     text = say("{side!c} places a scout on {square}.", side=SIDE_NAMES[position.seat], square=name)
     why = say("Scout {number} of {total}.", number=number, total=SCOUTS_PER_SIDE)
-    log.add(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
+    log.add_event(CommonEvent.PLACED, position.seat, text, "setting-up", to=name, why=why)
     if not after.to_place:
         text = say("The set-up is complete. White begins with one move.")
-        log.add(ScoutsEvent.BEGUN, None, text, "turns")
+        log.add_event(ScoutsEvent.BEGUN, None, text, "turns")
     log.add_stage(say("Place a scout"), layout_of(after))
     return after
 
@@ -76,7 +76,7 @@ def _carry_out_placing(log: TurnLog, position: Position, square: int) -> Positio
 def _carry_out_end(log: TurnLog, position: Position) -> Position:
     text = say("{side!c} ends the turn.", side=SIDE_NAMES[position.seat])
     why = say("No scout can move.") if position.plays_due else None
-    log.add(ScoutsEvent.ENDED, position.seat, text, "turns", why=why)
+    log.add_event(ScoutsEvent.ENDED, position.seat, text, "turns", why=why)
     return pass_turn(position)
 
 
@@ -89,7 +89,7 @@ def _carry_out_rock(log: TurnLog, position: Position, decision: Decision) -> Pos
     text = say("{side!c} lays its {rock} on {squares}.", **parts)
     why = say("It costs no move.")
     name = SQUARE_NAMES[decision.squares[0]]
-    log.add(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
+    log.add_event(ScoutsEvent(decision.kind), position.seat, text, "rocks", to=name, why=why)
     log.add_stage(say("Lay the {rock}", rock=rock), layout_of(after))
     return after
 
@@ -118,7 +118,7 @@ def _carry_out_play(log: TurnLog, before: Position, decision: Decision) -> Posit
         reason = say(
             "{side!c} brings intel home to {square}.", side=side, square=SQUARE_NAMES[squares[-1]]
         )
-        log.end(seat, reason, "winning", say("The intel is home."))
+        log.end_game(seat, reason, "winning", say("The intel is home."))
         _, intel_face = SCOUT_FACES[seat]
         home = say("{side!c} brings the intel home", side=side)
         log.headlines.append(Headline(home, "taken", (intel_face,)))
@@ -143,7 +143,7 @@ def _gather_intel(log: TurnLog, after: Position, end: int, title: str) -> None:
     log.add_stage(title, {**layout, square: (*layout[square][:-1], plain_face)})
     text = say("{side!c} gathers intel on {square}.", side=side, square=SQUARE_NAMES[end])
     why = say("A scout on the other home rank is turned over.")
-    log.add(ScoutsEvent.INTEL, after.seat, text, "intel", at=SQUARE_NAMES[end], why=why)
+    log.add_event(ScoutsEvent.INTEL, after.seat, text, "intel", square=SQUARE_NAMES[end], why=why)
     gathers = say("{side!c} gathers intel", side=side)
     log.headlines.append(Headline(gathers, "taken", (plain_face, intel_face)))
     log.add_stage(say("Turn the scout over"), layout)
@@ -168,7 +168,7 @@ def _report_dash(log: TurnLog, position: Position, origin: int, target: int) -> 
     text = say("{side!c} dashes {square} to {to}.", side=side, square=start, to=end)
     rule = "stacks" if reasons else "dash"
     why = joined(" ", reasons) or None
-    log.add(ScoutsEvent.DASH, position.seat, text, rule, at=start, to=end, why=why)
+    log.add_event(ScoutsEvent.DASH, position.seat, text, rule, square=start, to=end, why=why)
 
 
 def _report_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) -> None:
@@ -185,4 +185,4 @@ def _report_jumps(log: TurnLog, position: Position, squares: tuple[int, ...]) ->
         end = SQUARE_NAMES[target]
         side = SIDE_NAMES[position.seat]
         text = say("{side!c} jumps {square} to {to}.", side=side, square=start, to=end)
-        log.add(ScoutsEvent.JUMP, position.seat, text, "jump", at=start, to=end, why=why)
+        log.add_event(ScoutsEvent.JUMP, position.seat, text, "jump", square=start, to=end, why=why)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from companion.core.i18n import listed, say
 from companion.core.kit import Seat
-from companion.games.action_words import Arrow, SpelledOrder, arrows_of, spell_action
+from companion.games.action_words import Arrow, SpelledOrder, build_arrows, spell_action
 from companion.games.lesson import Lesson, LessonStep
 from companion.games.pads import PadGrammar
 from companion.table.lesson_progress import lesson_of, lesson_step_index
@@ -59,7 +59,7 @@ def guide_of(session: Session) -> GuideView | None:
     orders, arrows = {}, {}
     for seat, action in step.orders.items():
         orders[seat] = spell_action(game, state, seat, action)
-        arrows[seat] = arrows_of(game, state, seat, action)
+        arrows[seat] = build_arrows(game, state, seat, action)
     north_orders = tuple(
         replace(order, drawing=_NORTH_DRAWINGS.get(order.drawing, order.drawing))
         for order in orders.get(Seat.NORTH, ())

@@ -9,7 +9,7 @@ from arena_tools import GAME, NORTH, SOUTH, carry_out, make_state, start
 
 from companion.core.grid import Square
 from companion.core.kit import Seat
-from companion.games.action_words import arrows_of
+from companion.games.action_words import build_arrows
 from companion.games.arena.orders import ORDER_CODES
 from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
@@ -154,5 +154,5 @@ def test_a_refused_key_says_its_draft_is_full() -> None:
 
 def test_arrows_leave_out_robots_without_an_order() -> None:
     state = make_state({1: "b1", 2: "e1", 3: "h1"}, {1: "e9"})
-    arrows = [tuple(map(str, arrow)) for arrow in arrows_of(GAME, state, SOUTH, "1:N 3:W")]
+    arrows = [tuple(map(str, arrow)) for arrow in build_arrows(GAME, state, SOUTH, "1:N 3:W")]
     assert arrows == [("b1", "b2"), ("h1", "g1")]
