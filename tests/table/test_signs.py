@@ -16,6 +16,7 @@ from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translat
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import lamps_of
+from companion.table.session import Phase
 from companion.table.state import CountedDraft
 
 SOUTH, NORTH = SEATS
@@ -182,3 +183,15 @@ def test_a_corrected_board_is_said_once(
             rig.wait(1.0)
         heard.append([cue for cue in rig.cues if cue.startswith("board")])
     assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
+
+
+def test_orders_of_robots_open_with_their_stage(rig: TableRig) -> None:
+    rig.table.new_game("arena", {}, seed=1)
+    rig.confirm()
+    rig.turn("1:N 2:aE 3:D", "1:N 2:N 3:N")
+    shown = []
+    while rig.view.phase is Phase.STAGES:
+        shown.append([order.order for order in rig.view.turn.sheets[SOUTH]])
+        rig.confirm()
+    assert shown == [[None, None, "D"], ["N", None, "D"], ["N", "aE", "D"]]
+    assert not rig.view.turn.sheets

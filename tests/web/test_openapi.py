@@ -82,6 +82,16 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
     assert {"SeatRoutes_take", "HubRoutes_take"} <= set(schemas), "a rename breaks clients"
 
 
+def test_files_are_described_as_uploads(document: dict[str, Any]) -> None:
+    uploads = {
+        path: list(content["multipart/form-data"]["schema"]["properties"])
+        for path, methods in document["paths"].items()
+        if "post" in methods
+        and "multipart/form-data" in (content := methods["post"]["requestBody"]["content"])
+    }
+    assert uploads == {"/history": ["file"], "/settings/restore": ["backup"]}
+
+
 def test_each_json_door_reads_its_body_strictly(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
