@@ -165,7 +165,7 @@ def hub_pages(
         lambda: ("http://192.0.2.7:8500/",),
         b"k" * 32,
         "abcde-fghij",
-        compiled=compiled_templates(),
+        template_cache=compiled_templates(),
     )
     app = create_hub_app(room, league, cast(Any, host or RecordingHost()), clock, site)
     try:

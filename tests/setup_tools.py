@@ -119,7 +119,7 @@ def open_service_rig(
                 lambda: ("http://192.0.2.7:8080/",),
                 journal.key("signing"),
                 HOST_KEY,
-                compiled=compiled_templates(),
+                template_cache=compiled_templates(),
             )
             room = PanelCheckFeature(
                 settings.panel,

@@ -158,7 +158,7 @@ def open_web_rig(
             lambda: urls,
             b"k" * 32,
             HOST_KEY,
-            compiled=compiled_templates(),
+            template_cache=compiled_templates(),
             is_key_used=lambda: False,
         )
         app = create_app(table, GAMES, clock, site, features)

@@ -101,7 +101,7 @@ def create_app(
         "join_code": join_code,
         "presence": presence,
         "key_page": "host_key.html",
-        "paragraph": page_context.paragraph,
+        "rule_link": page_context.rule_link,
         "worker": page_context.worker,
         "page_context": page_context,
     }
@@ -226,7 +226,7 @@ def create_base_app(
     app = Flask(__name__, static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     # cached compiled templates make the first page after a start faster
-    cache = CompiledTemplates(site.compiled) if site.compiled else None
+    cache = CompiledTemplates(site.template_cache) if site.template_cache else None
     app.jinja_options = {**app.jinja_options, "bytecode_cache": cache}
     app.json = TranslatedJson(app)
     app.extensions |= {
@@ -235,7 +235,7 @@ def create_base_app(
         "now_s": now_s,
         "streams": Streams(site.settings.viewers),
         # without rules, refusals link to none of their paragraphs
-        "paragraph": lambda _: None,
+        "rule_link": lambda _: None,
     }
     prepare_templates(app)
     error_pages.register(app)
@@ -244,7 +244,7 @@ def create_base_app(
 
     @app.before_request
     def check_request() -> None:
-        g.at_s = now_s()  # an input counts from here, however long it has to wait
+        g.received_s = now_s()  # an input counts from here, however long it has to wait
         g.previous_language = current_language()
         # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")

@@ -136,8 +136,8 @@ class LivePart(NamedTuple):
 class PageContext:
     """What the routes of a table share. Made once by `create_app`, and thread-safe.
 
-    What is the same for everybody is a property. What depends on the requester is a method, which
-    reads Flask's current request.
+    Properties are the same for everybody. Methods may depend on the requester, and then read
+    Flask's current request.
     """
 
     table: Table
@@ -176,7 +176,7 @@ class PageContext:
 
     @property
     def has_sitters(self) -> bool:
-        """Return whether anybody sits at the table."""
+        """Return whether any seat is occupied, by a person or a machine."""
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def begin_lesson(self, game: str) -> None:
@@ -193,9 +193,10 @@ class PageContext:
 
     # ---- the requester ----
 
-    def is_newcomer(self) -> bool:
-        """Return whether the table has no owner yet and the request comes from its own screen or
-        Wi-Fi.
+    def may_become_owner(self) -> bool:
+        """Return whether the requester may see the owner key, to become the first owner.
+
+        That is anybody at the machine's own screen or in its own Wi-Fi, until the key is used.
         """
         own_wifi = self.features.own_wifi
         address = request.remote_addr or ""
@@ -218,8 +219,11 @@ class PageContext:
         if self.join_code is not None and self.needs_code():
             self.join_code.require(typed, request.remote_addr or "")
 
-    def paragraph(self, rule: str | None) -> tuple[str, str] | None:
-        """Return the URL and name of a paragraph of the rules, or None if there is none."""
+    def rule_link(self, rule: str | None) -> tuple[str, str] | None:
+        """Return the link to a paragraph of the rules of the current game, or None.
+
+        `rule` is the id of the paragraph. A link has a URL and a text.
+        """
         game = self.games.get(self.table.view().game or "") if rule else None
         if not rule or not game:
             return None

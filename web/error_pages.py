@@ -129,7 +129,7 @@ def _answer(
 
     `link` is an address and its text, by default those of the paragraph about the rule.
     """
-    link = link or current_app.extensions["paragraph"](rule)
+    link = link or current_app.extensions["rule_link"](rule)
     title = _TITLES.get(status, HTTPStatus(status).phrase)
     if wants_page():
         page = render_template(

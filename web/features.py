@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SiteConfig:
-    """Where the pages of a table or a hub are served, and the secrets that identify people.
+    """How the pages of a table or a hub are served, and the secrets that identify people.
 
-    Made once by the service at its start.
+    The service makes it once, when it starts.
     """
 
     settings: WebSettings
@@ -46,8 +46,8 @@ class SiteConfig:
     """What a person types to become the owner."""
     make_host_key: Callable[[], str] | None = None
     """Stores a new owner key and returns it. None if the key cannot be changed by a page."""
-    compiled: Path | None = None
-    """Folder for compiled templates."""
+    template_cache: Path | None = None
+    """Folder for compiled templates, or None to compile them at every start."""
     key_command: str = "companion host-key"
     """Command that shows the owner key on the machine."""
     is_key_used: Callable[[], bool] = lambda: True
@@ -60,20 +60,20 @@ class SiteConfig:
 
 @dataclass(frozen=True)
 class SimulationFeature:
-    """The simulation, used without hardware."""
+    """The simulated table and panel, which replace the hardware."""
 
     world: SimulatedTable
-    """The rendered table, of which the simulated camera takes pictures."""
+    """The rendered table, which the simulated camera sees."""
     panel: PanelHands
-    """The simulated keys, lamps and buzzer of both seats."""
+    """The simulated keys, lamps and buzzer, for hands to press and see."""
 
 
 @dataclass(frozen=True)
 class TableEquipment:
-    """What a table offers to people who arrive."""
+    """What a table has for its players besides their phones: Wi-Fi, a voice, pads."""
 
     wifi: Callable[[], Wifi | None] = lambda: None
-    """Returns the Wi-Fi for which pages show a code to scan, or None."""
+    """Returns the Wi-Fi for guests, which pages show as a code to scan, or None."""
     voice: Spoken | None = None
     """What the table screen speaks, if it may."""
     has_pads: bool = False

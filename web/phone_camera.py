@@ -1,5 +1,4 @@
-"""An old phone as the camera: the owner's page with a code, and the phone's page, which sends
-pictures.
+"""An old phone as the camera: the owner's page with a code, and the phone's page for pictures.
 
 The phone scans the code and gets a token (a random text) in a cookie. Whoever has the token is the
 camera. The phone sees no orders: it receives only the reading of the board that it shows. Its
@@ -109,9 +108,7 @@ class PhoneCameraPages:
         return answer
 
     def _add_reading(self, answer: EyeJson) -> None:
-        """Add the reading of the board to an answer: a drawing, a sentence, and whether all is
-        well.
-        """
+        """Add the reading of the board to an answer: a drawing, a sentence, whether all is well."""
         board_eye = self._phone_camera.board_eye()
         status = self._phone_camera.status()
         sees_board = status.state is CameraState.SEES_BOARD

@@ -192,12 +192,12 @@ def check_chance(played: GameFile) -> list[str]:
     if chance.faults:
         raise Malformed(joined(" ", chance.faults))
     if chance.opened is None:
-        return [chance.words]
+        return [chance.description]
     commitment = say("Commitment: {commitment}", commitment=chance.commitment)
     proof = say(
         "The seed is SHA-256 of “{text}”: commitment and seed match.", text=chance.opened.text
     )
-    return [chance.words, f"  {commitment}", f"  {proof}"]
+    return [chance.description, f"  {commitment}", f"  {proof}"]
 
 
 def game_sentences(played: GameFile) -> Iterator[str]:

@@ -96,7 +96,7 @@ class Hub(Closeable):
             self.urls,
             file.signing_key,
             self.host_key,
-            compiled=settings.folder / "templates",
+            template_cache=settings.folder / "templates",
         )
         app = create_hub_app(
             self.room, self.league, self.members, clock, site, language=settings.language

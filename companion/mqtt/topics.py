@@ -94,7 +94,7 @@ def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | Non
     if chance is None:
         return None
     return {
-        "words": translate(chance.words, language),
+        "words": translate(chance.description, language),
         "is_chosen": bool(chance.chosen),
         "commitment": chance.commitment,
     }

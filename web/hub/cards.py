@@ -76,7 +76,7 @@ class CardPages(HubRouteGroup):
         """Open a card by its code."""
         return self._open(request.form.get("code", "")[:64])
 
-    @form("/card/make", page="page")
+    @form("/card/make", form_page="page")
     def make(self) -> Any:
         """Make a card for the person at this browser. Raises `Stale` after too many cards."""
         address = address_group(request.remote_addr or "")
@@ -91,7 +91,7 @@ class CardPages(HubRouteGroup):
             )
         return self._give_card(self._cards.create(*self._submitted_name()))
 
-    @form("/card/change", page="page")
+    @form("/card/change", form_page="page")
     def change(self) -> Any:
         """Change the name on this browser's card, and whether others see it."""
         self._cards.change(self._require_card().number, *self._submitted_name())
@@ -108,7 +108,7 @@ class CardPages(HubRouteGroup):
         self._cards.forget(self._require_card().number)
         return self._remove_card()
 
-    @form("/card/enter", page="page")
+    @form("/card/enter", form_page="page")
     def enter(self) -> Any:
         """Enter a tournament."""
         number = request.form.get("tournament", 0, int)

@@ -19,7 +19,7 @@ from web.error_pages import status_of
 from web.hub.room import HubContext, HubRouteGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
 from web.routes.route import form, get, host_only, host_page
-from web.templating.phrases import whole_number
+from web.templating.phrases import parse_whole_number
 
 
 class DirectorPages(HubRouteGroup):
@@ -64,7 +64,7 @@ class DirectorPages(HubRouteGroup):
         )
         return make_response(page, status)
 
-    @form("/host/tournament/<int:number>", guard=host_only, page="page")
+    @form("/host/tournament/<int:number>", guard=host_only, form_page="page")
     def act(self, number: int) -> Any:
         """Carry out the action whose button was pressed, and show the page again."""
         self._pages.require_tournament(number)
@@ -109,7 +109,7 @@ class DirectorPages(HubRouteGroup):
     def _enter(self, number: int, typed: str) -> None:
         """Enter the person with a card's number (`#12`), or a new person by name."""
         if typed[:1] == "#":
-            self._tournaments.enter(number, whole_number(typed[1:]) or 0)
+            self._tournaments.enter(number, parse_whole_number(typed[1:]) or 0)
         else:
             self._tournaments.enter_newcomer(number, typed)
 
@@ -124,7 +124,7 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
     if game not in GAMES:
         raise NotFound
     presets = GAMES[game].presets
-    preset = whole_number(preset_text)
+    preset = parse_whole_number(preset_text)
     options: Mapping[str, Any] = {}
     if preset is not None and preset < len(presets):
         options = presets[preset].options
@@ -140,7 +140,7 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
 
 def _number(fields: Mapping[str, str], name: str, default: int) -> int:
     """Return the number in a field of a form, or the default if there is none."""
-    number = whole_number(fields.get(name, ""))
+    number = parse_whole_number(fields.get(name, ""))
     return default if number is None else number
 
 
@@ -150,7 +150,7 @@ def _place(fields: Mapping[str, str]) -> BoardPlace:
     The form counts from 1 and the place from 0: `2.1.1` is the first board of the first match in
     the second round, which is `BoardPlace(1, 0, 0)`.
     """
-    match [whole_number(part) for part in fields.get("place", "").split(".")]:
+    match [parse_whole_number(part) for part in fields.get("place", "").split(".")]:
         case [int(round_), int(match_), int(board)] if min(round_, match_, board) > 0:
             return BoardPlace(round_ - 1, match_ - 1, board - 1)
     raise Malformed(say("There is no such board"))

@@ -13,7 +13,7 @@ from companion.games import GAMES
 from companion.league.people import shown_name
 from companion.league.results import StoredResult
 from web.hub.room import HubRouteGroup
-from web.routes.route import download, form, get, host_only, host_page
+from web.routes.route import attachment, form, get, host_only, host_page
 
 # Maximum number of results on the page.
 MAX_RESULTS = 100
@@ -62,7 +62,7 @@ class StandingsPages(HubRouteGroup):
         writer.writerow(COLUMNS)
         for stored in self._league.results.latest(MAX_EXPORTED_RESULTS):
             writer.writerow(map(_safe_cell, self._row_of(stored)))
-        return download(text.getvalue().encode(), "text/csv; charset=utf-8", "results.csv")
+        return attachment(text.getvalue().encode(), "text/csv; charset=utf-8", "results.csv")
 
     @get("/host/people", guard=host_page)
     def people(self, error: str = "", status: int = 200) -> Any:
@@ -77,7 +77,7 @@ class StandingsPages(HubRouteGroup):
         )
         return make_response(page, status)
 
-    @form("/host/people", guard=host_only, page="people")
+    @form("/host/people", guard=host_only, form_page="people")
     def change(self) -> Any:
         """Carry out the action whose button was pressed, and show the page again."""
         fields = request.form

@@ -1,8 +1,10 @@
-"""The types of JSON answers, of which the API's description is made. The types of some fields, such
-as `Sign`, come from other packages and are described there.
+"""The types of JSON answers, from which the API's description is made.
 
 Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
-seconds.
+seconds. The types of some fields, such as `Sign`, come from other packages and are described there.
+
+The names of these classes are those of schemas in the description. Clients are generated from it,
+so neither a class nor a field may be renamed.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ LayoutJson = dict[str, list[str]]
 
 
 class Nothing(TypedDict):
-    """An empty answer."""
+    """An empty object: the answer to a request that changes something and returns nothing."""
 
 
 # ---- a view --------------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ class ViewJson(TypedDict):
 
 
 class Seated(TypedDict):
-    """The seat of this browser, or null if it has none."""
+    """The seat that is occupied after sitting down, or null after leaving it."""
 
     seat: Seat | None
 

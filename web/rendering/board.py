@@ -514,8 +514,8 @@ def plan_svg(
 ) -> str:
     """Draw the dotted path of the orders entered so far, with their numbers.
 
-    `squares` has the square that each order reaches, None for an order that reaches none. `origin`
-    is where the path begins. Empty without a board or orders.
+    `squares` has the square that each order would reach, None for one that leads off the board or
+    into a wall. The path begins at `origin`. Empty without a board or orders.
     """
     picture = picture_from_view(view)
     if picture is None or not squares:

@@ -36,7 +36,7 @@ from web.rendering.cards import lanes_picture
 # Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
 MAX_FRAMES = 60
 # Duration of a film without its last frame, from which that of a frame follows.
-_WHOLE_GAME_MS = 45_000
+_FILM_MS = 45_000
 # Bounds of the duration of a frame. They come first, so short games have shorter films.
 _MIN_FRAME_MS = 300
 _MAX_FRAME_MS = 900
@@ -74,11 +74,11 @@ def game_film(game: Replay) -> bytes:
     """
     scene_indices = _choose_scenes(game)
     last = game.scene_count - 1
-    documents = [_document(game, game.scene(i), is_end=i == last) for i in scene_indices]
+    documents = [_scene_document(game, game.scene(i), is_end=i == last) for i in scene_indices]
     # the longer the game, the shorter its frames
-    frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _WHOLE_GAME_MS // len(documents)))
+    frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _FILM_MS // len(documents)))
     durations_ms = [frame_ms] * (len(documents) - 1) + [_LAST_FRAME_MS]
-    return film_webp(Film(documents, durations_ms, _style_sheet(), _variables()["paper"]))
+    return film_webp(Film(documents, durations_ms, _style_sheet(), _css_variables()["paper"]))
 
 
 def _choose_scenes(game: Replay) -> list[int]:
@@ -89,7 +89,7 @@ def _choose_scenes(game: Replay) -> list[int]:
     return [*range(0, last, stride), last]
 
 
-def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
+def _scene_document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
     """Return one scene as an SVG document."""
     board = Markup()
     board_height = _LANES_HEIGHT_PX
@@ -109,7 +109,7 @@ def _document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
         board_height=board_height,
         height=board_height + _HEAD_HEIGHT_PX + 2 * _MARGIN_PX,
         width=_WIDTH_PX,
-        patterns=Markup(_resolve_colours(PATTERNS, _variables()["ink"])),
+        patterns=Markup(_resolve_colours(PATTERNS, _css_variables()["ink"])),
         winner_colour=SIGN,
         max_name=_MAX_NAME_LENGTH,
     )
@@ -136,7 +136,7 @@ def _inline_drawings(document: str) -> str:
 
 
 @cache
-def _variables() -> dict[str, str]:
+def _css_variables() -> dict[str, str]:
     """Return the CSS variables in the light theme, such as `{"paper": "#F4EEE1", …}`."""
     sheet = _STYLE_SHEET.read_text(encoding="utf-8")
     # the light theme comes before the dark one
@@ -155,14 +155,14 @@ def _resolve_colours(text: str, print_colour: str = "") -> str:
         default = variable[2] or ""
         if name == "face":
             return print_colour or variable[0]
-        return _variables().get(name) or _resolve_colours(default, print_colour)
+        return _css_variables().get(name) or _resolve_colours(default, print_colour)
 
     return _VARIABLE.sub(colour_of, text)
 
 
 def _print_colour(side_class: str) -> str:
     """Return the colour of a print on a side's pieces: that of `on-lime` for `side-lime`."""
-    return _variables().get(side_class.replace("side-", "on-"), _variables()["ink"])
+    return _css_variables().get(side_class.replace("side-", "on-"), _css_variables()["ink"])
 
 
 @cache
@@ -175,9 +175,9 @@ def _style_sheet() -> str:
     # letters get their side's print colour, which they would inherit on a page
     letter_rules = [f".letter.{name}{{fill:{_print_colour(name)}}}" for name in side_classes]
     frame_rules = (
-        f"text{{font-family:{FAMILY};fill:{_variables()['ink']};font-weight:700}}"
+        f"text{{font-family:{FAMILY};fill:{_css_variables()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"
         ".count{font-size:150px;text-anchor:middle}"
-        f".rule{{stroke:{_variables()['line']};stroke-width:2}}"
+        f".rule{{stroke:{_css_variables()['line']};stroke-width:2}}"
     )
     return frame_rules + drawing_rules + "".join(letter_rules)

@@ -128,4 +128,4 @@ def chance_json(chance: ChanceView | None) -> ChanceJson | None:
             contributions={seat: part.value for seat, part in parts.items()},
             seed=f"{chance.seed:064x}",
         )
-    return build_answer(ChanceJson, chance, opened=opened)
+    return build_answer(ChanceJson, chance, words=to_json(chance.description), opened=opened)

@@ -20,7 +20,7 @@ from web.rendering.json_view import build_answer, to_builtins
 from web.rendering.wiring import panel_wiring
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
 from web.routes.owner.check import cues
-from web.routes.route import TableRouteGroup, download, get, host_only, host_page
+from web.routes.route import TableRouteGroup, attachment, get, host_only, host_page
 from web.server.sse import Audience
 
 # Address of the page.
@@ -160,7 +160,7 @@ class HealthPages(TableRouteGroup):
     def bundle(self) -> Response:
         """Return the support bundle as a download."""
         bundle = self._run_in_worker(self.health_source.support_zip)
-        return download(bundle, "application/zip", "companion-support.zip")
+        return attachment(bundle, "application/zip", "companion-support.zip")
 
     # ---- inside ----------------------------------------------------------------------------------
 

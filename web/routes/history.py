@@ -41,10 +41,10 @@ from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_from_scene
 from web.rendering.json_view import to_builtins
 from web.routes.api.body import ShortText
-from web.routes.route import TableRouteGroup, download, form, get, host_only, post
+from web.routes.route import TableRouteGroup, attachment, form, get, host_only, post
 
 # Number of games per page of the list.
-GAMES_A_PAGE = 50
+GAMES_PER_PAGE = 50
 # Size that a form adds to its file.
 _FORM_BYTES = 4096
 # How a game without a reason of its own has ended.
@@ -80,7 +80,7 @@ class HistoryPages(TableRouteGroup):
             "history.html",
             lines=lines,
             page=page,
-            pages=max(math.ceil(count / GAMES_A_PAGE), 1),
+            pages=max(math.ceil(count / GAMES_PER_PAGE), 1),
             count=count,
             is_host=self._auth.is_host(),
             error=error,
@@ -99,9 +99,9 @@ class HistoryPages(TableRouteGroup):
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
         page = max(request.args.get("page", 1, type=int), 1)
-        return page, self.history.lines((page - 1) * GAMES_A_PAGE, GAMES_A_PAGE)
+        return page, self.history.lines((page - 1) * GAMES_PER_PAGE, GAMES_PER_PAGE)
 
-    @form("/history", file="file", guard=host_only, page="games", endpoint="bring_in")
+    @form("/history", file="file", guard=host_only, form_page="games", endpoint="bring_in")
     def import_game(self) -> Any:
         """Import a game from a file and show its replay, or on the list what is wrong with it."""
         # a game's file is larger than the default limit
@@ -246,13 +246,13 @@ class HistoryPages(TableRouteGroup):
     def as_json(self, number: int) -> Response:
         """Return a finished game as a file."""
         content = self.history.as_json(self._line(number).number)
-        return download(content, "application/json", f"game-{number}.json")
+        return attachment(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
         """Return a finished game in notation."""
         text = self.history.as_text(self._line(number).number)
-        return download(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
+        return attachment(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int) -> Response:

@@ -81,7 +81,7 @@ class HostPages(TableRouteGroup):
         Until the owner key is first used, people at the machine or in its own Wi-Fi see the key
         here instead.
         """
-        if not self.page_context.is_newcomer():
+        if not self.page_context.may_become_owner():
             return redirect("/host")
         urls = self.page_context.join_urls()
         address = f"{urls[0]}host" if urls else "/host"

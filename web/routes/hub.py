@@ -77,7 +77,7 @@ class HubRoutes(TableRouteGroup):
             back=self._return_path(this_seat),
         )
 
-    @form(f"/seat/{SEAT_PART}/card", page="card_page")
+    @form(f"/seat/{SEAT_PART}/card", form_page="card_page")
     def show_card(self, seat: str, code: str) -> Any:
         """Use the card in the page's form. An empty code removes it."""
         this_seat = Seat(seat)

@@ -16,7 +16,7 @@ from companion.games.base import Game
 from companion.printing.kit_printer import PAPERS, KitPrinter
 from web.routes.route import TableRouteGroup, get
 from web.security.auth import is_own_screen
-from web.templating.phrases import whole_number
+from web.templating.phrases import parse_whole_number
 
 # Countries that print on Letter (Unicode CLDR, measurement data: paper sizes).
 _LETTER_COUNTRIES = ("us", "ca", "mx", "co", "cl", "ve", "ph", "gt", "cr", "sv", "ni", "pa", "do")
@@ -44,8 +44,8 @@ class KitPages(TableRouteGroup):
     @get("/kit", strict_slashes=False)
     def page(self) -> str:
         """Show the printable sheets."""
-        paper = _paper()
-        language = _language()
+        paper = _requested_paper()
+        language = _requested_language()
         offers = [self._offer(game, paper, language) for game in self._games.values()]
         has_wifi = self._features.equipment.wifi() is not None
         return render_template(
@@ -53,7 +53,7 @@ class KitPages(TableRouteGroup):
             offers=offers,
             paper=paper,
             language=language,
-            low_ink=_low_ink(),
+            low_ink=_wants_low_ink(),
             papers=PAPERS,
             hides_wifi=has_wifi and not self._may_show_wifi(),
         )
@@ -65,18 +65,18 @@ class KitPages(TableRouteGroup):
         Raises `NotFound` for any other name, and `Malformed` for an unknown paper, language or
         option, and for a board that no sheet holds in one piece.
         """
-        paper = _paper()
-        language = _language()
+        paper = _requested_paper()
+        language = _requested_language()
         if name == "join":
             return self._table_card(paper, language)
         game = self._games.get(name.removesuffix(_BOARD_SUFFIX))
         if game is None:
             raise NotFound
-        options = _options_in(request.args, game)
+        options = _parse_options(request.args, game)
         if name.endswith(_BOARD_SUFFIX):
             pdf = self._run_in_worker(lambda: self.printer.board(game.name, options, language))
             return _pdf_answer(pdf, f"{name}-{language}")
-        low_ink = _low_ink()
+        low_ink = _wants_low_ink()
         pdf = self._run_in_worker(
             lambda: self.printer.kit(game.name, options, paper, language, low_ink=low_ink)
         )
@@ -129,7 +129,7 @@ def _kit(game: Game[Any, Any], options: Mapping[str, Any]) -> Kit:
     return game.kit(game.options(options))
 
 
-def _options_in(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any]:
+def _parse_options(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any]:
     """Return the options in a query: each is the index of a choice, or a text of one's own.
 
     Raises `Malformed` for any other value.
@@ -137,7 +137,7 @@ def _options_in(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any
     options: dict[str, Any] = {}
     for row in game.option_rows:
         text = query.get(row.name, "")
-        number = whole_number(text)
+        number = parse_whole_number(text)
         if number is not None and number < len(row.choices):
             _, options[row.name] = row.choices[number]
         elif text and row.free_text:
@@ -154,7 +154,7 @@ def _options_in(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any
     return options
 
 
-def _paper() -> str:
+def _requested_paper() -> str:
     """Return the paper in the query, or else the usual one in the browser's country."""
     paper = request.args.get("paper", "")
     if paper:
@@ -164,11 +164,11 @@ def _paper() -> str:
     return "letter" if countries and countries[0] in _LETTER_COUNTRIES else "a4"
 
 
-def _low_ink() -> bool:
+def _wants_low_ink() -> bool:
     return request.args.get("ink", "") == "low"
 
 
-def _language() -> str:
+def _requested_language() -> str:
     """Return the language in the query, or else that of the page."""
     return request.args.get("language", "") or current_language()
 

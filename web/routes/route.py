@@ -70,16 +70,16 @@ def ask_for_key(back: str, error: str = "") -> Response:
     return make_response(page, 403)
 
 
-def answer_owner_key(key: str, back: str, wrong: str) -> Response:
+def answer_owner_key(key: str, back: str, wrong_message: str) -> Response:
     """Make this browser the owner's and redirect to `back`, if the typed key is right.
 
-    Otherwise return the form again, with the message `wrong`, or with that of `Illegal` after too
-    many wrong keys.
+    Otherwise return the page for the key again, with `wrong_message`, or after too many wrong keys
+    with the message of `Illegal`.
     """
     auth: Auth = current_app.extensions["auth"]
     try:
         if not auth.check_host_key(key):
-            return ask_for_key(back, wrong)
+            return ask_for_key(back, wrong_message)
     except Illegal as refusal:
         return ask_for_key(back, refusal.message)
     answer = make_response(redirect(back, 303))
@@ -88,8 +88,8 @@ def answer_owner_key(key: str, back: str, wrong: str) -> Response:
     return answer
 
 
-def download(content: bytes, media_type: str, name: str) -> Response:
-    """Return a file that browsers save under a name."""
+def attachment(content: bytes, media_type: str, name: str) -> Response:
+    """Return an answer that browsers save as a file of this name."""
     answer = Response(content, content_type=media_type)
     answer.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
@@ -125,7 +125,7 @@ class Route:
     """
     guard: Guard | None = None
     inner_guard: Guard | None = None
-    """Guard that the Python method itself applies, because there are exceptions."""
+    """Guard that the Python method itself applies, with exceptions. It is only described."""
     is_json: bool = False
     """Whether a POST has a JSON body, which is parsed strictly."""
     body: type[msgspec.Struct] | None = None
@@ -138,9 +138,15 @@ class Route:
     """Name of the field of a form that uploads a file."""
     strict_slashes: bool = True
     actor: str = ""
-    """Who acts: `table`, `host`, or `seat` for the seat in the address, see `shared_post`."""
-    page: str = ""
-    """Name of the method in the same group that shows a refused form again, with the reason."""
+    """Who acts by it: `table`, `host`, or `seat` for the seat in the address, see `shared_post`.
+
+    Empty if the method does not need to know.
+    """
+    form_page: str = ""
+    """Name of the method of the same group that shows the form again if it is refused.
+
+    It gets the reason as `error`.
+    """
     docstring: str = ""
     """Docstring of the Python method."""
 
@@ -153,27 +159,27 @@ def _declare(route: Route) -> Callable[[Method], Method]:
     return declare
 
 
-def get(path: str, **more: Any) -> Callable[[Method], Method]:
+def get(path: str, **options: Any) -> Callable[[Method], Method]:
     """Declare a GET route: a page, picture, file, stream or JSON."""
-    return _declare(Route(path, **more))
+    return _declare(Route(path, **options))
 
 
-def post(path: str, *, is_json: bool = True, **more: Any) -> Callable[[Method], Method]:
+def post(path: str, *, is_json: bool = True, **options: Any) -> Callable[[Method], Method]:
     """Declare a POST route that reads and returns JSON.
 
     The fields of its body are the method's other parameters, unless `body` is their type.
     """
-    return _declare(Route(path, "POST", is_json=is_json, **more))
+    return _declare(Route(path, "POST", is_json=is_json, **options))
 
 
-def seat_post(name: str, guard: Guard = own_seat, **more: Any) -> Callable[[Method], Method]:
+def seat_post(name: str, guard: Guard = own_seat, **options: Any) -> Callable[[Method], Method]:
     """Declare a POST route below `/api/seat`, for the browser that has the seat."""
-    return post(f"/api/seat/{SEAT_PART}/{name}", guard=guard, **more)
+    return post(f"/api/seat/{SEAT_PART}/{name}", guard=guard, **options)
 
 
-def form(path: str, **more: Any) -> Callable[[Method], Method]:
+def form(path: str, **options: Any) -> Callable[[Method], Method]:
     """Declare a POST route that reads a form. Its fields are the method's other parameters."""
-    return _declare(Route(path, "POST", **more))
+    return _declare(Route(path, "POST", **options))
 
 
 _ACTORS: Mapping[str, tuple[str, Guard]] = {
@@ -183,16 +189,16 @@ _ACTORS: Mapping[str, tuple[str, Guard]] = {
 }
 
 
-def shared_post(name: str, *actors: str, **more: Any) -> Callable[[Method], Method]:
-    """Declare one POST route for each of several actors: a seat, the table screen, the owner.
+def shared_post(name: str, *actors: str, **options: Any) -> Callable[[Method], Method]:
+    """Declare a POST route for each of several actors: a seat, the table screen, the owner.
 
-    The method gets the actor as `actor`.
+    The method gets the actor as `actor`: the `Seat`, `table` or `host`.
     """
 
     def declare(method: Method) -> Method:
         for actor in actors:
             start, guard = _ACTORS[actor]
-            method = post(f"{start}/{name}", guard=guard, actor=actor, **more)(method)
+            method = post(f"{start}/{name}", guard=guard, actor=actor, **options)(method)
         return method
 
     return declare
@@ -302,7 +308,7 @@ def _body_of(
 
 
 def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer a request as declared by its route. None becomes an empty object.
+    """Answer the current request by the method of its route. None becomes an empty object.
 
     `values` are the parameters in the address.
     """
@@ -318,10 +324,10 @@ def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     try:
         answer = method(**values, **fields)
     except CompanionError as error:
-        if not route.page:
+        if not route.form_page:
             raise
         # show the form again, with the reason for the refusal
-        page = getattr(method.__self__, route.page)  # type: ignore[attr-defined]  # a bound method
+        page = getattr(method.__self__, route.form_page)  # type: ignore[attr-defined]  # a bound method
         answer = make_response(page(**values, error=error.message))
         answer.status_code = status_of(error)
     return {} if answer is None else answer

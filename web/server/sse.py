@@ -196,7 +196,6 @@ class Streams:
                 on_close()
 
         answer = Response(messages(), mimetype="text/event-stream")
-        answer.headers["Cache-Control"] = "no-store"
         # otherwise nginx buffers small messages
         answer.headers["X-Accel-Buffering"] = "no"
         answer.call_on_close(release)

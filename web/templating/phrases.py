@@ -28,17 +28,17 @@ def side_of(view: TableView, seat: Seat) -> Side:
     return view.seats[seat].side or PLAIN_SIDES[seat]
 
 
-def time_of_day(at_s: float) -> str:
+def time_of_day(unix_s: float) -> str:
     """Format a Unix time in the machine's time zone, such as `18:05:30`."""
-    return time.strftime("%H:%M:%S", time.localtime(at_s))
+    return time.strftime("%H:%M:%S", time.localtime(unix_s))
 
 
-def date_words(at_s: float) -> str:
+def date_words(unix_s: float) -> str:
     """Format a Unix time as date and time of day. Empty for 0."""
-    if not at_s:
+    if not unix_s:
         return ""
     # in the machine's time zone, which the words do not name
-    local = datetime.fromtimestamp(at_s, UTC).astimezone().replace(tzinfo=None)
+    local = datetime.fromtimestamp(unix_s, UTC).astimezone().replace(tzinfo=None)
     return f"{local:%Y-%m-%d, %H:%M}"
 
 
@@ -60,10 +60,10 @@ def rule_words(game: Game[Any, Any], rule: str) -> str:
     return say("Rules")
 
 
-def whole_number(text: str) -> int | None:
+def parse_whole_number(text: str) -> int | None:
     """Parse a whole number of at most nine digits, or return None for anything else.
 
-    >>> [whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
+    >>> [parse_whole_number(text) for text in ("12", "007", "", "-1", "²", "9" * 5000)]
     [12, 7, None, None, None, None]
     """
     return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None

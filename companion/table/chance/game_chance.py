@@ -118,7 +118,7 @@ class ChanceView:
     """What does not match, as sentences, once the game is over."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Return the source of chance in one or two sentences."""
         if self.commitment:
             bound = say("The table was bound to its chance before the game began.")

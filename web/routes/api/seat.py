@@ -98,7 +98,7 @@ class SeatRoutes(TableRouteGroup):
         press of a chess clock waits until the camera sees a still board, and for a second press,
         which has no effect.
         """
-        receipt = self._table.hand_in(seat, moment, action, salt, g.at_s)
+        receipt = self._table.hand_in(seat, moment, action, salt, g.received_s)
         return {"receipt": receipt}
 
     @seat_post("take-back")
@@ -110,7 +110,7 @@ class SeatRoutes(TableRouteGroup):
         """
         # read first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
-        self._table.take_back(seat, moment, at_s=g.at_s)
+        self._table.take_back(seat, moment, at_s=g.received_s)
         return {"action": sealed.action if sealed else None}
 
     @seat_post("plan")

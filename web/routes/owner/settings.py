@@ -136,7 +136,7 @@ class SettingsPage(TableRouteGroup):
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
 
-    @form("/settings/restore", file="backup", guard=host_only, page="page")
+    @form("/settings/restore", file="backup", guard=host_only, form_page="page")
     def restore(self) -> Any:
         """Upload a backup. It is checked now and restored at the next start."""
         # a backup is the largest upload of all

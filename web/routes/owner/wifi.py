@@ -27,7 +27,7 @@ class WifiPage(TableRouteGroup):
         """Ask for a Wi-Fi and its password."""
         return self._page() if self._may_change_wifi() else ask_for_key("/wifi")
 
-    @form("/wifi", inner_guard=host_page, page="_page")
+    @form("/wifi", inner_guard=host_page, form_page="_page")
     def join(self, name: str, password: str, hidden: str) -> Any:
         """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi.
 
@@ -41,10 +41,10 @@ class WifiPage(TableRouteGroup):
         return self._page()
 
     def _may_change_wifi(self) -> bool:
-        return self._auth.is_host() or self.page_context.is_newcomer()
+        return self._auth.is_host() or self.page_context.may_become_owner()
 
     def _page(self, error: str = "") -> str:
-        is_new = self.page_context.is_newcomer()
+        is_new = self.page_context.may_become_owner()
         urls = self.page_context.join_urls()
         return render_template(
             "wifi.html",
