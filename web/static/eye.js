@@ -86,7 +86,7 @@ async function pair() {
   const answer = await post('/api/eye/pair', {
     headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ code: page.dataset.code }),
   });
-  if (!answer.ok) throw new Refused((await answer.json()).error.message);
+  if (!answer.ok) throw new Refused((await answer.json()).error?.message ?? page.dataset.lost);
   isPaired = true;
   history.replaceState(null, '', `${root}/eye`); // each code pairs one phone
 }
@@ -113,7 +113,7 @@ async function run() {
       const startMs = performance.now();
       const answer = await post(address, { headers: { 'Content-Type': 'image/jpeg' }, body });
       const content = await answer.json();
-      if (answer.status === 403) throw new Refused(content.error.message);
+      if (answer.status === 403) throw new Refused(content.error?.message ?? page.dataset.lost);
       if (!answer.ok) throw new Error(String(answer.status));
       clock = { tableMs: content.now_ms, pageMs: performance.now() };
       show(content, body ? clock.pageMs - startMs : 0);
