@@ -1,6 +1,4 @@
-"""Notifies everybody who follows the table.
-
-These are waiting pages, and adapters for lamps, cues, alarms and the camera.
+"""Notify everybody who follows the table: waiting pages, and adapters such as the panel's.
 
 A cue is what sounds and lights up when something happens. A signal is a cue with its seats.
 """
@@ -71,7 +69,7 @@ class Listeners:
         self._delayed_until_s = 0.0
 
     def connect(self, listener: TableListener, live: TableState) -> None:
-        """Tell an adapter the present state, and notify it of changes from now on."""
+        """Call an adapter with the present state, and from now on with every change."""
         self._listeners.append(listener)
         listener.on_lamps({seat: lamps_of(live, seat) for seat in SEATS}, live.is_in_trouble)
         self._kit = live.session.kit
@@ -80,9 +78,9 @@ class Listeners:
         listener.on_game(0 if live.session.is_between_games else live.session.number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
-        """Wait until the table's version differs from `version`, and return the newest one.
+        """Wait until the table's version differs from `version`, and return the present one.
 
-        Returns earlier after the timeout, or if the table closes.
+        After the timeout, or if the table closes, it may still be the same.
         """
         with self._changed:
             if self._version == version and not self._is_closed:
@@ -97,7 +95,7 @@ class Listeners:
     def show(self, live: TableState, signals: Signals = ()) -> None:
         """Show a state on lamps, by alarms and cues, and then on pages.
 
-        Pages come last, because a finger waits for the others.
+        Pages come last, because somebody with a finger on a key waits for the others.
         """
         session, turn_count_before = live.session, self._turn_count
         south, north = SEATS
@@ -107,7 +105,7 @@ class Listeners:
         self._alarms = alarms_of(session) if session.countdown else ()
         self._game_number = 0 if session.is_between_games else session.number
         for listener in self._listeners:
-            # Alarms follow the lamps, so that the old turn's blinking ends at the same instant.
+            # Alarms follow the lamps, so that the blinking of the old turn ends with them.
             listener.on_lamps(lamps, live.is_in_trouble)
             if self._alarms != alarms_before:
                 listener.on_alarms(self._alarms)
@@ -122,7 +120,7 @@ class Listeners:
             self._changed.notify_all()
 
     def send_signals(self, *signals: Signal) -> None:
-        """Send cues. Cues after a reveal wait until the reveal itself was shown and heard."""
+        """Send cues at once, but those after a reveal's own cue only when that one is over."""
         if signals:
             self.delayed_signals = ()
         for number, signal in enumerate(signals, start=1):
@@ -173,7 +171,7 @@ def lamps_of(live: TableState, seat: Seat) -> SeatLamps:
 def _turn_lamp(live: TableState, seat: Seat, has_question: bool, has_handed_in: bool) -> TurnLamp:
     """Return the lamp of the turn during a game. What is more urgent comes first."""
     session = live.session
-    # A question concerns the seat on turn, a wrong board both.
+    # A question concerns the seat on turn, and a wrong board concerns both.
     is_board_wrong = bool(live.problems) and not live.possible_actions
     if has_question or is_board_wrong or seat in live.tiles.faulty_rows:
         return TurnLamp.WRONG

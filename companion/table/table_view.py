@@ -33,7 +33,7 @@ class SeatView:
 
     seat: Seat
     side: Side | None
-    """How the seat looks in the chosen or running game. None without a game."""
+    """The name, colour and shape of the seat in the chosen or running game. None without a game."""
     name: str | None
     """Name of the player as typed, perhaps empty. None if the seat is free."""
     door: str
@@ -49,8 +49,8 @@ class SeatView:
     entered_count: int
     """Number of orders that are entered on the pad. Which ones they are stays secret."""
     sitting: str
-    """Id of the present player's stay in this seat, which changes with the player and reveals
-    nothing else. An input about the shown player names it.
+    """Id of the present player's stay in this seat. It changes with the player and reveals nothing
+    else. An input about the shown player has to name it.
     """
     is_coached: bool
     """Whether this seat has asked the coach during the game. The score says so."""
@@ -58,6 +58,7 @@ class SeatView:
     """Whether the player has shown a player's card, by which a hub knows them."""
 
 
+# The name of this class and its docstring are in the API's description.
 @dataclass(frozen=True)
 class Opened:
     """A revealed action in notation, with what its receipt was made of.
@@ -103,13 +104,13 @@ class TurnView:
     """The turn that is due or shown, as far as its stages have been revealed."""
 
     number: int
-    """The game's number of the turn, 0 during the game's set-up."""
+    """Number of the turn by the game's own count, which is 0 during its set-up."""
     stage: int
     """Index of the stage that is shown, in the stages of its turn."""
     title: str
     """Title of the shown stage, as a sentence. Empty while no stage is shown."""
     stage_count: int
-    """Number of stages that a turn can have, 0 while no stages are open. How many this one has
+    """Number of stages that a turn can have, 0 while no stages are shown. How many this one has
     stays secret until its last stage.
     """
     instructions: tuple[Instruction, ...]
@@ -128,7 +129,7 @@ class TurnView:
     headline: TimedHeadline | None
     """The current headline. None while hands are at work or no stage is shown."""
     previous_stages: tuple[Stage, ...]
-    """Stages of the last turn of both seats, while the next orders are due."""
+    """Stages of the last turn of both seats, for looking back while the next orders are due."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class BoardView:
     unknown: frozenset[Square]
     """Squares that the camera cannot see, because a hand or something else hides them."""
     problems: Problems
-    """What is wrong on the board, and what hands do about it."""
+    """What is wrong on the board, and what hands should do about it."""
     broken_rule: Illegal | None
     """The rule that the board breaks now. None if it breaks none, or has no problems."""
     is_seen_by_camera: bool
@@ -160,7 +161,9 @@ class BoardView:
     board_ui: BoardUi | None
     """What a game of pieces shows this viewer beside its board. None if it shows nothing more."""
     tiles_ready: frozenset[Seat] | None
-    """Seats that have said that their order tiles lie. None if the camera reads no tiles now."""
+    """Seats whose players have said that their order tiles lie ready. None if the camera reads no
+    tiles now.
+    """
 
 
 @dataclass(frozen=True)
@@ -176,8 +179,8 @@ class OwnView:
     back.
     """
     laid_action: str | None = None
-    """The action that the camera has read from open cards or pieces, in notation. Ready confirms
-    it. None if the board shows none.
+    """The action that the camera has read from open cards or pieces, in notation. The key Ready
+    confirms it. None if the board shows none.
     """
     possible_actions: tuple[str, ...] = ()
     """The actions, in notation, from which the viewer has to choose (see `TableState`)."""
@@ -278,7 +281,7 @@ class Progress:
     phase: Phase
     moment: str
     turn_numbers: Mapping[str, int]
-    """The game's number of each turn so far, by moment."""
+    """Number of each turn so far by the game's own count, by moment."""
     is_board_right: bool
     """Whether nothing is wrong on the board, as far as the camera sees it."""
     camera: CameraState

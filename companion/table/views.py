@@ -1,8 +1,8 @@
-"""What a viewer may know of the table: the only way from a session to a page or a voice.
+"""Build what a viewer may know of the table: the only way from a session to a page or a voice.
 
-Everything here is computed for one viewer. A sealed action reaches only who handed it in, and a
-revealed one appears stage by stage. Lamps show the same to everybody, see `listeners.lamps_of`.
-The words are explained in `companion.table.session`.
+Everything here is computed for one viewer. Only the player who handed in a sealed action sees it,
+and a revealed one appears stage by stage. Lamps show the same to everybody (see
+`listeners.lamps_of`). The words are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from companion.table.table_view import (
 )
 from companion.table.undo import moment_to_take_back
 
-# Number of sentences of the log on a page. More would only make each view larger: the archive has
-# the whole game.
+# Maximum number of sentences in the log of a page. More would make each view larger, and the whole
+# game is in the archive.
 _MAX_LOG_LINES = 12
 
 
@@ -59,15 +59,15 @@ def progress_of(live: TableState) -> Progress:
     )
 
 
-def photograph_title(moment: str, turns: Mapping[str, int]) -> str:
-    """Return the caption of a photograph of a moment.
+def photograph_title(moment: str, turn_numbers: Mapping[str, int]) -> str:
+    """Return the caption of a photograph that was taken at a moment.
 
-    `turns` maps moments to the game's numbers of its turns, as `Progress.turn_numbers`.
+    `turn_numbers` maps moments to the numbers of their turns, as `Progress.turn_numbers`.
 
     >>> [photograph_title(moment, {"3.1": 1, "3.2": 1}) for moment in ("3.0", "3.2", "3.3")]
     ['Set-up', 'Turn 1', 'Taken back']
     """
-    number = turns.get(moment)
+    number = turn_numbers.get(moment)
     if moment.endswith(".0") or number == 0:
         return say("Set-up")
     return say("Taken back") if number is None else say("Turn {number}", number=number)
@@ -96,7 +96,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         devices=DevicesView(
             live.camera, live.panel_notice, tuple(filter(None, live.notices.values()))
         ),
-        # During a game there is no next commitment yet.
+        # During a game there is no commitment to the next one yet.
         fairness=FairnessView(
             chance_of(session), session.commitment if session.is_between_games else ""
         ),
@@ -131,7 +131,7 @@ def _turn_view(live: TableState) -> TurnView:
 
 
 def _last_layout(session: Session) -> Layout:
-    """Return the last layout that was expected in a finished game. Empty if there was none."""
+    """Return the last layout that was expected in a game that is over. Empty if there was none."""
     for stage in reversed(session.stages):
         if stage.expected:
             return stage.expected
@@ -140,7 +140,7 @@ def _last_layout(session: Session) -> Layout:
 
 def _previous_stages(session: Session) -> tuple[Stage, ...]:
     """Return the stages of the last turn of both seats, while the next orders are due."""
-    # Everybody saw a turn of one seat when it was played.
+    # A turn of one seat needs no second look, because everybody saw it when it was played.
     if session.phase is not Phase.ORDERS or len(session.last_turn.sealed) < len(SEATS):
         return ()
     return tuple(stage for stage in session.stages if stage.expected is not None)
@@ -203,10 +203,10 @@ def _match_view(live: TableState) -> MatchView:
 
 
 def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
-    """Return what a game of cards shows the viewer.
+    """Return what a game of cards shows the viewer. None in a game of pieces.
 
-    If the game asks for open cards without naming a lane, they are those of the only lane in which
-    the camera sees open cards of North.
+    If the game asks for open cards without naming a lane, it is the only lane in which the camera
+    sees open cards of North.
     """
     game, kit = live.session.game, live.session.kit
     cards = game.card_ui(live.session.state, viewer) if game else None
@@ -228,7 +228,7 @@ def _time_view(session: Session) -> TimeView:
     if chess_clocks is None:
         return TimeView(clock)
     left_s = chess_clocks.left_by_seat(countdown)
-    # If none runs, such as after the game, both are drawn in proportion to the one with more time.
+    # If no clock is set, both are drawn in proportion to the one with more time left.
     limit_s = countdown.limit_s if countdown else max(left_s.values())
     clocks = {seat: _clock_view(Countdown(limit_s, left_s[seat])) for seat in SEATS}
     if clock:
@@ -241,9 +241,9 @@ def _clock_view(clock: Countdown, paused: str = "") -> ClockView:
 
 
 def _board_ui(live: TableState, viewer: Viewer) -> BoardUi | None:
-    """Return what a game of pieces shows the viewer beside its board.
+    """Return what a game of pieces shows the viewer beside its board. None in a game of cards.
 
-    While a turn is shown stage by stage, this is the state before it, without any controls.
+    While a turn is shown stage by stage, this is what was shown before the turn, without controls.
     """
     session = live.session
     if session.game is None:
@@ -268,7 +268,7 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
     `before` has those before the turn.
     """
     badges = session.shown_stage.badges
-    # Pieces that hands have not moved yet keep their badges on their old squares.
+    # Pieces that hands have not moved yet have their badges on their old squares.
     if session.needs_hands and badges:
         earlier = session.stages[session.stage_index - 1].badges if session.stage_index else before
         badges = {**earlier, **badges}
@@ -276,10 +276,10 @@ def _badges(session: Session, before: Mapping[Square, Badge]) -> Mapping[Square,
 
 
 def _shown_turn_number(session: Session) -> int:
-    """Return the game's number of the turn that is shown.
+    """Return the number of the turn that is shown, by the game's own count.
 
-    That is the last turn while its stages are shown, or if it ended the game. Otherwise it is the
-    turn that is due.
+    The last turn is shown during its stages, and if it has ended the game. Otherwise the turn that
+    is due is shown.
     """
     has_ended = (
         session.phase is Phase.OVER and session.require_game().outcome(session.state) is not None
@@ -292,7 +292,7 @@ def _shown_turn_number(session: Session) -> int:
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
     session = live.session
     player = session.seats.get(seat)
-    # somebody who plays at another table has sealed an action there
+    # A player at another table has sealed the action there.
     remote = session.remote if session.is_remote(seat) else None
     sealed = session.sealed.get(seat) or (remote.sealed_action if remote else None)
     game = game_named(live.chosen_game) if live.chosen_game else session.game
@@ -314,7 +314,7 @@ def _seat_view(live: TableState, seat: Seat) -> SeatView:
 def sitting_of(nonce: str | None) -> str:
     """Return the id of a player's stay in a seat, by which pages tell players apart.
 
-    It is a hash of the player's nonce, and reveals nothing of it. `nonce` is None for a free seat.
+    It is a hash of the player's nonce, which it does not reveal. `nonce` is None for a free seat.
 
     >>> sitting_of(None), len(sitting_of("secret"))
     ('', 12)
@@ -323,9 +323,10 @@ def sitting_of(nonce: str | None) -> str:
 
 
 def _stage_count(session: Session) -> int:
-    """Return how many stages a turn is shown with: at least one for each order of a pad.
+    """Return the number of stages that the pages show for a turn.
 
-    So a turn that a win cuts short looks as long as any other.
+    There is at least one for each order of a pad, so a turn that a win cuts short looks as long as
+    any other.
     """
     # A turn of both seats has as many orders for North as for South.
     grammar = session.require_game().pad(session.state, Seat.SOUTH)
@@ -333,15 +334,15 @@ def _stage_count(session: Session) -> int:
 
 
 def _shown_tallies(session: Session) -> tuple[Tally, ...]:
-    """Return the sums to show with the stage: its own, or the last ones before it in this turn."""
+    """Return the sums to show with the stage: its own, or the latest before it in this turn."""
     shown = reversed(session.stages[: session.stage_index + 1])
     return next((stage.tallies for stage in shown if stage.tallies), ())
 
 
 def _revealed_orders(session: Session) -> tuple[Opened, ...]:
-    """Return both orders of the last turn that is completely revealed.
+    """Return both actions of the last turn that is completely revealed.
 
-    Empty for a turn of one seat, because its action may hide a card.
+    Empty for a turn of one seat, whose action may name a card that stays hidden.
     """
     turn = session.fully_shown_turns[-1] if session.fully_shown_turns else NO_TURN
     if len(turn.sealed) < len(SEATS):
@@ -364,9 +365,9 @@ def _revealed_sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 
 
 def _log_lines(session: Session) -> tuple[str, ...]:
-    """Return the last sentences, oldest first.
+    """Return the last sentences about events, oldest first.
 
-    Of the turn that is being shown only the stages before the current one count.
+    Those of the turn that is being shown are included up to the stage before the current one.
     """
     lines = []
     for turn in session.turns:

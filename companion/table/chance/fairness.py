@@ -1,4 +1,4 @@
-"""Fair chance: the seed of a game comes from a secret to which the table commits before the game.
+"""Fair chance: a game's seed comes from a secret to which the table has committed before the game.
 
 The commitment is SHA-256 of a secret of 32 bytes. It is unique, so it also names the game. The seed
 is SHA-256 of a text of commitment and secret, read as a number. After the game the secret is
@@ -68,7 +68,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return int(hashlib.sha256(self.text.encode()).hexdigest(), 16)
 
     def find_faults(self, seed: int) -> Iterator[str]:
-        """Yield a sentence for each thing that does not match in a game played with this seed."""
+        """Yield a sentence for each fault of this source, in a game that was played with `seed`."""
         if not _HEX.fullmatch(self.secret) or commitment_of(self.secret) != self.commitment:
             yield say(
                 "The secret does not match the commitment: it was changed after the commitment was "
@@ -91,8 +91,8 @@ def chance_from_salts(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
     """Draw the chance of a game at two tables from SHA-256 of the salts of both sealed actions.
 
     Both actions were sealed before either was opened, so nobody could choose the seed. Nobody could
-    predict it either, because the salts are secret until then. What is called the secret here is
-    only the hash of the game's id, which both tables know.
+    predict it either, because the salts were secret until then. The `secret` of such a game is only
+    the hash of its id, which both tables know.
     """
     secret = hashlib.sha256(game_id.encode()).hexdigest()
     contributions = {
@@ -108,8 +108,8 @@ def chance_from_salts(game_id: str, salts: Mapping[Seat, str]) -> FairChance:
 def turn_random(seed: int, stream: int) -> Random:
     """Return the random generator of one turn, for the game and its replay.
 
-    Each turn draws from a numbered stream of its own, see `stream_number`, and the set-up from
-    stream 0. So what one turn draws does not change what the next one draws.
+    Each turn draws from a numbered stream of its own (see `stream_number`), and the set-up from
+    stream 0, so what one turn draws does not change what the next one draws.
     """
     return Random(f"{seed}/{stream}")
 

@@ -1,7 +1,7 @@
-"""The chance of the table's games: the commitment before a game, and what viewers may know.
+"""The chance of the table's games: the commitment before a game, and what viewers may know of it.
 
-The commitment is published at once, the rest when the game is over. Callers of the functions that
-work on the table's store hold the table's lock.
+The commitment is published before the game, and its secret when the game is over. Callers of the
+functions that work on the table's store hold the table's lock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def new_game_record(
 ) -> NewGame:
     """Return the record of a game that begins now.
 
-    With `seed` the owner has chosen its chance. Otherwise it comes from the published commitment.
+    With `seed` the owner has chosen its chance. Otherwise it comes from the committed secret.
     Raises `Malformed` for unknown games and options, and `JournalError` if no commitment can be
     stored.
     """
@@ -90,7 +90,7 @@ def uses_chance(game: Game[Any, Any], options: Any) -> bool:
 
 
 def chosen_start_sentence(game: Game[Any, Any], options: Any, is_seed_chosen: bool) -> str:
-    """Return a sentence on the start that the owner has chosen, in the options or by a seed.
+    """Return a sentence that the owner has chosen how the game starts, by an option or a seed.
 
     A seed does not count if the game draws nothing. Empty if nothing was chosen.
     """
@@ -104,22 +104,21 @@ class ChanceView:
 
     number: int
     commitment: str = ""
-    """The commitment to the secret. Empty if the owner has chosen the seed, if both sealed orders
-    will give it, or if an older version has drawn it.
+    """The commitment to the secret. Empty if the owner has chosen the seed, if it will come from
+    both sealed actions, or if an older version has drawn it.
     """
     chosen: str = ""
-    """A sentence on what the owner has chosen, or on chance at two tables. Empty if there is none.
-    """
+    """A sentence on what the owner has chosen, or on chance at two tables. Empty for neither."""
     opened: FairChance | None = None
-    """Everything about it, once the game is over."""
+    """The source itself with its secret. None until the game is over."""
     seed: int = 0
-    """The seed that was played, once the game is over."""
+    """The seed that was played with. 0 until the game is over."""
     faults: tuple[str, ...] = ()
-    """What does not match, as sentences, once the game is over."""
+    """What does not match, as sentences. Empty until the game is over."""
 
     @property
     def description(self) -> str:
-        """Return the source of chance in one or two sentences."""
+        """Return one or two sentences on where chance comes from."""
         if self.commitment:
             bound = say("The table was bound to its chance before the game began.")
             return joined(" ", (self.chosen, bound)) if self.chosen else bound
@@ -129,7 +128,7 @@ class ChanceView:
 def chance_of(session: Session) -> ChanceView | None:
     """Return the view of the chance of the game on the table. None if nothing is drawn or chosen.
 
-    The start of a lesson is always chosen, so this is not said.
+    It does not say that the start of a lesson is chosen, because it always is.
     """
     game, fair = session.game, session.chance
     if game is None:
@@ -151,5 +150,5 @@ def chance_of(session: Session) -> ChanceView | None:
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:
-    """Return the view with everything that is secret during the game, and the faults."""
+    """Return the view of a game that is over: with its source, its seed and their faults."""
     return replace(view, opened=fair, seed=seed, faults=tuple(fair.find_faults(seed)))

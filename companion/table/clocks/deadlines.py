@@ -8,11 +8,10 @@ from companion.core.ports import Alarm, Cue, Signal
 from companion.table.records import BY_RESTART, Pause, TimeOut
 from companion.table.session import Session
 
-# Interval in seconds at which a running clock is recorded. A power cut gives at most this time back
-# to the turn. Shorter: more writes to the card.
+# Interval in seconds at which the time of a running clock is recorded. After a power cut the turn
+# has at most that much time too much. Shorter: more writes to the SD card.
 CLOCK_NOTE_INTERVAL_S = 0.5
-# Seconds before the end at which a turn ticks, if it is longer than both. `Cue.TIME_SHORT` is the
-# row "last two seconds" of the cue language.
+# Seconds before its end at which a turn sounds `Cue.TIME_SHORT`, if its limit is longer than both.
 TURN_ALARMS_S = (2.0, 1.0)
 # Seconds left at which a chess clock sounds once.
 CHESS_CLOCK_LOW_S = 30.0
@@ -21,10 +20,10 @@ CHESS_CLOCK_LAST_S = 10
 
 
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
-    """Return all alarms of this turn, if nobody acts before.
+    """Return all alarms that this turn will sound if nobody acts.
 
-    Empty while the clock is stopped, and for a turn at the other table, which sounds its own.
-    The same clock always gives the same times, regardless of what was played.
+    Empty while the clock is stopped, and for a turn at the other table, which sounds its own. The
+    times depend on the clock alone, never on what was played.
     """
     countdown, seats = session.countdown, session.awaited_seats
     if countdown is None or countdown.due_s is None or any(map(session.is_remote, seats)):
@@ -37,7 +36,7 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
         for left_s in range(CHESS_CLOCK_LAST_S, 0, -1):
             if left_s < countdown.left_s + 1:
                 cues.append((left_s, Cue.CLOCK_LAST))
-    # A turn as short as that would tick from its start.
+    # A shorter turn would sound these alarms from its start.
     elif countdown.limit_s > max(TURN_ALARMS_S):
         cues += [(alarm_s, Cue.TIME_SHORT) for alarm_s in TURN_ALARMS_S]
     cues.append((0.0, Cue.TIME_OUT))
@@ -49,10 +48,10 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
 def restore_clock(
     session: Session, noted_s: float | None, now_s: float
 ) -> tuple[Session, Pause | None]:
-    """Return the session after a restart, and the pause of a turn that was running before it.
+    """Return the session after a restart, and the record that pauses a clock that was running.
 
-    The pause begins at the last recorded time, `noted_s`. A clock of the other table is not paused.
-    It restarts at `now_s`, only for display: that table reports how much time the turn has taken.
+    The pause begins at the last recorded time, `noted_s`. A clock at the other table is not paused.
+    It starts again at `now_s`, only for display: that table reports how much time the turn took.
     """
     countdown = session.countdown
     if countdown is None or countdown.started_s is None:
@@ -64,10 +63,10 @@ def restore_clock(
 
 
 def due_time_out(session: Session, now_s: float) -> TimeOut | None:
-    """Return the time-out of the turn, if it is due.
+    """Return the record of the turn's time-out if it is due, else None.
 
-    None if the seat on turn is at the other table, or if this table waits for the answer to a
-    question.
+    It is never due while the seat on turn is at the other table, or while this table waits for the
+    answer to a question.
     """
     remote, countdown = session.remote, session.countdown
     if countdown is None or countdown.due_s is None or now_s < countdown.due_s:

@@ -1,8 +1,7 @@
 """The guide of a first game: the visible part of its lesson, and the sign during it.
 
 Nothing is secret in a lesson: its actions are part of the program, and the table accepts no others.
-So the table screen shows the orders of both seats, and nobody at a pad needs a phone. The views of
-a guided game say so.
+So the table screen shows the orders of both seats, and nobody at a pad needs a phone.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class GuideView:
     """Arrows to the squares that the orders lead to."""
 
 
-# Drawings of North's keys as they point on a picture with South below.
+# The drawing of each key of North's as it points in a picture with South below.
 _NORTH_DRAWINGS = {
     "order-up": "order-down",
     "order-down": "order-up",
@@ -53,7 +52,7 @@ def guide_of(session: Session) -> GuideView | None:
     if lesson is None or step_index is None:
         return None
     game, step = session.require_game(), lesson.steps[step_index]
-    # While the stages of a turn are shown, the orders are still those for its beginning.
+    # While the stages of a turn are shown, the orders are still explained from before the turn.
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
     orders, arrows = {}, {}
@@ -77,38 +76,38 @@ def guide_of(session: Session) -> GuideView | None:
 
 
 def waiting_words(session: Session, seats: Collection[Seat]) -> str:
-    """Return a sentence on the seats that are waited for."""
+    """Return a sentence that says for which seats the table waits."""
     names = listed(session.require_game().sides[seat].name for seat in sorted(seats))
     return say("Waiting for {sides}", sides=names)
 
 
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
-    """Return the sign (what the table waits for) and its second line, while orders are due."""
+    """Return the text and the small line of the sign while a lesson's orders are due."""
     session, sides = live.session, live.session.require_game().sides
     awaited = sorted(session.awaited_seats)
     if viewer in awaited:
         # The head of a step for one seat speaks of its player in the third person.
-        headline = say("Your turn") if len(step.orders) == 1 else step.head
-        return headline, step.tasks[viewer]
+        text = say("Your turn") if len(step.orders) == 1 else step.head
+        return text, step.tasks[viewer]
     people = [seat for seat in awaited if not session.is_machine_seat(seat)]
     if viewer is not None or not people:
         return waiting_words(session, awaited), step.why
     if len(people) > 1:
         return say("Both: give the orders shown here"), step.why
     (seat,) = people
-    second_line = step.why
+    small_line = step.why
     grammar = session.require_game().pad(session.state, seat)
     if session.door_of(seat) == "pad" and not _can_enter(grammar, step.orders[seat]):
-        second_line = say(
+        small_line = say(
             "Not by this pad: move it on the board, or go on by phone at the same seat."
         )
-    return say("{side!c}: do what is shown here", side=sides[seat].name), second_line
+    return say("{side!c}: do what is shown here", side=sides[seat].name), small_line
 
 
 def _can_enter(grammar: PadGrammar | None, action: str) -> bool:
-    """Return whether a pad can enter an action.
+    """Return whether an action in notation can be entered by this pad. False without a pad.
 
     `spell` returns no keys for an action that keys cannot give. It may still be the one that Ready
-    means without any other key.
+    means without any other key, as `text` says.
     """
     return grammar is not None and grammar.text(grammar.spell(action)) == action

@@ -1,7 +1,6 @@
-"""Who may ask the coach about what: it depends on the owner's rule and on the state of the game.
+"""Decide who may ask the coach about what, by the owner's setting and the state of the game.
 
-A machine's reasons are for the seat opposite, whatever the rule. They are shown as soon as they
-reveal nothing secret.
+The player opposite a machine may always ask for its reasons, as soon as they reveal nothing secret.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ CoachRule = Literal["machine", "always", "never"]
 
 @dataclass(frozen=True)
 class CoachQuestion:
-    """A seat's question to the coach: what to do, or what to think of its last action."""
+    """A seat's question to the coach: what to do now, or how good its last action was."""
 
     turn: MachineTurn
-    """What the coach may know of the turn in question."""
+    """The decision that it is about, as the coach may know it."""
     action: str = ""
     """The action that was taken, in notation. Empty if the turn is due."""
 
@@ -46,16 +45,15 @@ class MachineReasons:
     action: str
     """Its actions in notation, joined by "; "."""
     orders: tuple[SpelledOrder, ...]
-    """The same in words and drawings."""
+    """The same actions in words and drawings."""
     why: tuple[str, ...]
 
 
 def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:
     """Return what a seat may ask the coach about.
 
-    Nothing before the first decision, and nothing during a lesson, which has its guide. Nothing
-    either in a game at two tables, or if people deal the cards, because the program does not know
-    them.
+    That is nothing before the first decision, during a lesson (which has its guide), in a game at
+    two tables, or if people deal the cards, because then the program does not know them.
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []
@@ -77,9 +75,9 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
 def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
     """Return the indices in `Session.turns` of the actions that a machine gives reasons for.
 
-    Only those of its last turn with reasons, which may have several actions. Empty if nothing may
-    be shown. Reasons reveal the action, so those of a sealed action stay secret. In a game with
-    hidden information they are shown only after the game.
+    They are those of its last turn with reasons, which may have several actions. Empty if nothing
+    may be shown: reasons reveal the action, so those of a sealed action stay secret, and in a game
+    with hidden information all reasons stay secret until it is over.
     """
     session, game = live.session, live.session.game
     if game is None or not session.is_machine_seat(seat) or session.remote is not None:
@@ -96,20 +94,17 @@ def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
 
 
 class Coaching:
-    """Answers a seat's private questions: what it may do now, and what it asks the coach.
+    """Answers a seat's private questions: what it may do now, and what the coach may be asked.
 
-    Pages call it, from any thread. A seat that names another moment, or does not have to act,
-    learns nothing of what it may do.
+    Pages call it, from any thread. It tells what a seat may do only if the seat has to act and
+    names the present moment.
     """
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
     def subjects(self, seat: Seat) -> tuple[CoachSubject, ...]:
-        """Return what a seat may ask about now.
-
-        First come questions to the coach, then the reasons of the machine opposite.
-        """
+        """Return what a seat may ask about now: first the coach, then the machine opposite."""
         live = self._store.live
         subjects = _coach_subjects(live.session, seat, self._store.settings.coach)
         if seat in live.session.seats and explained_turn_indices(live, seat.other):
@@ -177,14 +172,18 @@ class Coaching:
     # ---- what a seat may do now ----
 
     def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
-        """Return the squares to which the orders entered so far would lead. Empty if unknown."""
+        """Return the square to which each order entered so far would lead (see `Game.plan`).
+
+        `entered` is the notation of these orders. Empty if the seat does not have to act, or if the
+        game has no plans.
+        """
         session = self._session_if_due(seat, moment)
         if session is None:
             return ()
         return session.require_game().plan(session.state, seat, entered) or ()
 
     def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
-        """Return what a seat may do next after its entries."""
+        """Return what a seat may do next after the orders entered so far."""
         session = self._session_if_due(seat, moment)
         if session is None:
             return ()

@@ -1,4 +1,4 @@
-"""Seats that programs play.
+"""The seats that programs play, and what these programs may know.
 
 A program that plays or advises a seat receives only what a player of that seat may know.
 """
@@ -47,9 +47,9 @@ class MachineTurn:
     events: tuple[tuple[Mapping[str, Any], ...], ...]
     """Events of each turn so far, oldest first."""
     is_due: bool
-    """Whether the machine has to act now, and the clock runs if there is one."""
+    """Whether the machine has to act now, and its clock is not stopped."""
     due_s: float | None
-    """Its deadline by `Table.now_s`. None without one."""
+    """Deadline by `Table.now_s`. None without a time limit, or for an earlier turn."""
     lesson_action: str | None = None
     """The one action that a lesson wants. None if the machine may choose."""
 
@@ -90,7 +90,8 @@ class MachineSeats:
     def store_reasons(self, seat: Seat, moment: str, reasons: tuple[str, ...]) -> None:
         """Store a machine's reasons for the action that it is about to hand in.
 
-        They stay secret until that turn is open. They are only in memory and are lost in a restart.
+        They stay secret until that turn is revealed. A restart loses them, because they are only in
+        memory.
         """
         with self._store.hold():
             live = self._store.live
@@ -121,15 +122,15 @@ def state_after_turns(session: Session, turn_count: int) -> Any:
 
 
 def to_json_values(value: Any) -> Any:
-    """Return a view or events as plain JSON values, for a program."""
+    """Return a view or events as dicts, lists, strings and numbers, for a program."""
     return msgspec.json.decode(_encode(value))
 
 
 def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) -> MachineTurn:
     """Return the decision that is due, as a program at this seat may know it.
 
-    With `turn_index`, an index in `Session.turns`, return the decision of that turn as it was known
-    then.
+    With `turn_index`, an index in `Session.turns`, return the decision of that turn instead, as it
+    was known then.
     """
     game, state, moment = session.require_game(), session.state, session.moment
     if turn_index is not None:

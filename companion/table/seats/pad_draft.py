@@ -1,14 +1,14 @@
-"""Turns the keys of a pad into orders. The functions are pure: `pads.py` does what they return.
+"""Turn the keys of a pad into orders. The functions are pure: `pads.py` does what they return.
 
-Keys of orders add to the draft, Back takes away, and Ready hands in. What else is to know:
+Keys of orders add to the draft, Back takes away, and Ready hands in. Some details:
 
-- A key that is held arrives twice, first as a press, then as a hold with the time of that press. So
-  whatever the press has done is done when the hold arrives.
+- A key that is held arrives twice, first as a press, then as a hold with the time of that press.
+  When the hold arrives, the press has already had its effect.
 - In some games Ready is also a key of orders (`PadGrammar.ready_is_key`). Then holding it hands in.
-- In some games holding Ready is an action of its own (`PadGrammar.held_ready`). It replaces what
-  the press has handed in.
+- In some games holding Ready is an action of its own (`PadGrammar.held_ready`). It replaces the
+  action that the press has handed in.
 
-A key's lamp or sound depends on the number of orders entered, never on which ones.
+Lamps and sounds depend on the number of orders entered, never on which ones.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from companion.table.undo import moment_to_take_back, seat_to_take_back
 
 @dataclass(frozen=True)
 class PadEffect:
-    """The effect of a key: another draft with its cue, or input for the table."""
+    """The effect of a key: another draft with its cue, or records for the table to accept."""
 
     draft: Draft = ()
-    """The order keys pressed so far, after this one. Ignored if there are records."""
+    """The keys of orders entered so far, after this one. Ignored if there are records."""
     cue: Cue | None = None
-    """What the seat hears. None if nothing."""
+    """What the seat sees and hears. None for nothing."""
     records: tuple[HandIn | TakeBack, ...] = ()
-    """Input for the table, in order."""
+    """Records for the table to accept one after the other."""
 
 
 def effect_of_press(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
-    Only a key that completes or removes an order makes a sound, because the number of keys of an
-    order would reveal it.
+    Only a key that completes or removes an order makes a sound. Otherwise the sounds would tell the
+    number of keys of an order, and with it which one it is.
 
     Raises `Malformed` or `Illegal` for a refused key.
     """
@@ -57,7 +57,8 @@ def _effect_of_back(session: Session, seat: Seat, draft: Draft, press: Press) ->
     """Take the seat's action back, or remove the last key of the draft (held: all of them)."""
     moment = moment_to_take_back(session, seat)
     if moment and (seat in session.sealed or not draft):
-        # Holding Back takes nothing back by itself: its press may just have cleared the draft.
+        # Only a press takes an action back. If the key is held, its press may just have removed the
+        # last key of the draft.
         take_back = TakeBack(seat, moment, press.at_s)
         return PadEffect(draft, records=() if press.is_held else (take_back,))
     grammar, _ = _grammar_and_moment(session, seat, press)
@@ -84,9 +85,10 @@ def _effect_of_ready(session: Session, seat: Seat, draft: Draft, press: Press) -
 
 
 def _effect_of_order_key(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
-    """Add a key to the draft. In a lesson it must lead to the lesson's action.
+    """Add a key to the draft, and hand it in if that is complete and the grammar says so.
 
-    Raises `Malformed` for a key that fits no order, and `Illegal` for another one in a lesson.
+    Raises `Malformed` for a key that fits no order, and `Illegal` for one that a lesson does not
+    ask for.
     """
     grammar, moment = _grammar_and_moment(session, seat, press)
     if press.is_held:
@@ -105,10 +107,10 @@ def _effect_of_order_key(session: Session, seat: Seat, draft: Draft, press: Pres
 
 
 def _grammar_and_moment(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, str]:
-    """Return how the pad spells the decision to which a press belongs, and its moment.
+    """Return the pad's grammar, and the moment of the decision to which a press belongs.
 
-    A key that was pressed before a time-out, but arrives after it, belongs to the turn that is
-    over. Raises `Illegal` if no order is due from this pad.
+    A press from before a time-out that arrives after it belongs to the turn that is over. Raises
+    `Illegal` if no order is due from this pad.
     """
     grammar, last = session.require_game().pad(session.state, seat), session.last_turn
     was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
@@ -123,13 +125,13 @@ def _effect_of_held_ready(session: Session, seat: Seat, draft: Draft, press: Pre
     The action is for the same turn, and counts from the time of the press.
     """
     earlier = session.before_turn
-    # The press that began this hold has the same time. It must have ended the last turn.
-    is_same_press = session.last_turn.completed_s == press.at_s
-    if earlier is None or not is_same_press or seat is not seat_to_take_back(session):
+    # The press that began this hold has the same time.
+    has_press_ended_turn = session.last_turn.completed_s == press.at_s
+    if earlier is None or not has_press_ended_turn or seat is not seat_to_take_back(session):
         return PadEffect(draft)
     grammar = session.require_game().pad(earlier.state, seat)
     if grammar is None or not grammar.held_ready:
         return PadEffect(draft)
     take_back = TakeBack(seat, earlier.moment, press.at_s)
-    order = HandIn(seat, earlier.moment, grammar.held_ready, now_s=press.at_s)
-    return PadEffect(records=(take_back, order))
+    hand_in = HandIn(seat, earlier.moment, grammar.held_ready, now_s=press.at_s)
+    return PadEffect(records=(take_back, hand_in))

@@ -1,8 +1,8 @@
-"""The effects of the pads' keys and the table's button. They do the same as taps on a page.
+"""Handle the pads' keys and the table's button, which do the same as taps on a page.
 
 A key that is held is reported twice: first as pressed, later again as `is_held`, and Back after two
-seconds also as `is_long`. All have the time of the press. Callers of `handle_press` hold the
-table's lock (see `TableStore`).
+seconds also as `is_long`. All these presses have the time of the first. Callers of `handle_press`
+hold the table's lock (see `TableStore`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from companion.table.store import TableStore
 def handle_press(store: TableStore, press: Press) -> None:
     """Handle a key that is pressed or held.
 
-    A refusal is only signalled by a cue. That of a hold is silent, because its press came before.
+    A refusal is only signalled by a cue. That of a hold is silent, because its press has already
+    had an effect or a cue.
     """
     try:
         if press.is_long:
@@ -74,9 +75,9 @@ def _handle_table_button(store: TableStore, press: Press) -> None:
 
 
 def _handle_shared_key(store: TableStore, press: Press) -> None:
-    """Act for the seat on turn. Holding the key takes the press back, or pauses the clock."""
+    """Act for the seat on turn, or if the key is held, take its press back or pause the clock."""
     session = store.session
-    # The press has ended the turn before the key counted as held. Holding undoes that.
+    # The press ended the turn before the key counted as held. Holding it undoes that.
     if press.is_held and session.last_turn.completed_s == press.at_s:
         store.accept(Undo())
     elif press.is_held:
@@ -87,7 +88,7 @@ def _handle_shared_key(store: TableStore, press: Press) -> None:
 
 
 def _handle_key(store: TableStore, press: Press) -> None:
-    """Do what a key means in the current phase, with a paused clock or in a lesson."""
+    """Do what a key means now: in a lesson, with a paused clock, or in the current phase."""
     session = store.session
     by = press.seat or "table"
     is_tapped_ready = press.key is PadKey.READY and not press.is_held
@@ -111,23 +112,23 @@ def _handle_key(store: TableStore, press: Press) -> None:
 
 
 def _confirm_or_read_on(store: TableStore, by: str, press: Press) -> None:
-    """Confirm that hands are done, or read on.
+    """Confirm that hands are done, or show the next headline.
 
-    If the camera disagrees, this is refused. Holding the key then overrules it.
+    If the camera disagrees, this is refused. Holding the key then overrules the camera.
     """
     session, headline = store.session, store.live.headline
     if headline:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage_index, headline.index)
-    # Only a hold whose own press was refused overrules the camera. A press that has ended another
-    # stage, or started the clock, does not.
+    # A hold overrules the camera only if its own press was refused, not if that press has ended
+    # another stage or started the clock.
     elif not press.is_held or store.refused_stage_key == session.stage_key:
         store.refused_stage_key = session.stage_key
         turns.confirm(store, by, session.moment, session.stage_index, force=press.is_held)
 
 
 def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
-    """Enter, change and hand in an action key by key.
+    """Enter, change, hand in or take back an action with the keys of a pad.
 
     The draft is in the table's state until it is handed in.
     """
@@ -156,7 +157,7 @@ def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
 
 
 def _take_back_to_pad(store: TableStore, record: TakeBack) -> None:
-    """Take a seat's action back. A sealed one returns to the pad as a draft, key by key."""
+    """Take a seat's action back, and put the keys of a sealed one into the pad's draft again."""
     session, seat = store.session, record.seat
     sealed = session.own_sealed_action(seat)
     grammar = session.require_game().pad(session.state, seat)
@@ -167,7 +168,7 @@ def _take_back_to_pad(store: TableStore, record: TakeBack) -> None:
 
 
 def _set_draft(store: TableStore, seat: Seat, keys: Draft) -> int:
-    """Set a seat's draft, without showing it to anybody. Return the number of its orders."""
+    """Set a seat's draft without publishing it, and return the number of its orders."""
     live, session = store.live, store.session
     grammar = session.require_game().pad(session.state, seat)
     draft = CountedDraft(keys, grammar.count(keys) if grammar else 0)
@@ -176,9 +177,9 @@ def _set_draft(store: TableStore, seat: Seat, keys: Draft) -> int:
 
 
 def _handle_tile_key(store: TableStore, seat: Seat, press: Press, *, has_draft: bool) -> bool:
-    """Note that a seat's tiles lie ready (Ready without a draft), or no longer (any other key).
+    """Note that a seat's tiles are ready (Ready without a draft), or no longer (any other key).
 
-    Return whether the key has no other effect.
+    Return whether that is all that the key does.
     """
     session = store.session
     if press.is_held or seat not in session.awaited_seats:

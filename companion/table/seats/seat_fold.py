@@ -1,4 +1,4 @@
-"""The players of the seats, as a part of the reducer.
+"""Change the players of the seats, as a part of the reducer.
 
 Each function that folds a record returns the next session and its cues, or raises.
 """
@@ -32,10 +32,10 @@ def parse_name(text: str) -> str:
 
 
 def _door_of(record: TakeSeat | MoveSeat) -> str:
-    """Return the door of a seat.
+    """Return the door that a record names.
 
-    In journals of an earlier version a phone could join through a hub, by the door "far". Its seat
-    counts as a phone's. Nobody has its cookie any more, so the owner frees it.
+    In an earlier version a phone could join through a hub, by the door "far". In its journals such
+    a seat counts as a phone's. No phone has its cookie any more, so the owner frees it.
     """
     return "phone" if record.door == "far" else record.door
 
@@ -62,7 +62,7 @@ def free_seat(session: Session, record: FreeSeat) -> Transition:
 
 
 def move_seat(session: Session, record: MoveSeat) -> Transition:
-    """Move a seat to another phone or pad, perhaps for another person.
+    """Let a phone or a pad continue to play a seat, perhaps with another player.
 
     Raises `Illegal` if the seat is free.
     """

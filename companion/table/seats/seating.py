@@ -1,8 +1,8 @@
-"""Changes to the seats: free, move and swap them, and open a pad's seat to a phone.
+"""Change who plays the seats: free and swap them, and open a pad's seat to a phone.
 
 Callers of the functions hold the table's lock (see `TableStore`). A *sitting* is the id of one
-player's stay in a seat (`SeatView.sitting`). The words player, door, nonce and token are explained
-in `companion.table.session`.
+player's stay in a seat (`SeatView.sitting`). Inputs that name it cannot hit the next player by
+mistake. The words door, nonce and token are explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
         TakeSeat(seat.other, player.name, player.nonce, player.door, player.card)
         for seat, player in session.seats.items()
     ]
-    # Accept all together. A phone in between would find its seat free and show the join page.
+    # Accept all together: otherwise a phone could find its seat free and show the join page.
     if changed_seats:
         store.accept(*map(FreeSeat, session.seats), *changed_seats)
 
@@ -71,10 +71,7 @@ def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None
 
 
 def free_lone_machines(store: TableStore) -> None:
-    """Free the seats of machines that are alone between two games.
-
-    Their opponents have left.
-    """
+    """Free the seats of machines between two games, if all people have left."""
     session = store.session
     if session.is_between_games and session.doors == {MACHINE}:
         store.accept(*map(FreeSeat, session.seats))
@@ -104,7 +101,7 @@ def move_to_phone(store: TableStore, seat: Seat) -> str:
     record = MoveSeat(seat, "phone", secrets.token_urlsafe(18), name)
     store.accept(record)
     store.live = replace(store.live, drafts={**store.live.drafts, seat: NO_DRAFT})
-    # its door is the phone now, so this closes the open seat
+    # Its door is the phone now, so this closes the open seat.
     close_seat_if_due(store)
     return record.nonce
 

@@ -1,4 +1,4 @@
-"""The key that calls the staff of a café. A call is answered or cancelled."""
+"""The bell that calls the staff of a café. A call is answered or cancelled."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from companion.core.errors import wrong_phase
 from companion.core.i18n import say
 
 
+# The name of this class and its docstring are in the API's description.
 class Call(StrEnum):
     """The state of a call."""
 
@@ -70,7 +71,7 @@ class StaffBell:
         self._change(Call.CALLED, (Call.NONE,), by)
 
     def cancel(self) -> None:
-        """End a call, as its caller or as the staff."""
+        """End a call, for its caller or for the staff. Without a call it changes nothing."""
         self._change(Call.NONE, (Call.CALLED, Call.COMING))
 
     def answer(self) -> None:
