@@ -22,7 +22,7 @@ from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from companion.core.event_cues import CueLamps, EventCue, Note, Tone, tone
+from companion.core.event_cues import CueLamps, EventCue, Note, Tone, parse_tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 
@@ -201,9 +201,9 @@ def row_of(cue: Cue | EventCue) -> CueRow:
     """Return priority, tone and reach of a cue of the table, or of one that a game declares."""
     if isinstance(cue, Cue):
         priority, notes = _PRIORITIES_AND_TONES[cue]
-        return CueRow(priority, tone(notes), cue in _CUES_FOR_BOTH)
+        return CueRow(priority, parse_tone(notes), cue in _CUES_FOR_BOTH)
     priority = Priority.TURN if cue.is_call else Priority.REVEAL
-    return CueRow(priority, tone(cue.tone), cue.for_both)
+    return CueRow(priority, parse_tone(cue.tone), cue.for_both)
 
 
 def seats_of(signal: Signal) -> frozenset[Seat]:

@@ -22,7 +22,7 @@ from gpiozero import Device
 
 from companion.core.clock import Clock
 from companion.core.config import PanelSettings
-from companion.core.errors import PanelError, trace_of
+from companion.core.errors import PanelError, format_trace
 from companion.core.i18n import say
 from companion.core.ports import Closeable, PadKey, Press, Signal
 from hardware.debounce import Debouncer, Stroke
@@ -364,7 +364,7 @@ class Panel(Closeable):
             except Exception as error:
                 # Whatever the table does with a press, the next one must count. The log does not
                 # name the key, which is its player's secret.
-                _log.error("The listener failed on a press: %s", trace_of(error))
+                _log.error("The listener failed on a press: %s", format_trace(error))
 
 
 def _remedy(error: Exception) -> str:

@@ -16,7 +16,7 @@ from companion.bots.base import Bot, Choice, Verdict
 from companion.bots.bot_engine import BotEngine
 from companion.bots.bot_process import BotFailure
 from companion.bots.machine_players import DECISION_TIMEOUT_S
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES, game_named
 from companion.games.engine import Engine
@@ -97,7 +97,7 @@ def play_bots(
         actions = {seat: game.parse(text) for seat, text in texts.items()}
         game.require(state, actions)
         step = game.apply(state, actions, rng)
-        events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+        events = [msgspec.to_builtins(event, enc_hook=translate_for_json) for event in step.events]
         state = step.state
         for seat, bot in bots.items():
             bot.see(game.view(state, seat), events)

@@ -20,7 +20,7 @@ from table_tools import TableRig
 
 from companion.core.clock import Clock, FakeClock
 from companion.core.config import WebSettings
-from companion.core.i18n import pack, say
+from companion.core.i18n import say, sentence_to_json
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
@@ -118,7 +118,7 @@ def fill_room(room: HubRoom, clock: Clock) -> None:
             room.receive_record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
-        health = pack(say("The card is nearly full.")) if number == 4 else ""
+        health = sentence_to_json(say("The card is nearly full.")) if number == 4 else ""
         room.receive_state(name, PublicState("1.0.0", names, call, health))
 
 

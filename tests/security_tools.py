@@ -14,7 +14,7 @@ from web_fixtures import HOST_KEY, WebRig, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
-from companion.core.network import Wifi, dashed_code, host_key_text
+from companion.core.network import Wifi, format_code, format_host_key
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.table.table import Table
@@ -31,7 +31,7 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
 
         def another() -> str:
-            return host_key_text(journal.renew_key("host"))
+            return format_host_key(journal.renew_key("host"))
 
         urls = ("http://192.0.2.7:8080/",)
         settings, compiled = WebSettings(viewers=16, **web), compiled_templates()
@@ -58,7 +58,7 @@ def host_of(rig: WebRig) -> FlaskClient:
 
 def code_of(rig: WebRig) -> str:
     """Return the code that the machine's own screen shows."""
-    code = dashed_code(rig.app.extensions["join_code"].current())
+    code = format_code(rig.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
     assert code in page_text(rig.browser(), "/")
     return code

@@ -36,7 +36,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 
-from companion.core.network import host_key_text
+from companion.core.network import format_host_key
 from companion.storage.journal import Journal
 
 # Sizes of windows: width and height in CSS pixels.
@@ -127,7 +127,7 @@ class ServiceProcess(Service):
         self.url = address[1]
         # the key is printed only to a terminal
         with Journal(folder / "journal.sqlite", read_only=True) as journal:
-            self.host_key = host_key_text(journal.key("host"))
+            self.host_key = format_host_key(journal.key("host"))
 
     @property
     def log(self) -> str:

@@ -18,7 +18,7 @@ import settings_table
 
 from companion.bots.characters import all_characters
 from companion.cli.main import make_parser
-from companion.core.config import NORTH_PINS, SOUTH_PINS, read_settings
+from companion.core.config import NORTH_PINS, SOUTH_PINS, parse_settings
 from companion.games import game_named
 from companion.games.engine import Engine
 
@@ -208,8 +208,8 @@ def test_the_engine_dialogue() -> None:
 
 
 def test_the_settings_examples() -> None:
-    (whole,) = map(read_settings, blocks("docs/settings.md", "toml"))
-    engines, broker = map(read_settings, blocks("docs/interfaces.md", "toml"))
+    (whole,) = map(parse_settings, blocks("docs/settings.md", "toml"))
+    engines, broker = map(parse_settings, blocks("docs/interfaces.md", "toml"))
     assert [character.name for character in all_characters(engines.bots.engines)][3:] == ["Ada"]
     assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
     assert whole.panel.south.up == ""

@@ -55,7 +55,7 @@ def test_no_sentence_calls_a_thing_by_another_name() -> None:
     found = []
     for message in read_catalogue(LOCALE / "es.po"):
         is_of_tournament = any(part in path for path in message.files for part in TOURNAMENTS)
-        for sentence in filter(None, (message.one, message.many)):
+        for sentence in filter(None, (message.singular, message.plural)):
             plain = re.sub(TECHNICAL, "", sentence)
             hit = pattern.search(plain)
             is_around = sentence in SHAPES or any(words in sentence for words in AROUND)

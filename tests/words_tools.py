@@ -120,7 +120,9 @@ def extracted_catalogue() -> Catalog:
 def _catalogue_patterns() -> frozenset[str]:
     """Return every English pattern of the Spanish catalogue, which lacks none (`test_i18n.py`)."""
     messages = read_catalogue(LOCALE / "es.po")
-    return frozenset(text for message in messages for text in (message.one, message.many) if text)
+    return frozenset(
+        text for message in messages for text in (message.singular, message.plural) if text
+    )
 
 
 # Sentences that are only the beginning or the end of another one: they have one bracket.
@@ -128,7 +130,7 @@ PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """Return a pattern in the pseudo-language. It stands in for `companion.core.i18n.pattern_in`.
+    """Return a pattern in the pseudo-language, in place of `companion.core.i18n.translate_pattern`.
 
     Words that no catalogue can hold stay outside brackets, even within another sentence. English
     stays as it is.
@@ -146,7 +148,7 @@ def bracketed(language: str, one: str, many: str = "", n: int | None = None) -> 
 @pytest.fixture
 def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace every language but English by the pseudo-language."""
-    monkeypatch.setattr("companion.core.i18n.pattern_in", bracketed)
+    monkeypatch.setattr("companion.core.i18n.translate_pattern", bracketed)
 
 
 def text_outside_brackets(text: str) -> str:

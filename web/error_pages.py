@@ -16,7 +16,7 @@ from companion.core.errors import (
     Malformed,
     Refusal,
     Stale,
-    trace_of,
+    format_trace,
 )
 from companion.core.i18n import joined, say
 from companion.core.network import short_url
@@ -104,7 +104,7 @@ def _answer_timeout(_: TimeoutError) -> Response:
 
 def _answer_unexpected(error: Exception) -> Response:
     """Answer without any detail, and log no request data, because it may contain a secret order."""
-    log.error("%s failed: %s", request.endpoint, trace_of(error))
+    log.error("%s failed: %s", request.endpoint, format_trace(error))
     return _answer(500, "internal", _ADVICE[500])
 
 

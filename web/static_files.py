@@ -17,7 +17,7 @@ from flask import Response, make_response, redirect, request
 from werkzeug.exceptions import NotFound
 
 from companion.core import i18n
-from companion.core.i18n import LANGUAGES, words_for_scripts
+from companion.core.i18n import LANGUAGES, script_translations
 from web.routes.route import form, get
 
 STATIC = Path(__file__).parent / "static"
@@ -97,5 +97,5 @@ def script_words(name: str) -> bytes | None:
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":
         return None
-    words = json.dumps(words_for_scripts(code), ensure_ascii=False, separators=(",", ":"))
+    words = json.dumps(script_translations(code), ensure_ascii=False, separators=(",", ":"))
     return f"export default {words};\n".encode()

@@ -11,7 +11,7 @@ from companion.archive.played_games import MAX_GAME_BYTES
 from companion.archive.replay import outcome_without_rules
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.core.messages import is_dense
+from companion.core.messages import has_too_many_brackets
 from companion.core.names import is_printable
 from companion.games import game_named
 from companion.table.seats.seat_fold import MAX_NAME
@@ -28,7 +28,7 @@ def read_game(content: bytes) -> GameFile:
         raise Malformed(say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES))
     try:
         text = content.decode("utf-8-sig")
-        if is_dense(content):
+        if has_too_many_brackets(content):
             raise ValueError
     except ValueError:
         raise Malformed(

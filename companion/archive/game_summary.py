@@ -16,7 +16,7 @@ import msgspec
 from companion.archive.game_file import GameFile, PlayedTurn, game_file
 from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.errors import CompanionError
-from companion.core.i18n import pack, say, unpack
+from companion.core.i18n import say, sentence_from_json, sentence_to_json
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Entry
 from companion.table.records import BY_RESTART, FreeSeat, MoveSeat, NewGame, Pause, TakeSeat
@@ -46,7 +46,7 @@ class Summary(msgspec.Struct, frozen=True):
     """Whether the game has ended and can be read."""
     winners: tuple[Seat, ...] = ()
     reason: Any = ""
-    """How it ended, as a sentence that `companion.core.i18n.pack` has packed."""
+    """How it ended, as a sentence that `companion.core.i18n.sentence_to_json` has packed."""
     trouble: Any = ""
     """Why it cannot be read, as such a sentence. Empty if it can."""
     digest: str = ""
@@ -145,8 +145,8 @@ def summary_of(
         turns=len(session.turns),
         is_over=outcome is not None,
         winners=tuple(sorted(outcome.winners)) if outcome else (),
-        reason=pack(outcome.reason) if outcome else "",
-        trouble=pack(trouble),
+        reason=sentence_to_json(outcome.reason) if outcome else "",
+        trouble=sentence_to_json(trouble),
         digest=digest_of(beginning.game, game_file(session).turns) if outcome else "",
         is_chosen=beginning.is_chosen,
         coached=tuple(sorted(session.coached_seats)),
@@ -171,7 +171,7 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         turns=len(played.turns),
         is_over=True,
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
-        reason=pack(reason),
+        reason=sentence_to_json(reason),
         digest=digest_of(played.game, played.turns),
         is_chosen=played.is_seed_chosen,
         coached=played.coached,
@@ -180,5 +180,5 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
 
 def reason_of(summary: Summary) -> str:
     """Return how a game ended, or why it cannot be read, as a sentence. Empty if it is not over."""
-    text = unpack(summary.reason or summary.trouble)
+    text = sentence_from_json(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

@@ -34,7 +34,7 @@ from companion.archive.statistics import PlayerStatistics, statistics_of
 from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Malformed, wrong_phase
-from companion.core.files import why_refused
+from companion.core.files import describe_os_error
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -297,7 +297,7 @@ class History:
                 raise JournalError(
                     say(
                         "The game was removed, but its photographs were not ({error})",
-                        error=why_refused(error),
+                        error=describe_os_error(error),
                     )
                 ) from None
 

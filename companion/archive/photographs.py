@@ -21,7 +21,7 @@ from companion.core.clock import Clock
 from companion.core.files import replace_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
-from companion.core.resources import NICE_TIDYING, lower_priority
+from companion.core.resources import NICE_BACKGROUND, lower_priority
 from companion.table.follower import TableFollower
 from companion.table.session import Phase
 from companion.table.table import Table
@@ -174,7 +174,7 @@ class Photographer(Closeable):
         self._follower.close()
 
     def _step_safely(self) -> None:
-        lower_priority(NICE_TIDYING)
+        lower_priority(NICE_BACKGROUND)
         try:
             self.step()
         except Exception:  # photographs are optional: no error may stop the table

@@ -17,7 +17,7 @@ from companion.archive.game_file import GameFile
 from companion.archive.game_import import end_reason
 from companion.archive.game_summary import Summary, summary_of, summary_of_file
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import pack, say
+from companion.core.i18n import say, sentence_to_json
 from companion.storage.journal import Entry, Journal
 from companion.table.records import SEATS_GAME
 
@@ -141,5 +141,5 @@ def _broken_summary(trouble: str) -> Summary:
         options={},
         turns=0,
         is_over=False,
-        trouble=pack(trouble),
+        trouble=sentence_to_json(trouble),
     )

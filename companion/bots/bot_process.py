@@ -25,7 +25,7 @@ import msgspec
 from companion.bots.base import Choice, Verdict, without_empty
 from companion.bots.bot_engine import MAX_LINE_BYTES, limit_process
 from companion.core.errors import CompanionError
-from companion.core.i18n import Verbatim, plain_words, unpack
+from companion.core.i18n import Verbatim, sentence_from_json, translate_for_json
 from companion.core.kit import Seat
 from companion.core.names import is_printable
 from companion.core.ports import Closeable
@@ -48,7 +48,7 @@ _CHUNK_BYTES = 65_536
 # Folder of the packages. The child runs there, so that it finds this program whether installed or
 # not.
 _ROOT = Path(__file__).parents[2]
-_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+_encode = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 
 
 class BotFailure(CompanionError, RuntimeError):
@@ -266,7 +266,7 @@ def sentence_of(reason: Any) -> Any:
         return reason
     pattern, parts = (reason, {}) if isinstance(reason, str) else (reason["say"], reason["with"])
     sentences = {name: sentence_of(part) for name, part in parts.items()}
-    return unpack({"say": pattern, "many": "", "parts": sentences})
+    return sentence_from_json({"say": pattern, "many": "", "parts": sentences})
 
 
 def _one_line(text: Any) -> str:

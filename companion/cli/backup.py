@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from companion.cli.greeting import announce
-from companion.cli.options import SETTINGS, argument, command, settings_of, settings_path
+from companion.cli.options import SETTINGS, argument, command, settings_from_options, settings_path
 from companion.core.clock import RealClock
 from companion.core.errors import CompanionError, JournalInUse, Malformed
 from companion.core.files import as_owner_of, open_file
@@ -25,7 +25,7 @@ from companion.core.files import as_owner_of, open_file
 def backup(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
-    settings, path = settings_of(options), settings_path(options)
+    settings, path = settings_from_options(options), settings_path(options)
     # under a temporary name until it is complete
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
@@ -56,7 +56,7 @@ def restore(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import apply_staged, stage_restore  # noqa: PLC0415 - brings the games
     from companion.storage.opening import lock_journal  # noqa: PLC0415
 
-    settings, path = settings_of(options), settings_path(options)
+    settings, path = settings_from_options(options), settings_path(options)
     try:
         source = open_file(options.file)
     except FileNotFoundError:

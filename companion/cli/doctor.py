@@ -17,7 +17,7 @@ from companion.cli.running import owner_key_of
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError
-from companion.core.network import addresses
+from companion.core.network import list_addresses
 from companion.core.ports import Frame
 from companion.diagnostics.findings import (
     EXIT_STATUS,
@@ -148,7 +148,7 @@ def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Find
     yield from examine_broker(settings.mqtt)
     yield from _journal_findings(settings)
     yield from _certificate_findings(settings.web)
-    yield from installation_findings(settings, machine, addresses(settings.web.host))
+    yield from installation_findings(settings, machine, list_addresses(settings.web.host))
 
 
 def _camera_findings(settings: Settings) -> Iterator[Finding]:

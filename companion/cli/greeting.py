@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import segno
 
 from companion.core.kit import SEATS
-from companion.core.network import dashed_code, seat_address
+from companion.core.network import format_code, seat_url
 
 if TYPE_CHECKING:
     from companion.service.app import Companion
@@ -39,28 +39,28 @@ def greeting(companion: Companion, on_terminal: bool) -> str:
         *(("", url) for url in others),
         ("Phones join", f"{first}join"),
     ]
-    rows += [(f"{seat.title()} sits down", seat_address(first, seat)) for seat in SEATS]
+    rows += [(f"{seat.title()} sits down", seat_url(first, seat)) for seat in SEATS]
     if companion.simulation is not None:
         rows.append(("Workbench", f"{first}workbench"))
     rows.append(("Owner’s page", f"{first}host   {owner_key}"))
     if code:
         rows.append(
-            ("Code to sit", f"{dashed_code(code)}   until a game begins or a seat is freed")
+            ("Code to sit", f"{format_code(code)}   until a game begins or a seat is freed")
         )
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
     lines = [*companion.notes, "", *(f"{name:<14} {text}" for name, text in rows), ""]
     if on_terminal and wifi:
-        lines += ["Scan this first, to join the Wi-Fi:", qr_text(wifi.text)]
+        lines += ["Scan this first, to join the Wi-Fi:", format_qr_code(wifi.qr_text)]
     if on_terminal:
         # a browser does not send the part after `#` to a server, so the code gets into no log
         join_url = f"{first}join#{code}" if code else f"{first}join"
-        lines += ["Scan to join:", qr_text(join_url)]
+        lines += ["Scan to join:", format_qr_code(join_url)]
     lines.append("Ctrl-C ends it; the game is kept.")
     return "\n".join(lines)
 
 
-def qr_text(text: str) -> str:
+def format_qr_code(text: str) -> str:
     """Return a QR code in half-block characters, dark on light for a terminal."""
     out = io.StringIO()
     segno.make(text, error="m", micro=False).terminal(out, compact=True)

@@ -17,7 +17,7 @@ from companion.cli.options import (
     argument,
     command,
     read_named_file,
-    settings_of,
+    settings_from_options,
     write_file,
 )
 from companion.core.clock import RealClock
@@ -51,7 +51,7 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
     argument("--json", action="store_true", help="the same as JSON, one line per game"),
 )
 def history(options: argparse.Namespace) -> None:
-    with _open_history(settings_of(options)) as past:
+    with _open_history(settings_from_options(options)) as past:
         for line in past.lines(0, past.count()):
             as_json = msgspec.json.encode(line, enc_hook=str).decode()
             print(as_json if options.json else _game_summary(line), flush=True)
@@ -98,7 +98,7 @@ def _player_summary(line: GameLine, seat: Seat) -> str:
 def export(options: argparse.Namespace) -> None:
     from companion.archive.scoresheet import format_score_sheet  # noqa: PLC0415 - imports all games, which is slow
 
-    with _open_history(settings_of(options)) as past:
+    with _open_history(settings_from_options(options)) as past:
         played = past.file(options.number)
     if options.text:
         content = format_score_sheet(played).rstrip("\n")
@@ -120,7 +120,7 @@ def export(options: argparse.Namespace) -> None:
 )
 def import_game(options: argparse.Namespace) -> None:
     content = read_named_file(options.file, MAX_FILE_BYTES)
-    with _open_history(settings_of(options), read_only=False) as past:
+    with _open_history(settings_from_options(options), read_only=False) as past:
         number = past.import_game(content)
     print(f"{options.file} is game {number} now.")
 
@@ -139,7 +139,7 @@ def replay(options: argparse.Namespace) -> None:
     from companion.archive.game_import import read_game  # noqa: PLC0415 - imports all games, which is slow
 
     if options.game.isdigit():
-        with _open_history(settings_of(options)) as past:
+        with _open_history(settings_from_options(options)) as past:
             played = past.file(int(options.game))
     else:
         played = read_game(read_named_file(Path(options.game), MAX_FILE_BYTES))

@@ -23,14 +23,14 @@ from companion.cli.options import (
     command,
     number_type,
     port_type,
-    settings_of,
+    settings_from_options,
 )
 from companion.cli.running import ask_running
-from companion.core.config import WebSettings, require_web
+from companion.core.config import WebSettings, require_valid_web
 from companion.core.errors import ConfigError, SystemTrouble
 from companion.core.i18n import LANGUAGES
-from companion.core.network import dashed_code, host_key_text
-from companion.core.resources import save_memory
+from companion.core.network import format_code, format_host_key
+from companion.core.resources import tune_allocator
 
 # Port of the hub's pages. It is not the port of a table (8080), so that both can run on a machine.
 PAGES_PORT = 8500
@@ -127,7 +127,7 @@ def hub(options: argparse.Namespace) -> None:
         nats_port=options.nats_port,
         language=options.language,
     )
-    save_memory()  # before a thousand threads start
+    tune_allocator()  # before a thousand threads start
     sys.setswitchinterval(THREAD_SWITCH_S)
     end = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
@@ -138,7 +138,7 @@ def hub(options: argparse.Namespace) -> None:
         address = wall_url.split("//")[1].rstrip("/")
         print(f"The wall:  {wall_url}")
         print("Owner key:  companion hub host-key")  # the key itself would stay in a log
-        print(f"Code to join:  {dashed_code(code)}  (for one table; the wall shows the next one)")
+        print(f"Code to join:  {format_code(code)}  (for one table; the wall shows the next one)")
         print(f"On each table:  companion hub join {address} {code}")
         print("Ctrl-C ends the hub.", flush=True)
         _wait_with_rare_collections(end)
@@ -163,7 +163,7 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
         web = msgspec.convert(fields | {"viewers": MAX_SPECTATORS}, WebSettings)
     except msgspec.ValidationError as error:
         raise ConfigError(str(error)) from None
-    require_web(web, "companion hub")
+    require_valid_web(web, "companion hub")
     return web
 
 
@@ -172,7 +172,7 @@ def host_key(options: argparse.Namespace) -> None:
     """Print the owner key of the hub on this machine."""
     from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
-    print(host_key_text(existing_folder(options.folder).file.host_key))
+    print(format_host_key(existing_folder(options.folder).file.host_key))
 
 
 @command(
@@ -199,12 +199,12 @@ def join(options: argparse.Namespace) -> None:
         # the running companion may have another working directory
         "ca": str(Path(options.ca).expanduser().resolve()) if options.ca else "",
     }
-    ask_running(settings_of(options), "/api/host/hub/join", body)
+    ask_running(settings_from_options(options), "/api/host/hub/join", body)
     print("This table has joined the hub. The hub's owner still has to admit it.")
 
 
 @command("leave", "let this table leave its hub", *SETTINGS, PORT)
 def leave(options: argparse.Namespace) -> None:
     """Ask the running companion to leave its hub."""
-    ask_running(settings_of(options), "/api/host/hub/leave", {})
+    ask_running(settings_from_options(options), "/api/host/hub/leave", {})
     print("This table belongs to no hub.")

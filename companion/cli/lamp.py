@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from companion.cli.options import SETTINGS, argument, command, settings_of
+from companion.cli.options import SETTINGS, argument, command, settings_from_options
 from companion.core.clock import RealClock
 from companion.core.config import PanelSettings
 from companion.core.errors import PanelError
@@ -41,7 +41,7 @@ END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
     ),
 )
 def lamp(options: argparse.Namespace) -> int:
-    return run_lamp(settings_of(options).panel, options.folder)
+    return run_lamp(settings_from_options(options).panel, options.folder)
 
 
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:

@@ -32,14 +32,14 @@ from companion.cli.options import (
     command,
     number_type,
     port_type,
-    settings_of,
+    settings_from_options,
     settings_path,
 )
 from companion.cli.printing import card, kit
 from companion.cli.running import host_key
 from companion.core.config import BotsSettings, Settings
 from companion.core.errors import CompanionError
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.games import GAMES, game_named
 from companion.games.plugins import load_games, plugin_games
 from companion.games.tools import parse_count
@@ -123,9 +123,9 @@ def play(options: argparse.Namespace) -> None:
             companion.table.new_game(options.game)
         print(greeting(companion, sys.stdout.isatty()), flush=True)
 
-    def read_settings() -> Settings:
+    def reload_settings() -> Settings:
         """Return the settings, which are read anew for each restart."""
-        settings = settings_of(options)
+        settings = settings_from_options(options)
         # no external engines
         if options.safe:
             settings = msgspec.structs.replace(settings, bots=BotsSettings())
@@ -138,7 +138,7 @@ def play(options: argparse.Namespace) -> None:
                 "The game %s from %s is not loaded: %s", game.name, game.package, game.trouble
             )
     # None: simulate only if there is neither a camera nor a panel
-    run(read_settings, settings_path(options), True if options.simulate else None, greet)
+    run(reload_settings, settings_path(options), True if options.simulate else None, greet)
     # Everything is closed. Threads of libraries may still be in native code, and would crash while
     # Python ends.
     logging.shutdown()
@@ -185,7 +185,7 @@ def _add_exit_statuses(parser: argparse.ArgumentParser) -> None:
 def doctor(options: argparse.Namespace) -> int:
     from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
-    settings, path = settings_of(options), settings_path(options)
+    settings, path = settings_from_options(options), settings_path(options)
     if options.save:
         save_bundle(settings, options.save, path)
         return 0
@@ -207,7 +207,7 @@ def calibrate(options: argparse.Namespace) -> int:
         print_page(options.page, options.paper)
         return 0
     try:
-        fit = measure(settings_of(options))
+        fit = measure(settings_from_options(options))
     except KeyboardInterrupt:
         print("Ended; nothing is changed.")
         return 1
@@ -243,7 +243,7 @@ def selfplay(options: argparse.Namespace) -> int:
         return _check_game(options.check)
     are_all_good = True
     for report in play_games(options.game, options.games, options.seed):
-        as_json = msgspec.json.encode(report, enc_hook=plain_words).decode()
+        as_json = msgspec.json.encode(report, enc_hook=translate_for_json).decode()
         print(as_json if options.json else report.sentence(), flush=True)
         are_all_good &= report.is_good()
     return 0 if are_all_good else 1

@@ -122,7 +122,7 @@ def settings_path(options: argparse.Namespace) -> Path:
     return path
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def settings_from_options(options: argparse.Namespace) -> Settings:
     """Return the settings of the file, with the changes of the command line.
 
     Raises `ConfigError` for a wrong file, and what `settings_path` raises.

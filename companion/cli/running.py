@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from companion.cli.options import PORT, SETTINGS, argument, command, settings_of
+from companion.cli.options import PORT, SETTINGS, argument, command, settings_from_options
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
-from companion.core.network import host_key_text
+from companion.core.network import format_host_key
 from companion.diagnostics.own_pages import ask_address, own_address
 from companion.storage.journal import Journal
 
@@ -58,12 +58,12 @@ def refusal_in(content: bytes) -> str:
     PORT,
 )
 def host_key(options: argparse.Namespace) -> None:
-    settings = settings_of(options)
+    settings = settings_from_options(options)
     key = owner_key_of(settings)
     if options.new:
         try:
             with Journal(settings.journal_path) as journal:
-                key = host_key_text(journal.renew_key("host"))
+                key = format_host_key(journal.renew_key("host"))
         except JournalInUse:
             key = str(ask_running(settings, "/api/host/new-key", {})["host_key"])
     print(key)
@@ -72,4 +72,4 @@ def host_key(options: argparse.Namespace) -> None:
 def owner_key_of(settings: Settings) -> str:
     """Return the owner key of the installation. The service may be running."""
     with Journal(settings.journal_path, read_only=True) as journal:
-        return host_key_text(journal.key("host"))
+        return format_host_key(journal.key("host"))

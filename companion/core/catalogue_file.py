@@ -21,9 +21,9 @@ class Message:
     The header of a catalogue is a message with an empty pattern.
     """
 
-    one: str = ""
+    singular: str = ""
     """The pattern (`msgid`), for one thing if there is a plural."""
-    many: str = ""
+    plural: str = ""
     """The pattern for several things (`msgid_plural`), or empty."""
     translations: list[str] = field(default_factory=list)
     """One text, or one for each plural form of the language. Empty texts are not translated yet."""
@@ -48,12 +48,12 @@ def read_catalogue(path: Path) -> Generator[Message, None, None]:
                 yield message
 
 
-def plural_of(header: Message) -> str:
-    """Return the C expression of the header's `Plural-Forms`, which selects a plural form.
+def parse_plural_rule(header: Message) -> str:
+    """Return the C expression in the header's `Plural-Forms`, which selects a plural form.
 
-    Without one, return that of English.
+    Without one, return the rule of English.
 
-    >>> plural_of(Message(translations=["Plural-Forms: nplurals=2; plural=(n > 1);"]))
+    >>> parse_plural_rule(Message(translations=["Plural-Forms: nplurals=2; plural=(n > 1);"]))
     '(n > 1)'
     """
     fields = "".join(header.translations)
@@ -61,10 +61,10 @@ def plural_of(header: Message) -> str:
     return match[1] if match else "(n != 1)"
 
 
-def team_of(header: Message) -> str:
-    """Return the header's `Language-Team`, or empty.
+def parse_language_team(header: Message) -> str:
+    """Return `Language-Team` of the header, empty if it has none.
 
-    The catalogues of this program have the language's own name there, such as `Español`.
+    In the catalogues of this program it is the language's own name, such as `Español`.
     """
     match = re.search(r"^Language-Team: (.+)$", "".join(header.translations), re.MULTILINE)
     return match[1] if match else ""
@@ -88,9 +88,9 @@ def _parse_message(block: Iterable[str]) -> Message:
         # Texts are quoted and escaped as in Python.
         text = ast.literal_eval(quoted)
         if keyword == "msgid":
-            message.one += text
+            message.singular += text
         elif keyword == "msgid_plural":
-            message.many += text
+            message.plural += text
         else:
             message.translations[-1] += text
     return message

@@ -1,4 +1,4 @@
-"""How to type a command of this program on this machine, for sentences that tell people to."""
+"""Commands of this program as people have to type them here, for sentences that contain one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 
-def command_words(name: str, state_dir: str = "") -> str:
-    """Return a command as it has to be typed where this program was started.
+def shell_command(name: str, state_dir: str = "") -> str:
+    """Return the line to type in a shell for the command with this name.
 
-    On an installed table that is `companion NAME`: the installation puts it on the path of all
-    users, together with its settings. In a copy of the source it is the program that was started,
-    such as `.venv/bin/companion NAME`. There `state_dir` becomes an option, if it is not empty.
+    On an installed table it is `companion NAME`, because the installation puts the program on the
+    path of all users, together with its settings. In a copy of the source it begins with the
+    program that was started, such as `.venv/bin/companion NAME`, and names `state_dir` as an option
+    unless that is empty.
     """
     if "INVOCATION_ID" in os.environ:  # set by systemd for every service
         return f"companion {name}"
@@ -24,12 +25,12 @@ def command_words(name: str, state_dir: str = "") -> str:
     return f"{program} {name}{option}"
 
 
-def public_command(name: str) -> str:
-    """Return a command as in `command_words`, but without any absolute path of this machine.
+def public_shell_command(name: str) -> str:
+    """Return the line as in `shell_command`, but without any absolute path of this machine.
 
-    For pages that strangers see.
+    It is for pages that strangers see.
     """
-    command = command_words(name)
+    command = shell_command(name)
     # A quoted path begins with an apostrophe.
     has_path = command.startswith(("/", "'"))
     return f"companion {name}" if has_path else command

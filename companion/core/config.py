@@ -46,7 +46,7 @@ TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 # A name or address of a machine, without a port.
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
 # Pattern of an MQTT topic. A broker or Home Assistant would misinterpret other characters.
-TOPIC = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+TOPIC_PATTERN = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 
 
 # ---- sections ------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class CameraSettings(_Section, frozen=True):
 
     @property
     def is_small(self) -> bool:
-        """Whether pictures are small, because the machine has little memory."""
+        """Whether pictures are small because the machine has little memory, and no size is set."""
         return self.size == "auto" and is_small_machine()
 
 
@@ -183,8 +183,8 @@ class WebSettings(_Section, frozen=True):
     """PEM file of its key."""
 
 
-# Reading time from which the pages wait for a tap.
-UNTIL_TAPPED_S = 60.0
+# Reading time in seconds from which on the pages wait for a tap instead.
+WAIT_FOR_TAP_FROM_S = 60.0
 
 
 class TableSettings(_Section, frozen=True):
@@ -281,11 +281,11 @@ class MqttSettings(_Section, frozen=True):
     """Whether the connection is encrypted."""
     ca_file: Annotated[str, Meta(max_length=200)] = ""
     """PEM file of the authority that signed the broker's certificate."""
-    topic: Annotated[str, Meta(max_length=64, pattern=rf"^({TOPIC})?$")] = ""
+    topic: Annotated[str, Meta(max_length=64, pattern=rf"^({TOPIC_PATTERN})?$")] = ""
     """Beginning of all topics. Empty is `tabletop/` and the machine's name."""
     home_assistant: bool = True
     """Whether Home Assistant finds the table as a device."""
-    discovery: Annotated[str, Meta(max_length=64, pattern=rf"^{TOPIC}$")] = "homeassistant"
+    discovery: Annotated[str, Meta(max_length=64, pattern=rf"^{TOPIC_PATTERN}$")] = "homeassistant"
     """Beginning of the topics by which Home Assistant finds devices."""
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "Tabletop"
     """Name of the device."""
@@ -362,22 +362,22 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError(
             say("{file}: cannot be read: {error}", file=str(path), error=str(error))
         ) from None
-    return read_settings(text, str(path))
+    return parse_settings(text, str(path))
 
 
-def read_settings(text: str, name: str = "settings.toml") -> Settings:
-    """Read settings from TOML. Messages call the file `name`.
+def parse_settings(text: str, name: str = "settings.toml") -> Settings:
+    """Parse settings in TOML.
 
-    Raises `ConfigError` that names the place.
+    Raises `ConfigError` with a message that names the place, and calls the file `name`.
 
-    >>> read_settings("[web]\\nport = 8765").web.port
+    >>> parse_settings("[web]\\nport = 8765").web.port
     8765
     """
     try:
         tree = _parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(say("{file}: not TOML: {error}", file=name, error=str(error))) from None
-    return settings_of(tree, name)
+    return settings_from_tree(tree, name)
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
@@ -388,10 +388,11 @@ def _parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("Nested too deeply") from None
 
 
-def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
-    """Make settings from sections and their values.
+def settings_from_tree(tree: Mapping[str, Any], name: str) -> Settings:
+    """Return the settings in a tree of sections and their values, as TOML is parsed.
 
-    Retired settings are left out. Raises `ConfigError` that names the place.
+    Messages call the file `name`. Retired settings are left out. Raises `ConfigError` that names
+    the place.
     """
     # Copy the sections, because retired entries are removed from them.
     current: dict[str, Any] = {
@@ -402,8 +403,8 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     try:
         settings = msgspec.convert(current, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(with_heading(name, _with_place(str(error)))) from None
-    require_web(settings.web, name)
+        raise ConfigError(with_heading(name, _convert_place(str(error)))) from None
+    require_valid_web(settings.web, name)
     if bool(settings.quiet.begin) != bool(settings.quiet.end):
         raise ConfigError(say("{file}: [quiet] needs both from and to, or neither", file=name))
     try:
@@ -415,8 +416,8 @@ def settings_of(tree: Mapping[str, Any], name: str) -> Settings:
     return settings
 
 
-def retired_settings(path: Path) -> tuple[str, ...]:
-    """Return a sentence for each retired setting in a file. A file that cannot be read has none."""
+def retired_setting_notices(path: Path) -> tuple[str, ...]:
+    """Return a notice for each retired setting in a file. None for a file that cannot be read."""
     try:
         tree = _parse_toml(read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig"))
     except (OSError, ValueError):
@@ -431,7 +432,7 @@ def retired_settings(path: Path) -> tuple[str, ...]:
 
 
 def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return those of `RETIRED_SETTINGS` that are in the tree."""
+    """Return the sections and entries of `RETIRED_SETTINGS` that are in the tree."""
     sections = {name: part for name, part in tree.items() if isinstance(part, Mapping)}
     return [
         (section, entry)
@@ -443,8 +444,8 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
     """Return the path of the settings file, which need not exist.
 
-    It is `path`, or else `settings.toml` in the state directory. Raises `ConfigError` if
-    `state_dir` cannot be a folder.
+    It is `path`, or if that is None `settings.toml` in the state directory (None: the usual one).
+    Raises `ConfigError` if `state_dir` cannot be a folder.
     """
     if path is not None:
         return path
@@ -461,8 +462,8 @@ def _state_folder(state_dir: str) -> Path:
         ) from None
 
 
-def _with_place(message: str) -> str:
-    """Return msgspec's message with the place (`$.web`) in the notation of the file (`[web]`)."""
+def _convert_place(message: str) -> str:
+    """Return msgspec's message with its place (`$.web`) in the notation of the file (`[web]`)."""
     text, _, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".")
     return say("{error} in [{place}]", error=text, place=place) if place else text
@@ -484,7 +485,7 @@ def is_page_path(text: str) -> bool:
     return _PAGE_PATH.fullmatch(text) is not None
 
 
-def require_web(web: WebSettings, name: str) -> None:
+def require_valid_web(web: WebSettings, name: str) -> None:
     """Raise `ConfigError` for a path, a proxy or a certificate with which no page can be served.
 
     The message calls the settings file `name`.

@@ -1,7 +1,7 @@
 """Every piece, mark and order as SVG, the same on screen and on paper.
 
 `DRAWINGS` has them all by name. Games, kits and pages refer to a drawing only by this name. Pages
-show them by a `sprite`, and `companion.printing` takes each one `standalone`.
+show them by a `sprite`, and `companion.printing` takes each as a `standalone_svg`.
 
 All drawings use a box of 100 x 100, x to the right, y down. South is round and plain, North angular
 and dotted, so that the sides differ without colour. Colours come from outside: `currentColor` is
@@ -22,10 +22,10 @@ _EDGE = "var(--edge,var(--line))"
 _INK = "#1B1814"
 _PAPER_WHITE = "#fff"
 # Colour of the sign in print, in moving pictures and for a lamp. It equals `--sign` of the pages.
-SIGN = "#FFC20E"
+SIGN_COLOUR = "#FFC20E"
 # North's dots, chosen by eye: their distance, the x and y of the first one, and their radius.
 _DOT_PITCH = 9.0
-_DOT_AT = 2.6
+_FIRST_DOT = 2.6
 _DOT_RADIUS = 1.7
 
 
@@ -100,7 +100,7 @@ _PLAYER_LINE = (
 )
 
 
-def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
+def _player_svg(head: tuple[int, int], limbs: str, speed: str = "") -> str:
     """Return a rugby player of Kahmate: the middle of the head, the limbs, and speed lines."""
     x, y = head
     drawing = f'<circle cx="{x}" cy="{y}" r="11" fill="currentColor"/>'
@@ -117,25 +117,27 @@ def _player(head: tuple[int, int], limbs: str, speed: str = "") -> str:
 
 # Rugby players of Kahmate, which are only printed.
 _PLAYERS = {
-    "player-r": _player(
+    "player-r": _player_svg(
         (62, 15), "M56 34L46 58L62 70L56 92M46 58L36 76L16 78M56 36L74 46L86 36M56 36L38 40L30 54"
     ),
-    "player-b": _player(
+    "player-b": _player_svg(
         (50, 15), "M30 38H70L62 62H38zM42 62L38 92M58 62L62 92M30 38L16 62M70 38L84 62"
     ),
-    "player-t": _player((78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"),
-    "player-f": _player(
+    "player-t": _player_svg(
+        (78, 34), "M66 44L38 58L52 74L42 94M38 58L24 78L8 80M64 46L74 64L90 62"
+    ),
+    "player-f": _player_svg(
         (70, 15),
         "M62 34L54 58L70 68L84 88M54 58L44 80L24 84M62 36L80 44L92 34M62 36L46 42",
         "M6 30H34M2 48H28M8 66H30",
     ),
-    "player-s": _player(
+    "player-s": _player_svg(
         (44, 15), "M44 36V60L32 92M44 60L58 92M44 38L66 36L88 20M44 38L28 54L34 66"
     ),
 }
 
-# The inner SVG of every drawing, by name. `add` puts in the drawings of plug-in games at the start
-# of the program. Later nothing changes it.
+# The inner SVG of every drawing, by name. `add_drawings` adds those of plug-in games when the
+# program starts. Nothing changes it afterwards.
 DRAWINGS: dict[str, str] = {
     # ---- pieces ----
     "robot-s": (
@@ -264,8 +266,7 @@ DRAWINGS: dict[str, str] = {
     "suit-choice": _bold_line("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
     **_PLAYERS,
     # ---- the machine's three characters ----
-    # The machine's three characters: neither round like South nor angular like North, in the
-    # colours of plate and ink.
+    # Neither round like South nor angular like North, in the colours of plate and ink.
     "face-pip": (
         f'<path d="M50 27c-7-5 7-9 0-15" {_FACE_LINE}/>'
         f'<circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
@@ -357,22 +358,22 @@ DRAWINGS: dict[str, str] = {
     ),
 }
 
-# ---- what others use -----------------------------------------------------------------------------
+# ---- adding and rendering ------------------------------------------------------------------------
 
 
 # Drawings that are only printed and appear on no page.
-ON_PAPER = frozenset(_PLAYERS)
+PRINT_ONLY = frozenset(_PLAYERS)
 
 # Name of a drawing: words of small letters and figures with hyphens between, such as `robot-s`.
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def add(drawings: Mapping[str, str]) -> None:
+def add_drawings(drawings: Mapping[str, str]) -> None:
     """Add the drawings of a plug-in game to `DRAWINGS`.
 
     Raises ValueError, and adds none, for an existing or invalid name and for invalid SVG.
 
-    >>> add({"robot-s": "<path/>"})
+    >>> add_drawings({"robot-s": "<path/>"})
     Traceback (most recent call last):
     ValueError: there is a drawing “robot-s” already
     """
@@ -394,8 +395,8 @@ def add(drawings: Mapping[str, str]) -> None:
 PATTERNS = (
     f'<pattern id="dots" width="{_DOT_PITCH:g}" height="{_DOT_PITCH:g}" '
     'patternUnits="userSpaceOnUse">'
-    f'<circle cx="{_DOT_AT:g}" cy="{_DOT_AT:g}" r="{_DOT_RADIUS:g}" fill="var(--face,{_INK})" '
-    'opacity=".5"/></pattern>'
+    f'<circle cx="{_FIRST_DOT:g}" cy="{_FIRST_DOT:g}" r="{_DOT_RADIUS:g}" '
+    f'fill="var(--face,{_INK})" opacity=".5"/></pattern>'
     '<pattern id="hatch" width="12" height="12" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)">'
     '<rect width="12" height="12" fill="var(--hatch-b)"/><rect width="6" height="12" '
@@ -421,12 +422,11 @@ def symbols(names: Iterable[str]) -> str:
     )
 
 
-def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
-    """Return a complete SVG document of one drawing, without CSS variables and patterns.
-
-    It is for converters that know neither. Colours are `#rrggbb`: `colour` fills, `edge` outlines,
-    `face` is drawn on the fill. Dots become circles in a plain colour half-way between fill and
-    face. Raises KeyError for an unknown name.
+def standalone_svg(name: str, *, colour: str, edge: str, face: str) -> str:
+    """Return a complete SVG document of one drawing, for converters without CSS and patterns.
+    Colours are `#rrggbb`: `colour` fills, `edge` outlines,
+       `face` is drawn on the fill. Dots become circles in a plain colour half-way between fill and
+       face. Raises KeyError for an unknown name.
     """
     values = {
         "edge": edge,
@@ -438,7 +438,9 @@ def standalone(name: str, *, colour: str, edge: str, face: str) -> str:
     }
     # Circles replace the pattern, then colours replace the variables.
     dots = _dots(colour, face)
-    inner = _DOTTED_PATH.sub(lambda match: _cut_out(dots, match[1], match.start()), DRAWINGS[name])
+    inner = _DOTTED_PATH.sub(
+        lambda match: _clip_dots(dots, match[1], match.start()), DRAWINGS[name]
+    )
     inner = _VARIABLE.sub(lambda match: values[match[1]], inner).replace("currentColor", colour)
     opening = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100" viewBox="0 0 100 100">'
@@ -458,16 +460,16 @@ def _dots(colour: str, face: str) -> str:
     A dash of almost no length shows only its round ends, which are a dot.
     """
     channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(face[1:]), strict=True)
-    mixed = bytes((one + other) // 2 for one, other in channels)
+    mixed = bytes((fill + drawn) // 2 for fill, drawn in channels)
     # Eleven rows, 9 apart, fill the height of 100.
-    rows = "".join(f"M{_DOT_AT:g} {_DOT_AT + row * _DOT_PITCH:g}H100" for row in range(11))
+    rows = "".join(f"M{_FIRST_DOT:g} {_FIRST_DOT + row * _DOT_PITCH:g}H100" for row in range(11))
     return (
         f'<path d="{rows}" fill="none" stroke="#{mixed.hex()}" stroke-width="{2 * _DOT_RADIUS:g}" '
         f'stroke-linecap="round" stroke-dasharray="0.01 {_DOT_PITCH - 0.01:g}"/>'
     )
 
 
-def _cut_out(dots: str, path: str, number: int) -> str:
+def _clip_dots(dots: str, path: str, number: int) -> str:
     """Return the dots within a path, and its outline once more over the dots that it cuts.
 
     `number` makes the id of the clip path unique in the document.

@@ -17,7 +17,7 @@ CompanionError
 A message says what, where, and what to do. A refused input changes nothing.
 
 Code that serves people catches `CompanionError` and shows its `message`. Any other exception is a
-fault of the program, which goes to the log by `trace_of`.
+fault of the program, which goes to the log by `format_trace`.
 """
 
 import traceback
@@ -149,7 +149,7 @@ class PanelError(SystemTrouble):
     kind = "panel"
 
 
-def trace_of(error: BaseException) -> str:
+def format_trace(error: BaseException) -> str:
     """Return the type and the traceback locations of an unexpected error for the log.
 
     Its message is left out, since it may contain somebody's order.

@@ -34,12 +34,12 @@ Tone = tuple[Note, ...]
 
 
 @lru_cache(maxsize=256)
-def tone(text: str) -> Tone:
-    """Parse the text of a tone: notes, each with its milliseconds, and `·n` for a pause of n ms.
+def parse_tone(text: str) -> Tone:
+    """Parse a tone: notes, each followed by its milliseconds, and `·n` for a pause of n ms.
 
     Raises ValueError for any other text.
 
-    >>> tone("A5 60 ·40 E6 60")
+    >>> parse_tone("A5 60 ·40 E6 60")
     (Note(name='A5', ms=60.0), Note(name='', ms=40.0), Note(name='E6', ms=60.0))
     """
     notes = []
@@ -83,7 +83,7 @@ class EventCue:
     """Name on the page Health, where it can be tried. Empty if it is not offered there."""
 
     def __post_init__(self) -> None:
-        if not tone(self.tone):
+        if not parse_tone(self.tone):
             raise ValueError(f"The cue {self.name} has no note")
 
     def __str__(self) -> str:

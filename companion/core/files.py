@@ -39,8 +39,8 @@ _REASONS = {
 }
 
 
-def why_refused(error: OSError) -> str:
-    """Return the reason of a system error as words, translatable if it is a frequent one."""
+def describe_os_error(error: OSError) -> str:
+    """Return the reason of a system error as a phrase. Frequent ones can be translated."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 

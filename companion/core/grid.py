@@ -73,7 +73,7 @@ class TextMap:
         """
         return iter(sorted(self.tiles.items()))
 
-    def squares_of(self, character: str) -> tuple[Square, ...]:
+    def squares_with(self, character: str) -> tuple[Square, ...]:
         """Return the squares with this character, by file, then rank."""
         return tuple(square for square, tile in self if tile == character)
 
@@ -131,13 +131,13 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
     return TextMap(len(rows[0]), len(rows), tiles)
 
 
-def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
+def parse_square_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
     """Parse groups of squares separated by slashes, such as `c4 e4 / c6 e6`.
 
     `files` and `ranks` are the size of the board. Raises `Malformed` for a text that is not a
     square, and for a square that is off the board or named twice.
 
-    >>> [len(group) for group in parse_groups("c4 e4 / c6", 8, 8)]
+    >>> [len(group) for group in parse_square_groups("c4 e4 / c6", 8, 8)]
     [2, 1]
     """
     groups = tuple(tuple(map(Square.parse, group.split())) for group in text.split("/"))
@@ -151,14 +151,14 @@ def parse_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...],
     return groups
 
 
-def numbers_in(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, ...]:
-    """Return the numbers of all squares that a text names, in sequence.
+def parse_square_numbers(text: str, numbers: Mapping[str, int], ranks: int) -> tuple[int, ...]:
+    """Return the numbers of all squares that a text names, in the order of the text.
 
-    For games that number their squares instead of using `Square`. `numbers` maps the names of the
-    squares to them. The board has the files a to h and ranks up to `ranks`. Raises `Malformed` for
-    a square that is not on the board.
+    It is for games that number their squares instead of using `Square`. `numbers` has the number of
+    each square by its name. The board has the files a to h and ranks up to `ranks`. Raises
+    `Malformed` for a square that is not on the board.
 
-    >>> numbers_in("R@b1-a2", {"a1": 0, "b1": 1, "a2": 8}, 2)
+    >>> parse_square_numbers("R@b1-a2", {"a1": 0, "b1": 1, "a2": 8}, 2)
     (1, 8)
     """
     squares = []

@@ -27,44 +27,49 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from companion.core.catalogue_file import Message, plural_of, read_catalogue, team_of
+from companion.core.catalogue_file import (
+    Message,
+    parse_language_team,
+    parse_plural_rule,
+    read_catalogue,
+)
 
 # Folder of the catalogues.
 LOCALE = Path(__file__).parents[1] / "locale"
 
 
-def languages_in(folder: Path) -> Mapping[str, str]:
-    """Return the names of the available languages by their code.
+def read_languages(folder: Path) -> Mapping[str, str]:
+    """Return the names of the available languages by code: English, and each catalogue of a folder.
 
-    They are English and the catalogues of a folder. Each name is in the language itself, from
-    `Language-Team` in the catalogue's header.
+    Each name is in the language itself, such as `Español`. It is read from `Language-Team` in the
+    header of the catalogue.
     """
     languages = {"en": "English"}
     for path in sorted(folder.glob("*.po")):
         with closing(read_catalogue(path)) as messages:
             header = next(messages)
-            languages[path.stem] = team_of(header) or path.stem
+            languages[path.stem] = parse_language_team(header) or path.stem
     return languages
 
 
 # Names of all languages by code, such as `es`.
-LANGUAGES = languages_in(LOCALE)
+LANGUAGES = read_languages(LOCALE)
 _language: ContextVar[str] = ContextVar("language", default="en")
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 # Names of the players by the side's English word. Translations have the name instead of the side.
 _side_names: ContextVar[Mapping[str, str]] = ContextVar("side_names", default=NO_NAMES)
 # Name of a part of a pattern that says how a piece looks. There a side's word stays, even if its
 # player has a name.
-COLOUR = "colour"
+COLOUR_PART = "colour"
 
 
 class Sentence(str):
     """An English sentence that can be translated. `say` and its relatives make it."""
 
-    __slots__ = ("many", "parts", "pattern")
+    __slots__ = ("parts", "pattern", "plural")
     pattern: str
     """The English pattern, which is also the key in the catalogues."""
-    many: str
+    plural: str
     """The pattern for several things. Empty if the sentence counts nothing."""
     parts: Mapping[str, object]
     """Values of the names in the patterns. They may be sentences themselves."""
@@ -105,26 +110,26 @@ def say(pattern: str, /, **parts: object) -> str:
     return _make_sentence(pattern, "", parts)
 
 
-def say_n(one: str, many: str, n: int, /, **parts: object) -> str:
+def say_n(singular: str, plural: str, n: int, /, **parts: object) -> str:
     """Return a sentence about `{n}` things, with a pattern for one and a pattern for several.
 
     >>> say_n("{n} piece to go.", "{n} pieces to go.", 2)
     '2 pieces to go.'
     """
-    return _make_sentence(one, many, {**parts, "n": n})
+    return _make_sentence(singular, plural, {**parts, "n": n})
 
 
-def to_owner(text: str, name: str) -> str:
-    """Return a sentence as the side with this name reads it: without its name at the beginning.
+def strip_addressee(text: str, side: str) -> str:
+    """Return a sentence without the addressee before its colon, as that side itself reads it.
 
-    "Both" is left out, too. Any other sentence is unchanged.
+    The addressee is the side with this name, or "Both". Any other sentence is unchanged.
 
-    >>> to_owner(say("{side!c}: choose a card", side="lime"), "lime")
+    >>> strip_addressee(say("{side!c}: choose a card", side="lime"), "lime")
     'Choose a card'
-    >>> to_owner(say("Choose a game"), "lime")
+    >>> strip_addressee(say("Choose a game"), "lime")
     'Choose a game'
     """
-    if not text.startswith(("Both: ", f"{_convert(name, 'c')}: ")):
+    if not text.startswith(("Both: ", f"{_convert(side, 'c')}: ")):
         return text
     return _make_sentence("{text!o}", "", {"text": text})
 
@@ -181,15 +186,15 @@ def with_heading(head: str, text: str) -> str:
 
 
 def listed(parts: Iterable[object]) -> str:
-    """Return a list in words. It is empty without parts.
+    """Return an enumeration, such as "a, b and c". It is empty without parts.
 
     >>> listed(["a2", "b3", "c4"])
     'a2, b3 and c4'
     """
-    *rest, last = list(parts) or [""]
-    if not rest:
+    *all_but_last, last = list(parts) or [""]
+    if not all_but_last:
         return last if isinstance(last, str) else str(last)
-    return say("{many} and {end}", many=joined(", ", rest), end=last)
+    return say("{many} and {end}", many=joined(", ", all_but_last), end=last)
 
 
 def translate(text: object, language: str | None = None) -> str:
@@ -206,37 +211,41 @@ def translate(text: object, language: str | None = None) -> str:
     return _translate(text, language)
 
 
-def plain_words(value: object) -> str:
-    """Return a sentence in the current language, for msgspec's `enc_hook`.
+def translate_for_json(value: object) -> str:
+    """Return a sentence in the current language. It is a hook for msgspec's encoders (`enc_hook`).
 
-    Raises NotImplementedError for any other type, as msgspec asks of a hook.
+    Raises NotImplementedError for any other type, as msgspec requires of a hook.
     """
     if isinstance(value, Sentence | Verbatim):
         return translate(value)
     raise NotImplementedError(f"{type(value).__name__} has no plain form")
 
 
-def pack(text: object) -> Any:
-    """Return a sentence or one of its parts as plain JSON, for storage. `unpack` reverses it."""
+def sentence_to_json(text: object) -> Any:
+    """Return a sentence or one of its parts as a JSON value, for storage and for messages.
+
+    Unlike a translated text, it can still be read in any language. `sentence_from_json` reverses
+    it.
+    """
     if isinstance(text, Sentence):
         return {
             "say": text.pattern,
-            "many": text.many,
-            "parts": {name: pack(part) for name, part in text.parts.items()},
+            "many": text.plural,
+            "parts": {name: sentence_to_json(part) for name, part in text.parts.items()},
         }
     if isinstance(text, Verbatim):
         return {"typed": str(text)}
     return text if isinstance(text, int | float | str) else str(text)
 
 
-def unpack(plain: Any) -> Any:
-    """Return the sentence or part that `pack` turned into JSON."""
-    if not isinstance(plain, dict):
-        return plain
-    if "typed" in plain:
-        return Verbatim(plain["typed"])
-    parts = {name: unpack(part) for name, part in plain["parts"].items()}
-    return _make_sentence(plain["say"], plain["many"], parts)
+def sentence_from_json(value: Any) -> Any:
+    """Return the sentence or part that `sentence_to_json` turned into a JSON value."""
+    if not isinstance(value, dict):
+        return value
+    if "typed" in value:
+        return Verbatim(value["typed"])
+    parts = {name: sentence_from_json(part) for name, part in value["parts"].items()}
+    return _make_sentence(value["say"], value["many"], parts)
 
 
 def current_language() -> str:
@@ -281,7 +290,7 @@ def side_names(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def best_language(wanted: Iterable[str]) -> str:
-    """Return the first available language for codes such as `es-MX`, or English."""
+    """Return the first available language for codes such as `es-MX`, or else English (`en`)."""
     for locale in wanted:
         code = locale.lower()[:2]
         if code in LANGUAGES:
@@ -289,12 +298,12 @@ def best_language(wanted: Iterable[str]) -> str:
     return "en"
 
 
-def words_for_scripts(language: str) -> Mapping[str, str]:
+def script_translations(language: str) -> Mapping[str, str]:
     """Return the translations that the pages' scripts use, by English pattern.
 
     Empty for English.
     """
-    return {} if language == "en" else catalogue_of(language).scripts
+    return {} if language == "en" else load_catalogue(language).scripts
 
 
 # ---- patterns and their parts --------------------------------------------------------------------
@@ -307,7 +316,9 @@ _CONVERTED = re.compile(r"\{(\w+)!([cowitT])\}")
 
 @lru_cache(maxsize=4096)
 def _conversions(pattern: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return a pattern with `{name_c}` instead of `{name!c}`, and the pairs (name, conversion).
+    """Parse the conversions of a pattern, and replace `{name!c}` by `{name_c}`.
+
+    Return the new pattern, and a pair (name, conversion) for each.
 
     `str.format` knows other conversions only, so the converted values become parts of their own.
     """
@@ -319,15 +330,15 @@ def _convert(text: str, conversion: str) -> str:
 
     - `c` (capital): all of it.
     - `i` (initial): only its first letter.
-    - `o` (owner): the text after the colon, or all of it without one. Used by `to_owner`.
-    - `w` (words): the text before the colon with a full stop, or all of it without one. Used by
+    - `o`: the text after the colon, or all of it without one. Used by `strip_addressee`.
+    - `w`: the text before the colon with a full stop, or all of it without one. Used by
       `before_colon`.
     """
     if conversion == "i":
         return text[:1].upper()
-    before, colon, behind = text.partition(": ")
+    before, colon, after = text.partition(": ")
     if conversion == "o" and colon:
-        text = behind
+        text = after
     if conversion == "w" and colon:
         text = f"{before.rstrip()}."
     return text[:1].upper() + text[1:]
@@ -359,7 +370,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 
 def _with_article(text: str, language: str) -> str:
-    usual, other, nouns = pattern_in(language, ARTICLES).split("|")
+    usual, other, nouns = translate_pattern(language, ARTICLES).split("|")
     # Every catalogue puts the noun first, followed by its adjectives.
     noun = text.partition(" ")[0].lower()
     article = other if re.search(nouns, noun) else usual
@@ -368,7 +379,7 @@ def _with_article(text: str, language: str) -> str:
 
 def _contract(sentence: str, language: str) -> str:
     """Return a sentence with its prepositions and articles contracted, such as `de el` to `del`."""
-    for pair in pattern_in(language, CONTRACTIONS).split(";"):
+    for pair in translate_pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
             # Only whole words, between spaces
@@ -376,10 +387,10 @@ def _contract(sentence: str, language: str) -> str:
     return sentence
 
 
-def _make_sentence(pattern: str, many: str, parts: Mapping[str, object]) -> Sentence:
-    chosen = many if many and parts["n"] != 1 else pattern
+def _make_sentence(pattern: str, plural: str, parts: Mapping[str, object]) -> Sentence:
+    chosen = plural if plural and parts["n"] != 1 else pattern
     sentence = Sentence(_fill(chosen, parts))
-    sentence.pattern, sentence.many, sentence.parts = pattern, many, parts
+    sentence.pattern, sentence.plural, sentence.parts = pattern, plural, parts
     return sentence
 
 
@@ -388,11 +399,12 @@ def _translate(text: Sentence, language: str) -> str:
     if not text.parts and (name := _side_names.get().get(text.pattern)):
         return name
     parts = {
-        name: _translate_part(part, language, name == COLOUR) for name, part in text.parts.items()
+        name: _translate_part(part, language, name == COLOUR_PART)
+        for name, part in text.parts.items()
     }
-    number = text.parts["n"] if text.many else None
+    number = text.parts["n"] if text.plural else None
     n = number if isinstance(number, int) else None
-    pattern = pattern_in(language, text.pattern, text.many, n)
+    pattern = translate_pattern(language, text.pattern, text.plural, n)
     return _fill(pattern, parts, language)
 
 
@@ -406,30 +418,31 @@ def _translate_part(part: object, language: str, is_colour: bool) -> object:
     if not isinstance(part, str):
         return part
     if is_colour:
-        return pattern_in(language, str(part))
+        return translate_pattern(language, str(part))
     if isinstance(part, Verbatim):
         return part
     if name := _side_names.get().get(part):
         return name
     if isinstance(part, Sentence):
         return _translate(part, language)
-    return pattern_in(language, part)
+    return translate_pattern(language, part)
 
 
 # ---- catalogues ----------------------------------------------------------------------------------
 
 
-def pattern_in(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """Return a pattern in a language, in English if the catalogue lacks it.
+def translate_pattern(language: str, singular: str, plural: str = "", n: int | None = None) -> str:
+    """Return a pattern in a language, or in English if the catalogue lacks it.
 
-    With `n`, choose the form for that number of things.
+    `n` is the number of things that the sentence counts. It selects the plural form. None for a
+    sentence that counts nothing.
     """
-    forms = () if language == "en" else catalogue_of(language).forms.get(one)
+    forms = () if language == "en" else load_catalogue(language).forms.get(singular)
     if not forms:
-        return many if many and n != 1 else one
+        return plural if plural and n != 1 else singular
     if n is None or len(forms) == 1:
         return forms[0]
-    return forms[catalogue_of(language).plural_form(n)]
+    return forms[load_catalogue(language).plural_form(n)]
 
 
 @dataclass(frozen=True)
@@ -445,20 +458,20 @@ class _Catalogue:
 
 
 @cache
-def catalogue_of(language: str) -> _Catalogue:
-    """Return the catalogue of a language. It is read at its first use and kept."""
+def load_catalogue(language: str) -> _Catalogue:
+    """Return the catalogue of a language, which is read from its file at the first use."""
     forms: dict[str, tuple[str, ...]] = {}
     scripts: dict[str, str] = {}
-    plural_rule = plural_of(Message())
+    plural_rule = parse_plural_rule(Message())
     for message in read_catalogue(LOCALE / f"{language}.po"):
-        if not message.one:
+        if not message.singular:
             # The header
-            plural_rule = plural_of(message)
+            plural_rule = parse_plural_rule(message)
         elif all(message.translations):
-            forms[message.one] = tuple(message.translations)
+            forms[message.singular] = tuple(message.translations)
             if any(path.endswith(".js") for path in message.files):
                 # Scripts look up a plural by its own English pattern.
-                ids = (message.one, message.many) if message.many else (message.one,)
+                ids = (message.singular, message.plural) if message.plural else (message.singular,)
                 scripts |= dict(zip(ids, message.translations, strict=True))
     return _Catalogue(forms, scripts, c2py(plural_rule))
 
@@ -482,4 +495,4 @@ def decimal_mark(language: str | None = None) -> str:
     ('.', ',')
     """
     # The translation of “0.5”, whose second character is the mark
-    return pattern_in(language or current_language(), DECIMAL)[1]
+    return translate_pattern(language or current_language(), DECIMAL)[1]

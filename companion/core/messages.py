@@ -16,12 +16,12 @@ from companion.core.i18n import say
 MAX_MESSAGE_BYTES = 32 * 1024
 
 
-def is_dense(content: bytes) -> bool:
-    """Return whether JSON from outside has suspiciously many lists and objects for its length.
+def has_too_many_brackets(content: bytes) -> bool:
+    """Return whether JSON has suspiciously many lists and objects for its length.
 
-    Each `[]` of two bytes takes eighty bytes in memory. A real message has names and values between
-    its brackets, so one bracket in eight bytes is already too many. The first thousand are free,
-    because a short message cannot take much memory.
+    An empty list has two bytes as JSON and takes eighty in memory, so a small message could fill
+    the memory. A real message has names and values between its brackets: one opening bracket in
+    eight bytes is already too many. The first thousand are always allowed.
     """
     return content.count(b"[") + content.count(b"{") > 1000 + len(content) // 8
 
@@ -30,7 +30,7 @@ def decode_message(
     decoder: msgspec.json.Decoder[Any], payload: bytes, max_bytes: int = MAX_MESSAGE_BYTES
 ) -> Any:
     """Decode a message. Raises `Malformed` if it is too large or not what the decoder expects."""
-    if len(payload) > max_bytes or is_dense(payload):
+    if len(payload) > max_bytes or has_too_many_brackets(payload):
         raise Malformed(say("This message is too large"))
     try:
         return decoder.decode(payload)

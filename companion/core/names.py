@@ -21,7 +21,7 @@ _BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def is_printable(name: str) -> bool:
-    """Return whether every character of a name can be displayed, which an empty name is, too.
+    """Return whether every character of a name can be displayed. An empty name is printable.
 
     Joiners are allowed, and with a black flag also tag letters, although they have no shape.
 
@@ -46,12 +46,12 @@ def is_visible(name: str) -> bool:
     )
 
 
-def plain_name(typed: str) -> str:
+def normalise_name(typed: str) -> str:
     """Return a name as it is stored: in Unicode's normal form C, without spaces around it.
 
-    A name in which nothing is visible becomes empty.
+    It is empty if nothing in it is visible.
 
-    >>> plain_name("  Rene\\u0301 ") == "Ren\\u00e9", plain_name("\\u2800")
+    >>> normalise_name("  Rene\\u0301 ") == "Ren\\u00e9", normalise_name("\\u2800")
     (True, '')
     """
     name = unicodedata.normalize("NFC", typed).strip()

@@ -30,7 +30,7 @@ HOTSPOT_NAMES = ("table.lan", "table")
 # File below the root with the hotspot's host names. It exists while `companion hotspot` is on.
 HOTSPOT_NAMES_FILE = Path("etc/NetworkManager/dnsmasq-shared.d/tabletop-companion.conf")
 # Folder in which the kernel lists network interfaces. Those with hardware have an entry `device`.
-NETWORK_FOLDER = Path("/sys/class/net")
+INTERFACES_FOLDER = Path("/sys/class/net")
 # Request to the Linux kernel for the address of an interface (netdevice(7)).
 _SIOCGIFADDR = 0x8915
 
@@ -46,10 +46,10 @@ class Wifi:
     """Whether the network hides its name."""
 
     @property
-    def text(self) -> str:
+    def qr_text(self) -> str:
         r"""Text of a QR code with which a phone joins the network.
 
-        >>> print(Wifi("Table; one", "ab:12345").text)
+        >>> print(Wifi("Table; one", "ab:12345").qr_text)
         WIFI:T:WPA;S:Table\; one;P:ab\:12345;;
         """
         kind = "WPA" if self.password else "nopass"
@@ -59,12 +59,12 @@ class Wifi:
         return text if text.endswith(";;") else f"{text};"
 
 
-def host_key_text(secret: bytes) -> str:
+def format_host_key(secret: bytes) -> str:
     """Return the owner key as people type it: the first 50 bits of a random secret.
 
     They are ten letters and digits, with a dash in the middle.
 
-    >>> host_key_text(bytes(32))
+    >>> format_host_key(bytes(32))
     'aaaaa-aaaaa'
     """
     # Base32 has five bits for each letter.
@@ -72,17 +72,17 @@ def host_key_text(secret: bytes) -> str:
     return f"{text[:5]}-{text[5:]}"
 
 
-def seat_address(url: str, seat: Seat) -> str:
-    """Return the short address for taking a seat, based on the address of the table screen.
+def seat_url(url: str, seat: Seat) -> str:
+    """Return the short URL for taking a seat, given the URL of the table screen.
 
-    >>> seat_address("http://192.0.2.7:8080/", Seat.SOUTH)
+    >>> seat_url("http://192.0.2.7:8080/", Seat.SOUTH)
     'http://192.0.2.7:8080/s'
     """
     return f"{url}{seat[:1]}"
 
 
 def short_url(url: str) -> str:
-    """Return an address as people type it.
+    """Return a URL as people type it: without the scheme and a slash at its end.
 
     >>> short_url("http://192.0.2.7:8080/s"), short_url("https://table.local/")
     ('192.0.2.7:8080/s', 'table.local')
@@ -95,40 +95,40 @@ def new_code(length: int) -> str:
     return "".join(secrets.choice(CODE_ALPHABET) for _ in range(length))
 
 
-def plain_code(typed: str) -> str:
-    """Return a typed code without dashes, spaces and capitals.
+def normalise_code(typed: str) -> str:
+    """Return a typed code as it is compared: without dashes and spaces, in lower case.
 
-    >>> plain_code(" K7M-2qx ")
+    >>> normalise_code(" K7M-2qx ")
     'k7m2qx'
     """
     return "".join(typed.split()).replace("-", "").lower()
 
 
-def is_code(typed: str, code: str) -> bool:
-    """Return whether a typed code is this one.
+def matches_code(typed: str, code: str) -> bool:
+    """Return whether a typed code is the right one.
 
-    It takes the same time for any wrong code of the right length, so that the duration does not
-    reveal how much of it is right.
+    Any wrong code of the right length takes the same time, so that the duration does not reveal how
+    much of it is right.
     """
-    return hmac.compare_digest(plain_code(typed).encode(), code.encode())
+    return hmac.compare_digest(normalise_code(typed).encode(), code.encode())
 
 
-def dashed_code(code: str) -> str:
+def format_code(code: str) -> str:
     """Return a code as people read it aloud, with a dash after three letters.
 
-    >>> dashed_code("k7m2qx")
+    >>> format_code("k7m2qx")
     'k7m-2qx'
     """
     return f"{code[:3]}-{code[3:]}" if code else ""
 
 
 def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
-    """Return the addresses of the table screen, the one for phones first.
+    """Return the URLs of the table screen. The first one is the best for phones.
 
-    With a certificate, the names of the settings come first, since it is issued for them.
+    With a certificate, the host names of the settings come first, since it is issued for them.
     """
     scheme, default_port = ("https", 443) if web.certificate else ("http", 80)
-    own_hosts = addresses(web.host)
+    own_hosts = list_addresses(web.host)
     # A dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own_hosts) if web.certificate else (*own_hosts, *web.names))
     end = "" if port == default_port else f":{port}"
@@ -148,7 +148,7 @@ def host_in_url(host: str) -> str:
 
 
 def reachable_host(host: str) -> str:
-    """Return the host by which this machine reaches its own server that listens on `host`.
+    """Return the host at which a client on this machine reaches a server that listens on `host`.
 
     >>> reachable_host("0.0.0.0"), reachable_host("192.168.1.5")
     ('127.0.0.1', '192.168.1.5')
@@ -166,20 +166,20 @@ class InterfaceAddress(NamedTuple):
     has_hardware: bool
 
 
-def addresses(host: str) -> list[str]:
+def list_addresses(host: str) -> list[str]:
     """Return the addresses and names by which a server that listens on `host` is reached.
 
-    The one for phones is the first. The machine's own hotspot comes first, then interfaces with
-    hardware, then all others. Names follow the addresses. Without any network it returns the
-    loopback address. It asks only the kernel, and never blocks.
+    The best one for phones is first. The machine's own hotspot comes before interfaces with
+    hardware, then all others. Names follow the addresses. Without any network the only address is
+    the loopback address. This asks only the kernel, and never blocks.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
-    outward_ip = routed_address()
+    outward_ip = outbound_address()
     # False sorts before True
     ranked = sorted(
         (ip != HOTSPOT_ADDRESS, not has_hardware, ip != outward_ip, ip)
-        for ip, has_hardware in own_addresses()
+        for ip, has_hardware in interface_addresses()
     )
     ips = [ip for *_, ip in ranked]
     if not ips:
@@ -191,10 +191,10 @@ def addresses(host: str) -> list[str]:
     return [*ips, *names]
 
 
-def routed_address() -> str:
-    """Return the address from which this machine reaches other networks.
+def outbound_address() -> str:
+    """Return this machine's own address towards other networks.
 
-    Empty if it has no route, as in a hotspot of its own.
+    Empty if it has no route to them, as in a hotspot of its own.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -205,7 +205,7 @@ def routed_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def own_addresses() -> list[InterfaceAddress]:
+def interface_addresses() -> list[InterfaceAddress]:
     """Return the first IPv4 address of each network interface except the loopback."""
     found_addresses = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -218,6 +218,6 @@ def own_addresses() -> list[InterfaceAddress]:
                 continue
             ip = socket.inet_ntoa(answer[20:24])
             if not ip.startswith("127."):
-                has_hardware = (NETWORK_FOLDER / name / "device").exists()
+                has_hardware = (INTERFACES_FOLDER / name / "device").exists()
                 found_addresses.append(InterfaceAddress(ip, has_hardware))
     return found_addresses

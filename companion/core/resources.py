@@ -1,6 +1,6 @@
-"""Memory and processor: saving memory, detecting small machines, and thread priorities.
+"""Memory and processor: the allocator, detection of small machines, and thread priorities.
 
-`save_memory` changes settings of the C library's allocator, because its defaults do not suit this
+`tune_allocator` changes settings of the C library's allocator, whose defaults do not suit this
 program. glibc gives each thread an arena of its own, and returns small blocks to the system only
 from the end of an arena. Each freed picture also raises the size above which blocks are mapped
 separately. So some twenty threads that draw pages and pictures would keep hundreds of megabytes
@@ -28,21 +28,21 @@ _M_ARENA_MAX = -8
 _MAX_ARENAS = 1
 # Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
 # files, documents. It is glibc's own initial value. Setting it keeps it from growing.
-_MAPPED_BYTES = 128 * 1024
+_MMAP_THRESHOLD_BYTES = 128 * 1024
 # Bytes that may stay free at the end of the arena. Less would return memory that is soon needed
 # again.
-_SPARE_BYTES = 1024 * 1024
+_TRIM_THRESHOLD_BYTES = 1024 * 1024
 # Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on the
 # memory of the graphics, the next larger ones 900 and more.
-SMALL_MB = 700
+SMALL_MACHINE_MB = 700
 
 # Increment of the nice value for a thread that reads pictures, so that pages and keys go first.
 NICE_READING = 5
 # Increment of the nice value for a thread whose work may wait for minutes.
-NICE_TIDYING = 10
+NICE_BACKGROUND = 10
 
 
-def save_memory() -> bool:
+def tune_allocator() -> bool:
     """Make the allocator return freed memory to the system. Return whether the C library can.
 
     Call it before threads are started, since each has its arena from its start.
@@ -53,13 +53,13 @@ def save_memory() -> bool:
     # mallopt returns 1 if it accepts a value. All are set, even if one is refused.
     answers = [
         libc.mallopt(_M_ARENA_MAX, _MAX_ARENAS),
-        libc.mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES),
-        libc.mallopt(_M_TRIM_THRESHOLD, _SPARE_BYTES),
+        libc.mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD_BYTES),
+        libc.mallopt(_M_TRIM_THRESHOLD, _TRIM_THRESHOLD_BYTES),
     ]
     return answers == [1, 1, 1]
 
 
-def return_memory() -> bool:
+def trim_memory() -> bool:
     """Give free pages back to the system, also those between used ones. Return whether any were.
 
     It takes some milliseconds, during which other threads cannot allocate. So call it in quiet
@@ -90,7 +90,7 @@ def is_small_machine(root: Path = Path("/")) -> bool:
     except OSError:
         return False
     total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
-    return total is not None and int(total[1]) / 1024 < SMALL_MB
+    return total is not None and int(total[1]) / 1024 < SMALL_MACHINE_MB
 
 
 def lower_priority(increment: int) -> None:

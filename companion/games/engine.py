@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import Seat
 from companion.games.base import AnyGame, plain_outcome
 
@@ -53,7 +53,7 @@ _ARGUMENT_TYPES: Mapping[str, Any] = {
 }
 
 _decode_json = msgspec.json.decode
-_encode_json = msgspec.json.Encoder(enc_hook=plain_words).encode
+_encode_json = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 Reply = dict[str, Any]
 
 

@@ -71,7 +71,7 @@ def _load_game(entry: EntryPoint) -> str:
             )
         if fault := next(_find_faults(entry.name, game), ""):
             return fault
-        drawings.add(game.drawings)
+        drawings.add_drawings(game.drawings)
     except (Exception, SystemExit) as error:
         # Foreign modules may raise anything on import, including SystemExit.
         return f"It raises {type(error).__name__}: {error}"

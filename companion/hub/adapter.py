@@ -132,7 +132,7 @@ class HubAdapter(Closeable):
             notices=tuple(map(self._packed_sentence, notices)),
             wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
             follows=self._wish_mark,
-            answer=i18n.pack(self._settings_answer),
+            answer=i18n.sentence_to_json(self._settings_answer),
         )
         return encode_public(state)
 
@@ -180,7 +180,7 @@ class HubAdapter(Closeable):
 
     def _packed_sentence(self, text: str) -> object:
         """Pack a sentence. Replace typed text in it unless names may be sent."""
-        packed = i18n.pack(text)
+        packed = i18n.sentence_to_json(text)
         return packed if self.membership.sends_names else _without_typed(packed)
 
 

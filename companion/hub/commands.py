@@ -1,7 +1,7 @@
 """Commands from a hub to a table. They are typed, limited in size, and validated.
 
 A message that is not valid changes nothing. Sentences are sent packed: as JSON with their parts, so
-that the table can say them in its own language (see `companion.core.i18n.pack`).
+that the table can say them in its own language (see `companion.core.i18n.sentence_to_json`).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import msgspec
 
 from companion import __version__
 from companion.core.errors import SystemTrouble
-from companion.core.files import why_refused
+from companion.core.files import describe_os_error
 from companion.core.i18n import say
 from companion.core.network import host_in_url
 from companion.hub.membership import Membership
@@ -111,7 +111,11 @@ def tls_context(ca: str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:
         raise SystemTrouble(
-            say("The certificate {file} cannot be read: {error}", file=ca, error=why_refused(error))
+            say(
+                "The certificate {file} cannot be read: {error}",
+                file=ca,
+                error=describe_os_error(error),
+            )
         ) from None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from companion.core.errors import CompanionError, trace_of
+from companion.core.errors import CompanionError, format_trace
 
 log = logging.getLogger(__name__)
 # Timeout in seconds for connecting. NATS takes a whole number.
@@ -109,7 +109,7 @@ async def log_client_error(error: Exception) -> None:
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)
     elif not isinstance(error, NatsError | OSError):
-        log.error("Hub: a message could not be handled: %s", trace_of(error))
+        log.error("Hub: a message could not be handled: %s", format_trace(error))
 
 
 @contextlib.asynccontextmanager

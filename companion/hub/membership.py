@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, describe_os_error, read_file, replace_file
 from companion.core.i18n import say
 
 # File of the Linux kernel with a random number for each boot.
@@ -87,5 +87,5 @@ def write_membership(path: Path, membership: Membership) -> None:
         replace_file(path, msgspec.json.encode(membership))
     except OSError as error:
         raise SystemTrouble(
-            say("{file} cannot be written: {error}", file=str(path), error=why_refused(error))
+            say("{file} cannot be written: {error}", file=str(path), error=describe_os_error(error))
         ) from None

@@ -7,7 +7,7 @@ import contextlib
 import msgspec
 
 from companion.core.clock import Clock, RealClock
-from companion.core.network import host_key_text, page_urls
+from companion.core.network import format_host_key, page_urls
 from companion.core.ports import Closeable
 from companion.hub.commands import HubCommand, encode_command
 from companion.hub.pair_messages import Pair
@@ -121,7 +121,7 @@ class Hub(Closeable):
     @property
     def host_key(self) -> str:
         """Return the owner key as people type it."""
-        return host_key_text(self.folder.file.host_key)
+        return format_host_key(self.folder.file.host_key)
 
     def close(self) -> None:
         """Close the pages, then NATS."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from companion.core.clock import Clock
-from companion.core.i18n import pack
+from companion.core.i18n import sentence_to_json
 from companion.core.kit import SEATS
 from companion.hub.commands import HubCommand, PairedGame, encode_command, wish_for
 from companion.league.league import League
@@ -58,7 +58,7 @@ class DesiredState:
             return None
         tournament, board = placed
         names = {
-            seat: pack(shown_name(self._league.cards.person(person), person))
+            seat: sentence_to_json(shown_name(self._league.cards.person(person), person))
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
         number = len(tournament.rounds)

@@ -16,7 +16,7 @@ import nkeys
 
 from companion.core.config import WebSettings
 from companion.core.errors import SystemTrouble
-from companion.core.files import replace_file, why_refused
+from companion.core.files import describe_os_error, replace_file
 from companion.core.i18n import say
 from companion.hub.pair_messages import Pair
 
@@ -161,7 +161,7 @@ class HubFolder:
                 say(
                     "{file} cannot be written: {error}",
                     file=str(self._path),
-                    error=why_refused(error),
+                    error=describe_os_error(error),
                 )
             ) from None
 

@@ -17,7 +17,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, Illegal, Refusal
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.core.network import is_code, new_code
+from companion.core.network import matches_code, new_code
 from companion.hub.pair_messages import (
     ClaimAnswer,
     MachineClaim,
@@ -119,7 +119,7 @@ class PairKeeper:
         try:
             return msgspec.json.encode(self._answer(table, payload))
         except CompanionError as error:
-            return msgspec.json.encode(PairAnswer(refused=i18n.pack(error.message)))
+            return msgspec.json.encode(PairAnswer(refused=i18n.sentence_to_json(error.message)))
 
     def current(self, pair_id: str) -> Pair | None:
         """Return the pair with this id.
@@ -195,7 +195,7 @@ class PairKeeper:
         matches = [
             (table, open_offer.offer)
             for table, open_offer in self._offers.items()
-            if is_code(typed, open_offer.code)
+            if matches_code(typed, open_offer.code)
         ]
         wrong_code = say("No game is offered under that code now")
         too_many = say("Too many wrong codes: wait a minute")

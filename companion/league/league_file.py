@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from companion.core.errors import SystemTrouble
-from companion.core.files import why_refused
+from companion.core.files import describe_os_error
 from companion.core.i18n import say
 from companion.league.people import Person
 from companion.league.results import GameResult, StoredResult, TableProgress
@@ -221,7 +221,7 @@ class LeagueFile:
         except SystemTrouble:
             raise
         except (sqlite3.Error, OSError) as error:
-            why = why_refused(error) if isinstance(error, OSError) else str(error)
+            why = describe_os_error(error) if isinstance(error, OSError) else str(error)
             raise SystemTrouble(
                 say("{file} cannot be used: {error}", file=str(self._path), error=why)
             ) from None

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from companion.core.errors import does_not_exist, wrong_phase
 from companion.core.i18n import say
-from companion.core.network import is_code
+from companion.core.network import matches_code
 from companion.league.league_file import LeagueFile, put, put_shown
 from companion.league.people import MACHINE_NUMBER, MAX_PEOPLE, Person, new_person, player_name
 from companion.league.results import Player
@@ -56,7 +56,9 @@ class PlayerCards:
         The caller has to limit the rate of attempts.
         """
         # a forgotten person has no code
-        owners = [person for person in self.people() if person.code and is_code(typed, person.code)]
+        owners = [
+            person for person in self.people() if person.code and matches_code(typed, person.code)
+        ]
         return owners[0] if owners else None
 
     def create(self, name: str, is_shown: bool = True) -> Person:

@@ -86,7 +86,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     """`GameResult.key` of the game that decided the board. Empty if none did."""
     refused: Any = ""
     """Why the last result of its table does not count, as a packed sentence (see
-    `companion.core.i18n.pack`). Empty if it does, or if there is none.
+    `companion.core.i18n.sentence_to_json`). Empty if it does, or if there is none.
     """
 
     @property

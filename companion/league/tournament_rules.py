@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, does_not_exist, wrong_phase
-from companion.core.i18n import Verbatim, pack, say
-from companion.core.names import is_printable, plain_name
+from companion.core.i18n import Verbatim, say, sentence_to_json
+from companion.core.names import is_printable, normalise_name
 from companion.games import game_named
 from companion.league.pairing import next_matches, seeded_entrants
 from companion.league.results import GameResult, StoredResult, has_same_options
@@ -57,7 +57,7 @@ def new_tournament(
 
     Raises `Malformed` for a bad name, option or number of rounds or minutes.
     """
-    plain = plain_name(" ".join(name.split()))
+    plain = normalise_name(" ".join(name.split()))
     if not plain or len(plain) > MAX_NAME_LENGTH or not is_printable(plain):
         raise Malformed(
             say("Give the tournament a name of at most {number} characters", number=MAX_NAME_LENGTH)
@@ -312,7 +312,7 @@ def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
     """
     place = open_places_by_table(tournament)[table]
     # packed, so that it can be shown in every language
-    board = replace(board_at(tournament, place), refused=pack(reason))
+    board = replace(board_at(tournament, place), refused=sentence_to_json(reason))
     return _with_board(tournament, place, board)
 
 

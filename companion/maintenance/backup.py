@@ -36,7 +36,7 @@ from companion.core.errors import (
     Malformed,
     SystemTrouble,
 )
-from companion.core.files import MAX_TEXT_BYTES, open_file, read_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, describe_os_error, open_file, read_file
 from companion.core.i18n import joined, say, say_n
 from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
@@ -488,7 +488,7 @@ def disk_errors() -> Iterator[None]:
     except sqlite3.Error as error:
         raise JournalError(say("The games cannot be copied: {why}", why=str(error))) from None
     except OSError as error:
-        why = why_refused(error)
+        why = describe_os_error(error)
         words = say("The backup’s files cannot be read or written: {why}.", why=why)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             words = say(

@@ -23,7 +23,7 @@ from msgspec import Meta
 
 from companion.core.errors import Malformed
 from companion.core.i18n import say
-from companion.core.messages import is_dense
+from companion.core.messages import has_too_many_brackets
 from companion.core.names import is_printable
 from companion.storage.database import COLUMNS, NO_LINK, is_intact, link_all, rows_of
 from companion.storage.format import create_tables
@@ -221,7 +221,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                             number=MAX_LINE_BYTES,
                         )
                     )
-                if is_dense(text):
+                if has_too_many_brackets(text):
                     raise Malformed(_DAMAGED)
                 _insert(db, _decode_line(text))
             link_all(db)

@@ -16,7 +16,7 @@ from companion.core.clock import EARLIEST_UNIX_S, Clock
 from companion.core.config import HistorySettings
 from companion.core.errors import CompanionError
 from companion.core.ports import Closeable
-from companion.core.resources import NICE_TIDYING, lower_priority, return_memory
+from companion.core.resources import NICE_BACKGROUND, lower_priority, trim_memory
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
 from companion.table.session import BETWEEN_GAMES
@@ -93,7 +93,7 @@ class Housekeeping(Closeable):
             self._thread = None
 
     def _run(self) -> None:
-        lower_priority(NICE_TIDYING)
+        lower_priority(NICE_BACKGROUND)
         self.run_round()
         while not self._stop.wait(ROUND_INTERVAL_S):
             self.run_round()
@@ -103,11 +103,11 @@ class Housekeeping(Closeable):
         self._attempt(self._measure_space)
         if self._is_quiet():
             self._attempt(self._remove_old_game)
-        self._attempt(self.return_memory_if_due)
+        self._attempt(self.trim_memory_if_due)
         for task in self.tasks:
             self._attempt(task)
 
-    def return_memory_if_due(self) -> None:
+    def trim_memory_if_due(self) -> None:
         """Return freed memory to the system, every `MEMORY_INTERVAL_S`.
 
         Cyclic garbage is collected first. Otherwise it stays scattered among live objects until the
@@ -117,7 +117,7 @@ class Housekeeping(Closeable):
         if now_s >= self._next_return_s:
             self._next_return_s = now_s + MEMORY_INTERVAL_S
             gc.collect()
-            return_memory()
+            trim_memory()
 
     def _attempt(self, task: Callable[[], object]) -> None:
         """Do a task, and log its error if it raises one."""

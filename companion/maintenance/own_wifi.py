@@ -21,9 +21,9 @@ import msgspec
 
 from companion.core.clock import Clock
 from companion.core.errors import Malformed, wrong_phase
-from companion.core.files import read_file, replace_file, why_refused
+from companion.core.files import describe_os_error, read_file, replace_file
 from companion.core.i18n import say
-from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, own_addresses
+from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, interface_addresses
 
 # Name of the request file in the service's folder, which companion-wifi.path watches.
 REQUEST_FILE = "wifi"
@@ -107,7 +107,7 @@ class OwnWifi:
         report: Callable[[bool], None],
         *,
         answer: Path = ANSWER,
-        addresses: Callable[[], Sequence[InterfaceAddress]] = own_addresses,
+        addresses: Callable[[], Sequence[InterfaceAddress]] = interface_addresses,
     ) -> None:
         self._request_path = folder / REQUEST_FILE
         self._answer_path = answer
@@ -184,7 +184,7 @@ class OwnWifi:
                 replace_file(self._request_path, msgspec.json.encode(request))
                 self._pending = request
             except OSError as error:
-                self.trouble = why_refused(error)
+                self.trouble = describe_os_error(error)
             self._report(self.hotspot is not None)
 
     def _handle_answer(self, request: WifiRequest, waited_s: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from companion.core.clock import Clock
-from companion.core.config import Settings, retired_settings
+from companion.core.config import Settings, retired_setting_notices
 from companion.core.errors import CompanionError, ConfigError
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
@@ -149,7 +149,7 @@ class Upkeep:
 
         They say that the last settings that worked were restored, or which are no longer used.
         """
-        return joined(" ", (self._last_good.notice(), *retired_settings(self.path)))
+        return joined(" ", (self._last_good.notice(), *retired_setting_notices(self.path)))
 
     def needs_restart(self) -> bool:
         """Return whether a setting in the file needs a restart to take effect."""

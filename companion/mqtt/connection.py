@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from companion.core.config import MqttSettings
-from companion.core.errors import CompanionError, trace_of
+from companion.core.errors import CompanionError, format_trace
 from companion.core.files import MAX_TEXT_BYTES, expand_path, read_file
 from companion.core.i18n import say
 from companion.core.ports import Closeable
@@ -275,7 +275,7 @@ class BrokerConnection(Closeable):
         try:
             self._on_message(message.topic, payload, message.retain)
         except Exception as error:
-            log.error("MQTT: a command failed: %s", trace_of(error))
+            log.error("MQTT: a command failed: %s", format_trace(error))
 
 
 # ---- sentences -----------------------------------------------------------------------------------

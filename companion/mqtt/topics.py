@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from companion.core.drawings import SIGN
+from companion.core.drawings import SIGN_COLOUR
 from companion.core.i18n import translate
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import CameraState, Cue, Signal
@@ -43,7 +43,7 @@ PAUSED_SET = "paused/set"
 RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 
 # Colour of the turn while the table waits for both seats: the sign's yellow.
-BOTH_COLOUR = SIGN
+BOTH_COLOUR = SIGN_COLOUR
 # Colour of the turn while it waits for no seat, and of a seat without a game.
 NOBODYS_COLOUR = "#FFFFFF"
 

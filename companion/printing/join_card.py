@@ -13,7 +13,7 @@ import segno
 from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.network import Wifi, seat_address, short_url
+from companion.core.network import Wifi, seat_url, short_url
 from companion.printing.page_furniture import draw_bar
 from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.tiling import Paper, page_size
@@ -66,12 +66,12 @@ def _draw_half(
             else say("No password")
         )
         _draw_code(
-            pen, x, code_y, wifi.text, title=say("1. Join the Wi-Fi"), lines=(network, password)
+            pen, x, code_y, wifi.qr_text, title=say("1. Join the Wi-Fi"), lines=(network, password)
         )
         x += (right - left) / 2
     best = addresses[0]
     title = say("2. Scan this") if wifi else say("Scan this")
-    south, north = (short_url(seat_address(best, seat)) for seat in SEATS)
+    south, north = (short_url(seat_url(best, seat)) for seat in SEATS)
     seats = say("South: {address}", address=south), say("North: {address}", address=north)
     _draw_code(pen, x, code_y, f"{best}join", title=title, lines=seats)
 

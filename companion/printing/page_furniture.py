@@ -7,7 +7,7 @@ name were chosen by eye.
 
 from __future__ import annotations
 
-from companion.core.drawings import SIGN
+from companion.core.drawings import SIGN_COLOUR
 from companion.core.kit import Side
 from companion.printing.pdf_pen import (
     BLACK,
@@ -67,7 +67,7 @@ def draw_signpost(
     right = x + width_mm
     neck = right - tip
     top = y + height_mm
-    pen.shape((x, y), (neck, y), (right, y + tip), (neck, top), (x, top), fill=SIGN)
+    pen.shape((x, y), (neck, y), (right, y + tip), (neck, top), (x, top), fill=SIGN_COLOUR)
     # as large as the height of the signpost and the length of its words allow
     size_mm = min(0.52 * height_mm, (width_mm - tip - 8) / text_width(words, 1.0, bold=True))
     pen.text(x + 5, y + tip - DIGIT_HEIGHT_EM / 2 * size_mm, words, size_mm, bold=True)

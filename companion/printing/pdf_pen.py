@@ -22,7 +22,7 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 from svglib.svglib import svg2rlg
 
-from companion.core.drawings import standalone
+from companion.core.drawings import standalone_svg
 from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import Extent
@@ -499,5 +499,5 @@ def ink_on(colour: str) -> str:
 def _vector_drawing(name: str, colour: str, plain: bool) -> Any:
     """Return a drawing as vector graphics of reportlab, see `Pen.drawing`."""
     face = colour if plain else ink_on(colour)
-    svg = standalone(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
+    svg = standalone_svg(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))

@@ -16,13 +16,13 @@ from companion.archive.photographs import PhotographFolder
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
-from companion.core.command_line import command_words, public_command
+from companion.core.command_line import public_shell_command, shell_command
 from companion.core.config import Settings, find_settings
 from companion.core.errors import JournalError, PanelError
 from companion.core.i18n import joined, say
 from companion.core.kit import SEATS, Kit
 from companion.core.log_fields import log_fields
-from companion.core.network import Wifi, host_key_text, page_urls
+from companion.core.network import Wifi, format_host_key, page_urls
 from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.probes import Machine, is_synchronised
 from companion.games import GAMES
@@ -196,7 +196,7 @@ class Companion(Closeable):
         folder = self.settings.state_dir
         is_usual_folder = folder == Settings().state_dir
         # The command that prints the owner key of this installation.
-        self.key_command = command_words("host-key", "" if is_usual_folder else folder)
+        self.key_command = shell_command("host-key", "" if is_usual_folder else folder)
         choices = LastChoices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
             Table(self.journal, self.clock, self.settings.table, choices)
@@ -386,7 +386,7 @@ class Companion(Closeable):
         """Return the password of the table's Wi-Fi, a public one until the table has an owner."""
         if not self._is_key_used():
             return FIRST_PASSWORD
-        return host_key_text(self.journal.key("own_wifi"))
+        return format_host_key(self.journal.key("own_wifi"))
 
     def _open_servers(self) -> None:
         """Open the server of the pages, and the one for an old phone as the camera."""
@@ -414,7 +414,7 @@ class Companion(Closeable):
             self.host_key,
             self._make_host_key,
             self.settings.journal_path.with_name("templates"),
-            public_command("host-key"),
+            public_shell_command("host-key"),
             is_key_used=self._is_key_used,
             note_key_used=self._note_key_used,
         )
@@ -554,4 +554,4 @@ def _print_kit(kit: Kit) -> PrintedKit:
 
 def host_key_of(journal: Journal) -> str:
     """Return the owner key: ten letters and digits with a dash, the same until it is renewed."""
-    return host_key_text(journal.key("host"))
+    return format_host_key(journal.key("host"))

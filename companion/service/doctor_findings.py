@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from companion.core.config import Settings, retired_settings
+from companion.core.config import Settings, retired_setting_notices
 from companion.core.i18n import Verbatim, joined, say, say_n
 from companion.core.ports import CameraState, CameraStatus
 from companion.diagnostics import machine_checks, network_checks
@@ -71,7 +71,7 @@ def settings_findings(path: Path) -> Iterator[Finding]:
     """Yield whether the last settings that worked were restored, and which are no longer used."""
     if notice := LastGoodSettings(path).notice():
         yield warn("settings", notice)
-    for sentence in retired_settings(path):
+    for sentence in retired_setting_notices(path):
         yield note("settings", sentence)
 
 

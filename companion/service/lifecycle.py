@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from companion.core.config import Settings, retired_settings
+from companion.core.config import Settings, retired_setting_notices
 from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined
 from companion.core.ports import Closeable
-from companion.core.resources import save_memory
+from companion.core.resources import tune_allocator
 from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
 from companion.service.systemd import LampWord, Manager
 from companion.table.listeners import TableListener
@@ -61,7 +61,7 @@ def run(
     failed starts the last settings that worked are restored (`LastGoodSettings`). Raises whatever
     made a start fail.
     """
-    save_memory()
+    tune_allocator()
     # Block the signals before libraries start threads. Then only the main thread receives them,
     # when it asks for them, and never inside a lock.
     end_signals = {signal.SIGTERM, signal.SIGINT, RESTART}
@@ -139,7 +139,7 @@ def _report_start(companion: Companion, prepared: _Preparation, settings_notice:
     # Put both before the notes that are there already.
     companion.notes[:0] = [sentence for sentence in (trouble, prepared.success) if sentence]
     path = companion.settings_path
-    for sentence in retired_settings(path):
+    for sentence in retired_setting_notices(path):
         log.warning("%s: %s", path, sentence)
         companion.notes.append(sentence)
 

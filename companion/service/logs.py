@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from companion.core.errors import trace_of
+from companion.core.errors import format_trace
 from companion.core.log_fields import log_fields
 
 log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def _trace(record: logging.LogRecord) -> str:
     if error is None:
         return ""
     message = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-    return f"{message}\n{trace_of(error).rstrip()}"
+    return f"{message}\n{format_trace(error).rstrip()}"
 
 
 def _line(name: str, value: str) -> bytes:

@@ -16,7 +16,7 @@ from flask import Flask
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import CompanionError
-from companion.core.network import addresses, host_in_url
+from companion.core.network import host_in_url, list_addresses
 from companion.core.ports import Closeable
 from companion.service.board_watch import BoardWatch
 from companion.table.table import Table
@@ -81,7 +81,7 @@ class PhoneCameraServer(Closeable):
         if web.certificate:
             return self.phone_camera.urls()[0]
         # Browsers allow camera access only to HTTPS pages.
-        hosts = addresses(web.host)
+        hosts = list_addresses(web.host)
         with self._lock:
             if self._server is None:
                 self._server = self._open(hosts)

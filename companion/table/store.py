@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from companion.core.clock import Clock
-from companion.core.config import UNTIL_TAPPED_S, TableSettings
-from companion.core.errors import CompanionError, JournalError, Stale, trace_of
+from companion.core.config import WAIT_FOR_TAP_FROM_S, TableSettings
+from companion.core.errors import CompanionError, JournalError, Stale, format_trace
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -228,7 +228,7 @@ class TableStore:
         except CompanionError as error:
             log.warning("table: refused: %s", error.kind)
         except Exception as error:
-            log.error("table: an input failed, the rest goes on: %s", trace_of(error))
+            log.error("table: an input failed, the rest goes on: %s", format_trace(error))
 
     def as_method(
         self, function: Callable[Concatenate[TableStore, _Parameters], _Result]
@@ -299,7 +299,7 @@ class TableStore:
             except CompanionError as error:
                 log.warning("table: refused: %s", error.kind)
             except Exception as error:
-                log.error("table: what was due failed, the rest goes on: %s", trace_of(error))
+                log.error("table: what was due failed, the rest goes on: %s", format_trace(error))
             finally:
                 self._hold_depth -= 1
 
@@ -398,7 +398,7 @@ class TableStore:
         setting a headline waits for a tap.
         """
         headline = stage_headline(session, index)
-        if headline is None or self.settings.reading_time_s >= UNTIL_TAPPED_S:
+        if headline is None or self.settings.reading_time_s >= WAIT_FOR_TAP_FROM_S:
             return headline
         content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
         factor = 2 if content.scene else 1

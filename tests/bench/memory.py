@@ -21,7 +21,7 @@ from bench.processes import LOCAL_ONLY, Process, memory_mb, running_service
 from bench.visitors import Viewers
 from companion.core.config import Settings
 from companion.core.kit import SEATS
-from companion.core.network import host_key_text
+from companion.core.network import format_host_key
 from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.tools.selfplay.people import Phone, Stuck
@@ -54,7 +54,7 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
         running_service(Path(folder), LOCAL_ONLY, "--simulate") as service,
     ):
         with Journal(Settings(state_dir=folder).journal_path, read_only=True) as journal:
-            host_key = host_key_text(journal.key("host"))
+            host_key = format_host_key(journal.key("host"))
         evening = Evening(service, host_key, requests)
         evening.spend(games)
         refused = f"{evening.refused} answers that were not 200"

@@ -87,13 +87,13 @@ def serve_hub(viewers: int) -> None:
 
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
-    from companion.core.resources import save_memory  # noqa: PLC0415
+    from companion.core.resources import tune_allocator  # noqa: PLC0415
     from web.features import SiteConfig  # noqa: PLC0415
     from web.hub.app import create_hub_app  # noqa: PLC0415
     from web.hub.room import HubRoom, HubTable  # noqa: PLC0415
     from web.server.server import open_server  # noqa: PLC0415
 
-    save_memory()
+    tune_allocator()
     clock, records = RealClock(), played_records("outbuffered", 99, 1)
     room = HubRoom("Bench", clock)
     room.add(HubTable("id1", 1, "Table"))

@@ -19,7 +19,7 @@ from companion.bots import binmat
 from companion.bots.coach import Coach, CoachFailure
 from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Stale
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import Seat
 from companion.games import game_named
 
@@ -150,7 +150,7 @@ def test_a_judge_finds_nothing_better_than_its_choice(
     count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
     for state in random_states(name, count, 30, **SHORT[name]):
         seat = sorted(game.to_act(state))[0]
-        view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=plain_words))
+        view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=translate_for_json))
         done = game.format(game.random_action(state, seat, Random(2)))
         verdict = bot_of(name, seat, 3, **SHORT[name]).judge(view, done)
         assert is_legal(name, state, seat, verdict.best.action)

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, browser, service_process, tap, until, wait_for_phase
 
-from companion.core.config import read_settings
+from companion.core.config import parse_settings
 
 pytestmark = pytest.mark.browser
 
@@ -86,14 +86,14 @@ def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
         tap(window, "[data-values*=dark]")
         until(
             "it is saved",
-            lambda: read_settings((tmp_path / "settings.toml").read_text()).table.theme == "dark",
+            lambda: parse_settings((tmp_path / "settings.toml").read_text()).table.theme == "dark",
         )
         tap(window, "#tinkerers>summary")
         field = window.find_element(By.ID, "web.viewers")
         field.clear()
         field.send_keys("30", Keys.TAB)
         until("the note", lambda: "After the game" in window.find_element(By.ID, "note").text)
-        assert read_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
+        assert parse_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
         finger.send("/host", f"key={service.host_key}".encode())
         finger.post("/api/host/abandon")
         until(

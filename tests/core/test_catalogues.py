@@ -12,7 +12,7 @@ import pytest
 from babel.messages.pofile import read_po
 from words_tools import ROOT
 
-from companion.core.catalogue_file import plural_of, read_catalogue
+from companion.core.catalogue_file import parse_plural_rule, read_catalogue
 from companion.core.i18n import LANGUAGES, LOCALE
 
 
@@ -22,7 +22,7 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
     with path.open("rb") as file:
         catalog = read_po(file, locale=language)
     header, *messages = read_catalogue(path)
-    assert catalog.plural_expr == plural_of(header)
+    assert catalog.plural_expr == parse_plural_rule(header)
     assert catalog.num_plurals == 2
 
     def several(text: object) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
 
     meant = {several(each.id): several(each.string) for each in catalog if each.id}
     found = {
-        (each.one, each.many) if each.many else (each.one,): tuple(each.translations)
+        (each.singular, each.plural) if each.plural else (each.singular,): tuple(each.translations)
         for each in messages
     }
     assert found == meant
@@ -50,7 +50,7 @@ def test_a_wrong_line_is_a_value_error(tmp_path: Path, line: str) -> None:
 def test_an_obsolete_message_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "xx.po"
     path.write_text(f'{TOY}\n#~ msgid "Gone"\n#~ msgstr "Weg"\n', encoding="utf-8")
-    assert [each.one for each in read_catalogue(path)] == ["", "No game is on yet"]
+    assert [each.singular for each in read_catalogue(path)] == ["", "No game is on yet"]
 
 
 TOY = r"""
@@ -65,9 +65,9 @@ ASKED = """
 import sys
 from pathlib import Path
 from web_fixtures import open_web_rig
-from companion.core.config import read_settings
+from companion.core.config import parse_settings
 
-print(read_settings('[table]\\nlanguage = "xx"').table.language)
+print(parse_settings('[table]\\nlanguage = "xx"').table.language)
 with open_web_rig(Path(sys.argv[1])) as place:
     for language in ("en", "xx"):
         print(place.browser().get("/watch", headers={"Accept-Language": language}).text)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.core.command_line import command_words, public_command
+from companion.core.command_line import public_shell_command, shell_command
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +23,15 @@ def test_a_clone_names_what_was_typed_there(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "argv", [".venv/bin/companion", "play"])
-    assert command_words("host-key") == public_command("host-key") == ".venv/bin/companion host-key"
-    assert command_words("host-key", "/a b") == ".venv/bin/companion host-key --state-dir '/a b'"
+    assert (
+        shell_command("host-key")
+        == public_shell_command("host-key")
+        == ".venv/bin/companion host-key"
+    )
+    assert shell_command("host-key", "/a b") == ".venv/bin/companion host-key --state-dir '/a b'"
     monkeypatch.setattr(sys, "argv", ["/somewhere/companion/__main__.py", "play"])
-    assert public_command("host-key") == "companion host-key", "no folder of this machine"
-    shown = command_words("--version")
+    assert public_shell_command("host-key") == "companion host-key", "no folder of this machine"
+    shown = shell_command("--version")
     assert shown == f"{sys.executable} -m companion --version"
     assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
 
@@ -37,4 +41,4 @@ def test_a_service_runs_the_command_on_the_path(
 ) -> None:
     monkeypatch.setenv("INVOCATION_ID", "f" * 32)
     monkeypatch.setattr(sys, "argv", ["/usr/lib/tabletop-companion/bin/companion"])
-    assert command_words("host-key", "/var/lib/tabletop-companion") == "companion host-key"
+    assert shell_command("host-key", "/var/lib/tabletop-companion") == "companion host-key"

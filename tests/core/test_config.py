@@ -10,14 +10,14 @@ from companion.core.config import (
     Settings,
     find_settings,
     load_settings,
-    read_settings,
-    retired_settings,
+    parse_settings,
+    retired_setting_notices,
 )
 from companion.core.errors import ConfigError
 
 
 def test_nothing_is_the_default() -> None:
-    assert read_settings("") == Settings() == load_settings(None)
+    assert parse_settings("") == Settings() == load_settings(None)
     assert Settings().panel.south.up == 5
 
 
@@ -40,7 +40,7 @@ def test_nothing_is_the_default() -> None:
 )
 def test_wrong_settings_are_refused_with_their_place(text: str, words: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        read_settings(text, "my.toml")
+        parse_settings(text, "my.toml")
     assert str(refused.value).startswith("my.toml: ")
     assert words in str(refused.value)
 
@@ -64,14 +64,16 @@ def test_a_folder_that_cannot_be_is_named(folder: str) -> None:
 
 def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
     text = "[web]\nmetrics = true\nport = 8765\n[panel]\nbrightness = 3\n"
-    assert read_settings(text).web.port == 8765
+    assert parse_settings(text).web.port == 8765
     path = tmp_path / "settings.toml"
     path.write_text(text)
-    assert [sentence.partition(" is no longer used")[0] for sentence in retired_settings(path)] == [
+    assert [
+        sentence.partition(" is no longer used")[0] for sentence in retired_setting_notices(path)
+    ] == [
         "[panel] brightness",
         "[web] metrics",
     ]
     path.write_text(text, encoding="utf-8-sig")
-    assert len(retired_settings(path)) == 2
+    assert len(retired_setting_notices(path)) == 2
     path.write_text("web = 4\n")
-    assert retired_settings(path) == ()
+    assert retired_setting_notices(path) == ()

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from companion.core.drawings import DRAWINGS, SIGN, sprite, standalone
+from companion.core.drawings import DRAWINGS, SIGN_COLOUR, sprite, standalone_svg
 from companion.games import GAMES
 
 COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
@@ -31,7 +31,7 @@ def test_the_sprite_has_a_symbol_each() -> None:
 
 @pytest.mark.parametrize("name", sorted(DRAWINGS))
 def test_standalone_leaves_nothing_to_resolve(name: str) -> None:
-    text = standalone(name, **COLOURS)
+    text = standalone_svg(name, **COLOURS)
     ids = {element.get("id") for element in ElementTree.fromstring(text).iter()}
     assert ids.issuperset(re.findall(r"url\(#(\w+)\)", text))
     assert "var(" not in text
@@ -58,5 +58,5 @@ ROOT = Path(__file__).parents[2]
 
 def test_pages_and_icon_have_the_signs_colour() -> None:
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
-    assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN}
-    assert SIGN in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")
+    assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN_COLOUR}
+    assert SIGN_COLOUR in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")

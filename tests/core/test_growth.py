@@ -15,7 +15,7 @@ import pytest
 from hub_room import played_records
 
 from companion.core.errors import CompanionError
-from companion.core.i18n import LANGUAGES, catalogue_of, translate
+from companion.core.i18n import LANGUAGES, load_catalogue, translate
 from companion.core.kit import Seat
 from companion.hub.commands import HubCommand, HubWish, PairedGame, encode_command, read_command
 from companion.table.public.messages import (
@@ -40,7 +40,7 @@ BASE_BYTES = 300_000
 def cost(read: Callable[[Any], object], content: Any) -> int:
     """Return the bytes at the peak of reading, kept or refused, with what is said of it."""
     for language in set(LANGUAGES) - {"en"}:
-        catalogue_of(language)
+        load_catalogue(language)
     with suppress(CompanionError):
         read(content)  # what is made once is made now
     gc.collect()

@@ -26,12 +26,12 @@ from companion.core.i18n import (
     current_language,
     joined,
     listed,
-    plain_words,
     say,
     say_n,
+    script_translations,
     set_language,
     translate,
-    words_for_scripts,
+    translate_for_json,
 )
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -96,9 +96,9 @@ def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     file.write_text(STUB, encoding="utf-8")
     (tmp_path / "fr.po").write_text("", encoding="utf-8")
     monkeypatch.setattr(i18n, "LOCALE", tmp_path)
-    i18n.catalogue_of.cache_clear()
+    i18n.load_catalogue.cache_clear()
     yield file
-    i18n.catalogue_of.cache_clear()
+    i18n.load_catalogue.cache_clear()
     set_language("en")
 
 
@@ -143,9 +143,9 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
 def test_what_somebody_typed_is_never_translated(spanish: Path) -> None:
     for name, there in (("lime", "Toma, lima"), (Verbatim("lime"), "Toma, lime")):
         assert translate(say("Toma, {name}", name=name), "es") == there
-    assert plain_words(Verbatim("lime")) == "lime"
+    assert translate_for_json(Verbatim("lime")) == "lime"
     with pytest.raises(NotImplementedError):
-        plain_words(3)
+        translate_for_json(3)
 
 
 @pytest.mark.parametrize(
@@ -359,8 +359,8 @@ def test_scripts_get_their_own_words_and_no_others(rig: WebRig, spanish: Path) -
         "{n} order is missing": "Falta {n} orden",
         "{n} orders are missing": "Faltan {n} órdenes",
     }
-    assert words == words_for_scripts("es")
-    assert words_for_scripts("en") == {}
+    assert words == script_translations("es")
+    assert script_translations("en") == {}
     assert [
         browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")
     ] == [200, 404, 404]

@@ -21,7 +21,7 @@ import pytest
 from words_tools import bracketed, untranslated_words
 
 from companion.core.errors import CompanionError, Malformed
-from companion.core.i18n import Sentence, Verbatim, pack, translate, unpack
+from companion.core.i18n import Sentence, Verbatim, sentence_from_json, sentence_to_json, translate
 from companion.core.kit import SEATS, Deck, Face, Kit, Seat, Side
 from companion.games import GAMES
 from companion.games.base import Event, Example, Game, OptionRow, Outcome, Preset, Rule, Stage, Step
@@ -109,7 +109,7 @@ NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
 @pytest.fixture(autouse=True)
 def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every language but English is the one that nobody speaks."""
-    monkeypatch.setattr("companion.core.i18n.pattern_in", pieces_in_brackets)
+    monkeypatch.setattr("companion.core.i18n.translate_pattern", pieces_in_brackets)
 
 
 def pieces_in_brackets(language: str, one: str, many: str = "", n: int | None = None) -> str:
@@ -149,7 +149,7 @@ class Told:
             return
         self.checked.add((text, getattr(text, "pattern", "")))
         words = translate(text, "es")
-        kept = unpack(json.loads(json.dumps(pack(text))))
+        kept = sentence_from_json(json.loads(json.dumps(sentence_to_json(text))))
         if translate(kept, "es") != words:
             self.strays[text] = f"{where} (kept)"
         for each in typed_parts(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companion.core.names import is_printable, is_visible, plain_name
+from companion.core.names import is_printable, is_visible, normalise_name
 
 FLAG_OF_ENGLAND = (
     "\N{WAVING BLACK FLAG}"
@@ -14,7 +14,7 @@ FLAG_OF_ENGLAND = (
 
 
 def test_two_spellings_of_a_letter_are_one_name() -> None:
-    assert plain_name("Rene\N{COMBINING ACUTE ACCENT}") == plain_name(
+    assert normalise_name("Rene\N{COMBINING ACUTE ACCENT}") == normalise_name(
         "Ren\N{LATIN SMALL LETTER E WITH ACUTE}"
     )
 
@@ -23,12 +23,12 @@ def test_two_spellings_of_a_letter_are_one_name() -> None:
     "blank", ["\u200d", "\u3164", "\u2800", "\u115f\u1160", " \u3000 ", "\u0301"]
 )
 def test_without_ink_there_is_no_name(blank: str) -> None:
-    assert plain_name(blank) == ""
+    assert normalise_name(blank) == ""
 
 
 @pytest.mark.parametrize("name", ["Zoë", "Łukasz", "山田", "👩‍🚀", "❤\ufe0f", "ش", FLAG_OF_ENGLAND])
 def test_names_of_all_scripts_are_kept(name: str) -> None:
-    assert plain_name(name) == name
+    assert normalise_name(name) == name
     assert is_printable(name)
     assert is_visible(name)
 

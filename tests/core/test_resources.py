@@ -24,7 +24,7 @@ def test_memory_is_given_back_twice_a_minute(
     with open_table_rig(tmp_path) as rig:
         table = rig.table
         monkeypatch.setattr(
-            housekeeping, "return_memory", lambda: given.append(table.progress().phase)
+            housekeeping, "trim_memory", lambda: given.append(table.progress().phase)
         )
         history = History(journal_of(table), None, rig.clock, on_table=lambda: 0)
         with housekeeping.Housekeeping(
@@ -35,12 +35,12 @@ def test_memory_is_given_back_twice_a_minute(
             clock=rig.clock,
             settings=HistorySettings(),
         ) as house:
-            house.return_memory_if_due()
+            house.trim_memory_if_due()
             assert given == [], "not at once"
             rig.begin()
             for _ in range(7):
                 rig.clock.advance(10)
-                house.return_memory_if_due()
+                house.trim_memory_if_due()
             assert given == ["orders", "orders"], "also during a game"
 
 

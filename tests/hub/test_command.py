@@ -22,7 +22,7 @@ from simulated_room import local_settings
 from companion.cli import main
 from companion.core.config import TableSettings, WebSettings
 from companion.core.errors import CompanionError
-from companion.core.network import host_key_text
+from companion.core.network import format_host_key
 from companion.hub.membership import read_membership
 from companion.hub_server.folder import HubFolder
 from companion.service.app import Companion
@@ -47,7 +47,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
             output += line
         match = re.search(r"hub join (\S+) (\w+)", output)
         assert match, output
-        assert host_key_text(HubFolder(folder).file.host_key) not in output, (
+        assert format_host_key(HubFolder(folder).file.host_key) not in output, (
             "it would stay in a log"
         )
         yield process, match[1], match[2]
@@ -61,7 +61,7 @@ def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
     with hub_process(tmp_path / "hub") as (process, address, code):
         child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True)
         nats = int(child.stdout)
-        key = host_key_text(HubFolder(tmp_path / "hub").file.host_key)
+        key = format_host_key(HubFolder(tmp_path / "hub").file.host_key)
         with Companion(local_settings(tmp_path / "table"), simulate=True) as companion:
             companion.hub.join(address, code, False)
             assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
@@ -171,6 +171,6 @@ def test_wrong_words_are_refused_and_change_nothing(
 def test_the_host_key_is_printed_when_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = host_key_text(HubFolder(tmp_path).file.host_key)
+    key = format_host_key(HubFolder(tmp_path).file.host_key)
     assert main(["hub", "host-key", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == key

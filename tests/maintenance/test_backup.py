@@ -18,7 +18,7 @@ import pytest
 from companion.archive.photographs import PhotographFolder
 from companion.cli.main import main
 from companion.core.clock import FakeClock
-from companion.core.config import Settings, read_settings
+from companion.core.config import Settings, parse_settings
 from companion.core.errors import JournalError, Malformed, SystemTrouble
 from companion.core.kit import Seat
 from companion.maintenance import backup, games_file
@@ -137,8 +137,8 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         assert journal.key("host") == key, "keys stay those of this installation"
         assert journal.restore().seats == {}, "nobody here has a token of those seats"
     text = (tmp_path / "new" / "settings.toml").read_text()
-    assert read_settings(text) == Settings(
-        state_dir=new.state_dir, table=read_settings("[table]\ntheme='dark'").table
+    assert parse_settings(text) == Settings(
+        state_dir=new.state_dir, table=parse_settings("[table]\ntheme='dark'").table
     )
     assert "# here" in text
     assert PhotographFolder(new.photographs_path).games() == (1, 2)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from companion.core.config import Settings, read_settings
+from companion.core.config import Settings, parse_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import (
     SettingsFile,
@@ -135,7 +135,7 @@ def test_only_the_changed_value_changes(tmp_path: Path) -> None:
 def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     text = change_file(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
-    new = read_settings(text)
+    new = parse_settings(text)
     assert (new.camera.mains_hz, new.panel.debounce_ms, new.web.port) == (60, 30, 8081)
     assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
 
@@ -144,10 +144,10 @@ def test_a_pad_missing_in_the_file_is_added(tmp_path: Path) -> None:
     """A table of its own replaces all of the pad's pins: one pin alone would unwire the others."""
     path = tmp_path / "settings.toml"
     text = change_file(path, OURS, panel__north__up=0)
-    north = read_settings(text).panel.north
+    north = parse_settings(text).panel.north
     assert (north.up, north.down, north.lamp_turn) == (0, 16, 2)
     assert north.lamps_active_low == ("lamp_2", "lamp_3", "lamp_turn")
-    assert read_settings(text).panel.south.up == ""
+    assert parse_settings(text).panel.south.up == ""
 
 
 def test_a_first_change_makes_a_private_file(tmp_path: Path) -> None:
@@ -272,13 +272,13 @@ starts = st.sampled_from(
 @given(starts, changes)
 def test_any_change_is_exact_and_keeps_remarks(text: str, wanted: dict[str, Any]) -> None:
 
-    before = read_settings(text)
+    before = parse_settings(text)
     after = with_changes(before, wanted)
     written = edited_text(
         text, after, {k: v for k, v in wanted.items() if values_by_name(before).get(k) != v}
     )
     assert written is not None
-    assert read_settings(written) == after
+    assert parse_settings(written) == after
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
     untouched = {key: value for key, value in values_by_name(before).items() if key not in wanted}
-    assert untouched.items() <= values_by_name(read_settings(written)).items()
+    assert untouched.items() <= values_by_name(parse_settings(written)).items()

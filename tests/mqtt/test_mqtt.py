@@ -29,7 +29,7 @@ from mqtt_tools import (
 from table.test_secrecy import SECRETS, Scene, Viewer
 
 from companion.core.clock import FakeClock
-from companion.core.config import MqttSettings, read_settings
+from companion.core.config import MqttSettings, parse_settings
 from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as lines
@@ -415,7 +415,7 @@ def test_a_lost_broker_is_explained() -> None:
 @pytest.mark.parametrize("topic", ["a/#", "a//b", "a b", "x" * 65])
 def test_a_topic_is_made_of_plain_words(topic: str) -> None:
     with pytest.raises(ConfigError, match=r"regex .* in \[mqtt\.topic\]|length <= 64"):
-        read_settings(f'[mqtt]\ntopic = "{topic}"')
+        parse_settings(f'[mqtt]\ntopic = "{topic}"')
 
 
 def test_nothing_runs_while_it_is_off(tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ class Lengthening(dict[str, tuple[str, ...]]):
 @pytest.fixture
 def long_words(monkeypatch: pytest.MonkeyPatch) -> str:
     """The code of a language in which every sentence is longer and accented."""
-    whole = i18n.catalogue_of("es")
+    whole = i18n.load_catalogue("es")
     wordy = type(whole)(Lengthening(), {}, whole.plural_form)
-    monkeypatch.setattr(i18n, "catalogue_of", lambda language: wordy)
+    monkeypatch.setattr(i18n, "load_catalogue", lambda language: wordy)
     return "es"
 
 
@@ -160,7 +160,7 @@ def test_a_table_cards_codes_scan_from_both_sides(paper: Paper) -> None:
     assert not list(markers_mm(page)), "a camera takes nothing on it for a piece"
     half = page.shape[0] // 2
     for side in (page[half:], page[:half][::-1, ::-1]):
-        assert codes_on(side) == {wifi.text, "http://192.0.2.7:8080/join"}
+        assert codes_on(side) == {wifi.qr_text, "http://192.0.2.7:8080/join"}
         clear_sides(side[5:-5], 11, 120)
 
 

@@ -16,7 +16,12 @@ from companion.cli.main import main
 from companion.core import network
 from companion.core.config import load_settings
 from companion.core.errors import Malformed, SystemTrouble
-from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES_FILE, InterfaceAddress, addresses
+from companion.core.network import (
+    HOTSPOT_ADDRESS,
+    HOTSPOT_NAMES_FILE,
+    InterfaceAddress,
+    list_addresses,
+)
 from web.security.host_names import MachineNames
 
 CONNECTION = "tabletop-companion-hotspot"
@@ -150,17 +155,17 @@ def test_phones_are_sent_where_they_can_get(
     routed: str,
     first: list[str],
 ) -> None:
-    monkeypatch.setattr(network, "own_addresses", lambda: own)
-    monkeypatch.setattr(network, "routed_address", lambda: routed)
-    found = addresses("0.0.0.0")
+    monkeypatch.setattr(network, "interface_addresses", lambda: own)
+    monkeypatch.setattr(network, "outbound_address", lambda: routed)
+    found = list_addresses("0.0.0.0")
     assert found[: len(first)] == first
     assert found[-1].endswith(".local")
 
 
 def test_without_any_network_it_is_the_machine_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "own_addresses", list)
-    monkeypatch.setattr(network, "routed_address", str)
-    assert addresses("0.0.0.0") == ["127.0.0.1"]
+    monkeypatch.setattr(network, "interface_addresses", list)
+    monkeypatch.setattr(network, "outbound_address", str)
+    assert list_addresses("0.0.0.0") == ["127.0.0.1"]
 
 
 def test_the_hotspots_names_are_the_tables_own() -> None:

@@ -24,7 +24,7 @@ def test_three_failed_starts_restore_the_last_good_settings(
         raise SystemTrouble("It does not start")
 
     monkeypatch.setattr("companion.service.app.Companion", refuse)
-    monkeypatch.setattr(lifecycle, "save_memory", lambda: True)
+    monkeypatch.setattr(lifecycle, "tune_allocator", lambda: True)
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
     for number in range(4):
         assert (path.read_bytes() == good) is False, number

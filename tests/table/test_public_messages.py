@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from companion.core.errors import Malformed
-from companion.core.i18n import LANGUAGES, Verbatim, pack, say, say_n, translate
+from companion.core.i18n import LANGUAGES, Verbatim, say, say_n, sentence_to_json, translate
 from companion.core.kit import Seat
 from companion.core.messages import MAX_MESSAGE_BYTES
 from companion.table.public.messages import (
@@ -41,7 +41,7 @@ def record(sign: Any, mark: str = "0123456789ab") -> bytes:
     ],
 )
 def test_sentences_arrive_in_every_language(said: str) -> None:
-    back = unpack_sentence(msgspec.json.decode(record(pack(said)))["view"]["sign"])
+    back = unpack_sentence(msgspec.json.decode(record(sentence_to_json(said)))["view"]["sign"])
     for language in LANGUAGES:
         assert translate(back, language) == translate(said, language)
 

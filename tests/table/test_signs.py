@@ -12,7 +12,7 @@ from table_tools import TableRig
 
 from companion.core.errors import Illegal
 from companion.core.grid import Square
-from companion.core.i18n import LANGUAGES, before_colon, say, to_owner, translate
+from companion.core.i18n import LANGUAGES, before_colon, say, strip_addressee, translate
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, TurnLamp
 from companion.table.listeners import lamps_of
@@ -90,7 +90,7 @@ def test_who_wins_reads_it(rig: TableRig) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
     told = say("{side!c}: end the turn", side=say("white"))
-    mine, whole = translate(to_owner(told, "white"), language), translate(told, language)
+    mine, whole = translate(strip_addressee(told, "white"), language), translate(told, language)
     assert whole.lower().endswith(mine.lower())
     assert ":" not in mine
     assert mine[0].isupper()

@@ -20,7 +20,7 @@ from setup_tools import HOST_KEY, ServiceRig, open_service_rig
 from web_fixtures import error_of, single_spaced
 
 from companion.archive.photographs import PhotographFolder
-from companion.core.config import read_settings
+from companion.core.config import parse_settings
 from companion.core.kit import Seat
 from companion.maintenance.upkeep import RESTART_AFTER_S
 from companion.table.session import Phase
@@ -91,7 +91,7 @@ def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
         assert save(rig, **own, quiet__from="22:00", quiet__to="08:00").status_code == 200
         text = rig.path.read_text()
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in text
-        south, used = read_settings(text).panel.south, rig.used[-1]
+        south, used = parse_settings(text).panel.south, rig.used[-1]
         assert (south.up, south.down, south.lamps_active_low) == (0, "", ("lamp_1",))
         assert (used.voice.volume, used.quiet.begin) == (0.5, "22:00")
         assert rig.table.settings.theme == "dark"

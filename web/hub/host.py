@@ -14,7 +14,7 @@ from companion import __version__
 from companion.core.clock import Clock
 from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
-from companion.core.network import is_code, new_code
+from companion.core.network import matches_code, new_code
 from companion.maintenance.settings.rows import HUB_MAY_SET, sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubRouteGroup
 from web.routes.api.body import Body, ShortText
@@ -113,7 +113,7 @@ class TableJoinCode:
             self.renew_if_expired()
             self._guesses.require_right_guess(
                 address,
-                lambda: is_code(typed_code, self.code),
+                lambda: matches_code(typed_code, self.code),
                 say("That is not the code that the hub’s screen shows now"),
                 say("Too many wrong codes: wait a minute, then look at the hub’s screen"),
             )

@@ -27,7 +27,7 @@ from markupsafe import Markup
 
 from companion.archive.played_games import ReplayScene
 from companion.archive.replay import Replay
-from companion.core.drawings import DRAWINGS, PATTERNS, SIGN
+from companion.core.drawings import DRAWINGS, PATTERNS, SIGN_COLOUR
 from companion.printing.film import FAMILY, Film, film_webp
 from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_from_scene
@@ -110,7 +110,7 @@ def _scene_document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
         height=board_height + _HEAD_HEIGHT_PX + 2 * _MARGIN_PX,
         width=_WIDTH_PX,
         patterns=Markup(_resolve_colours(PATTERNS, _css_variables()["ink"])),
-        winner_colour=SIGN,
+        winner_colour=SIGN_COLOUR,
         max_name=_MAX_NAME_LENGTH,
     )
     return _inline_drawings(_resolve_colours(svg))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from companion.core.grid import Square
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS
 from companion.games.base import plain_layout
 from companion.table.chance.game_chance import ChanceView
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 def to_builtins(value: object) -> Any:
     """Convert a value to JSON types by msgspec, with sentences in the current language."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=plain_words)
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=translate_for_json)
 
 
 def to_json(value: object) -> Any:

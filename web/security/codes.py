@@ -18,7 +18,7 @@ from companion.core.errors import Illegal, Refusal
 from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file
 from companion.core.i18n import say
 from companion.core.kit import SEATS
-from companion.core.network import new_code, plain_code
+from companion.core.network import new_code, normalise_code
 from companion.table.table import Table
 from web.security.rate_limit import GuessLimit, Rate
 
@@ -66,7 +66,7 @@ class JoinCode:
 
         Also raises it after too many wrong codes from the address.
         """
-        code = plain_code(typed)
+        code = normalise_code(typed)
         if not code:
             raise Illegal(
                 Refusal.JOIN_CODE, say("Enter the code that the table’s own screen shows")
@@ -123,7 +123,7 @@ class PhonePairing:
         with self._lock:
             self._guesses.require_right_guess(
                 address,
-                lambda: self._is_code(plain_code(typed)),
+                lambda: self._is_code(normalise_code(typed)),
                 say("This code is used or too old: scan the one on the owner’s page now"),
                 say("Too many wrong codes: wait a minute, then scan a new one"),
             )

@@ -18,7 +18,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 from werkzeug.local import LocalProxy
 
-from companion.core.drawings import DRAWINGS, ON_PAPER, sprite
+from companion.core.drawings import DRAWINGS, PRINT_ONLY, sprite
 from companion.core.i18n import (
     LANGUAGES,
     Sentence,
@@ -28,11 +28,11 @@ from companion.core.i18n import (
     listed,
     say,
     say_n,
-    to_owner,
+    strip_addressee,
     translate,
 )
 from companion.core.kit import SEATS
-from companion.core.network import dashed_code, short_url
+from companion.core.network import format_code, short_url
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 from web.rendering import cards, guide, piece_controls, time_line
@@ -110,7 +110,7 @@ def prepare_templates(app: Flask) -> None:
         SEATS=SEATS,
     )
     templates.filters.update(
-        dashed_code=dashed_code,
+        format_code=format_code,
         groups_of_four=groups_of_four,
         rule_words=rule_words,
         short_url=short_url,
@@ -118,14 +118,14 @@ def prepare_templates(app: Flask) -> None:
         time_of_day=time_of_day,
         upper_first=upper_first,
         t=translate,
-        to_owner=to_owner,
+        strip_addressee=strip_addressee,
     )
 
 
 @cache
 def _sprite() -> Markup:
     """Return the drawings of all pages as one SVG, from which scripts and `use` take them."""
-    names = [name for name in DRAWINGS if name not in ON_PAPER]
+    names = [name for name in DRAWINGS if name not in PRINT_ONLY]
     # the pages' policy forbids style attributes
     return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 

@@ -136,7 +136,7 @@ def parse_terrain(text: str) -> Terrain:
     """
     tiles = parse_map(text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):
-        if not tiles.squares_of(character):
+        if not tiles.squares_with(character):
             text = say(
                 "The board has no start for {seat!c}: mark at least one square with “{tile}”",
                 seat=seat,
@@ -147,13 +147,13 @@ def parse_terrain(text: str) -> Terrain:
     def places(character: str) -> tuple[int, ...]:
         # Same numbering as `Terrain.squares`: by file, then rank.
         return tuple(
-            square.file * tiles.ranks + square.rank for square in tiles.squares_of(character)
+            square.file * tiles.ranks + square.rank for square in tiles.squares_with(character)
         )
 
     return Terrain(
         tiles.files,
         tiles.ranks,
-        frozenset(tiles.squares_of("#")),
+        frozenset(tiles.squares_with("#")),
         (places("s"), places("n")),
         (places("S"), places("N")),
     )

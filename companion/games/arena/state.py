@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.grid import parse_groups
+from companion.core.grid import parse_square_groups
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS
 from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, parse_terrain
@@ -83,7 +83,7 @@ def _starting_places(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int
     """
     if not options.start:
         return terrain.starts
-    groups = parse_groups(options.start, terrain.files, terrain.ranks)
+    groups = parse_square_groups(options.start, terrain.files, terrain.ranks)
     if (
         len(groups) != len(SEATS)
         or not all(groups)

@@ -11,7 +11,7 @@ import re
 import msgspec
 
 from companion.core.errors import Malformed
-from companion.core.grid import numbers_in
+from companion.core.grid import parse_square_numbers
 from companion.core.i18n import Verbatim, say
 from companion.games.kahmate.board import RANKS, ROLES, SQUARE_NAMES, SQUARE_NUMBERS
 
@@ -133,12 +133,14 @@ def parse(text: str) -> Action:
             text=Verbatim(shown),
         )
         raise Malformed(expected)
-    squares = numbers_in(text, SQUARE_NUMBERS, RANKS)
+    squares = parse_square_numbers(text, SQUARE_NUMBERS, RANKS)
     if action_type is Run:
         return Run(squares, text.endswith("-goal"))
     if action_type is Tackle:
         paths = text.partition("x")[0].split("&")
-        return Tackle(tuple(numbers_in(path, SQUARE_NUMBERS, RANKS) for path in paths), squares[-1])
+        return Tackle(
+            tuple(parse_square_numbers(path, SQUARE_NUMBERS, RANKS) for path in paths), squares[-1]
+        )
     if action_type is Pass or action_type is Kick:
         return action_type(*squares)
     if action_type is EndTurn:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.grid import Square, parse_groups
+from companion.core.grid import Square, parse_square_groups
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Limit, Options, Outcome
@@ -211,7 +211,7 @@ def first_state(options: KahmateOptions) -> State:
     if not options.start:
         return State(options)
     teams_text, _, ball_text = options.start.rpartition("/")
-    teams = parse_groups(teams_text, FILES, RANKS)
+    teams = parse_square_groups(teams_text, FILES, RANKS)
     ball = Square.parse(ball_text.strip())
     has_full_teams = [len(team) for team in teams] == [TEAM_SIZE] * len(SEATS)
     if not has_full_teams or ball not in NUMBER_OF:

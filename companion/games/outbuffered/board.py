@@ -126,7 +126,7 @@ def parse_terrain(board: str) -> Terrain:
     tiles = parse_map(board, ".#sSnN")
     unique = {}
     for character in "sSnN":
-        squares = tiles.squares_of(character)
+        squares = tiles.squares_with(character)
         if len(squares) != 1:
             text = say(
                 "The board has “{tile}” {count} times: it needs exactly one",
@@ -138,7 +138,7 @@ def parse_terrain(board: str) -> Terrain:
     return Terrain(
         tiles.files,
         tiles.ranks,
-        frozenset(tiles.squares_of("#")),
+        frozenset(tiles.squares_with("#")),
         (unique["s"], unique["n"]),
         (unique["S"], unique["N"]),
     )

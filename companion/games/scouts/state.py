@@ -18,7 +18,7 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta
 
 from companion.core.errors import Malformed
-from companion.core.grid import Square, numbers_in, parse_groups
+from companion.core.grid import Square, parse_square_groups, parse_square_numbers
 from companion.core.i18n import Verbatim, say
 from companion.core.kit import SEATS, Layout, Seat
 from companion.games.base import Options, Outcome
@@ -129,7 +129,7 @@ def first_state(options: ScoutsOptions) -> State:
     position = Position(may_stack=options.stacking == "on")
     if not options.start:
         return State(options, position)
-    teams = parse_groups(options.start, FILES, RANKS)
+    teams = parse_square_groups(options.start, FILES, RANKS)
     masks = [sum(1 << square.file + FILES * square.rank for square in team) for team in teams]
     has_full_teams = [len(team) for team in teams] == [SCOUTS_PER_SIDE] * len(SEATS)
     # A scout on the far rank would already have intel.
@@ -369,7 +369,7 @@ def parse(text: str) -> Decision:
         raise Malformed(
             say("“{text}” is not a move: expected {forms} or .", text=shown, forms=_EXAMPLES)
         )
-    squares = numbers_in(text, SQUARE_NUMBERS, RANKS)
+    squares = parse_square_numbers(text, SQUARE_NUMBERS, RANKS)
     # The two squares of a rock are adjacent, with the lower number first.
     if kind is DecisionKind.ROCK and (
         squares[0] > squares[1] or not NEIGHBOURS[squares[0]] >> squares[1] & 1

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from companion.core.config import Settings, read_settings, settings_of
+from companion.core.config import Settings, parse_settings, settings_from_tree
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
-from companion.core.files import MAX_TEXT_BYTES, read_file, replace_file, why_refused
+from companion.core.files import MAX_TEXT_BYTES, describe_os_error, read_file, replace_file
 from companion.core.i18n import say
 
 # Sections with the pins of a pad. One that is in the file replaces all defaults of that pad, so it
@@ -49,7 +49,7 @@ class SettingsFile:
         """Return the current contents. Raises `ConfigError` for a wrong or unreadable file."""
         content = self._content()
         return FileContents(
-            read_settings(_decode(content, self.path), str(self.path)), _digest(content)
+            parse_settings(_decode(content, self.path), str(self.path)), _digest(content)
         )
 
     def change(self, changes: Mapping[str, object], digest: str) -> Settings:
@@ -71,7 +71,7 @@ class SettingsFile:
                 )
             )
         text = _decode(content, self.path)
-        old = read_settings(text, str(self.path))
+        old = parse_settings(text, str(self.path))
         changes = {
             key: value for key, value in changes.items() if values_by_name(old).get(key) != value
         }
@@ -108,7 +108,7 @@ class SettingsFile:
 
     def replace(self, content: bytes) -> None:
         """Replace the whole file. Raises `ConfigError` for wrong content, and `SystemTrouble`."""
-        read_settings(_decode(content, self.path), str(self.path))
+        parse_settings(_decode(content, self.path), str(self.path))
         self._write(content)
 
     def _content(self) -> bytes:
@@ -117,7 +117,9 @@ class SettingsFile:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            text = say("{file} cannot be read: {why}", file=str(self.path), why=why_refused(error))
+            text = say(
+                "{file} cannot be read: {why}", file=str(self.path), why=describe_os_error(error)
+            )
             raise ConfigError(text) from None
 
     def _write(self, content: bytes) -> None:
@@ -146,7 +148,7 @@ def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
         for section in sections:
             branch = branch[section]
         branch[name] = value
-    return settings_of(_without_none(tree), "settings")
+    return settings_from_tree(_without_none(tree), "settings")
 
 
 # ---- helpers -------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = why_refused(error)
+        why = describe_os_error(error)
         text = say(
             "{file} cannot be written ({why}): nothing has changed.", file=str(path), why=why
         )
@@ -207,7 +209,7 @@ def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str 
         for key, value in _complete_pads(document, new, changes).items():
             _set_entry(document, key, value)
         written = tomlkit.dumps(document)
-        return written if read_settings(written) == new else None
+        return written if parse_settings(written) == new else None
     except (TOMLKitError, ConfigError, Malformed, TypeError, KeyError, AttributeError, ValueError):
         return None
 

@@ -13,7 +13,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple
 
-from companion.core.drawings import SIGN
+from companion.core.drawings import SIGN_COLOUR
 from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit, Seat
 from companion.printing.kit_pages.deck_pages import draw_card
@@ -329,7 +329,7 @@ def _start_picture(pen: Pen) -> None:
     ):
         pen.rectangle(x, y, width, height, fill=WHITE if stroke else INK, stroke_mm=stroke)
     # the sign on the screen, the code, and lines of text
-    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN)
+    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN_COLOUR)
     pen.square_code([bytes(module == "#" for module in row) for row in _CODE], 24, 13, 11, fill=INK)
     for row in range(3):
         pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width_mm=1.0)

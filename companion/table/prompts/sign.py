@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, to_owner
+from companion.core.i18n import Verbatim, before_colon, joined, listed, say, say_n, strip_addressee
 from companion.core.kit import SEATS, Kit, RowFault, RowSeen, Seat, Side
 from companion.games import GAMES
 from companion.games.screen import BoardUi, CardUi
@@ -72,7 +72,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
     sign = _most_urgent_sign(live, viewer)
     game = live.session.game
     if viewer in sign.seats and game:
-        sign = replace(sign, text=to_owner(sign.text, game.sides[viewer].name))
+        sign = replace(sign, text=strip_addressee(sign.text, game.sides[viewer].name))
     strangers = live.quiet_reading.strangers
     if not strangers or live.session.is_between_games:
         return sign

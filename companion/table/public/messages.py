@@ -1,9 +1,9 @@
 """Public messages about a table: plain values that can be sent, stored and drawn elsewhere.
 
 A table sends them to a hub, which decodes them strictly. Sentences are packed
-(`companion.core.i18n.pack`): they keep their pattern and its parts, so that readers see them in
-their own language. Their fields have the type `Any`, and the functions below check them. The names
-of all fields are part of the format.
+(`companion.core.i18n.sentence_to_json`): they keep their pattern and its parts, so that readers see
+them in their own language. Their fields have the type `Any`, and the functions below check them.
+The names of all fields are part of the format.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def unpack_sentence(packed: Any) -> str:
     index or width.
     """
     _require_sentence(packed)
-    sentence: str = i18n.unpack(packed)
+    sentence: str = i18n.sentence_from_json(packed)
     return sentence
 
 

@@ -47,14 +47,14 @@ def build_public_view(session: Session, now_s: float) -> PublicView:
         phase=view.phase,
         moment=view.moment,
         game=view.game,
-        title=i18n.pack(view.title) if view.game else "",
+        title=i18n.sentence_to_json(view.title) if view.game else "",
         options=_options(session),
         turn=view.turn.number if view.game else 0,
         stage=view.turn.stage,
         steps=view.turn.stage_count,
-        step=i18n.pack(view.turn.title),
-        sign=i18n.pack(view.sign.text),
-        why=i18n.pack(view.sign.small),
+        step=i18n.sentence_to_json(view.turn.title),
+        sign=i18n.sentence_to_json(view.sign.text),
+        why=i18n.sentence_to_json(view.sign.small),
         seats={seat: _public_seat(view, seat, now_s) for seat in SEATS},
         layout=_public_layout(view.board.layout),
         target=_public_layout(view.board.target),
@@ -63,17 +63,19 @@ def build_public_view(session: Session, now_s: float) -> PublicView:
         orders=tuple(
             {
                 seat: PublicOrder(
-                    letter=order.letter, drawing=order.on_board, initial=i18n.pack(order.initial)
+                    letter=order.letter,
+                    drawing=order.on_board,
+                    initial=i18n.sentence_to_json(order.initial),
                 )
                 for seat, order in stage_orders.items()
             }
             for stage_orders in view.turn.orders
         ),
-        happened=tuple(i18n.pack(event.text) for event in view.turn.events),
+        happened=tuple(i18n.sentence_to_json(event.text) for event in view.turn.events),
         clock=_public_clock(clock, now_s) if clock else None,
         paused=bool(clock and clock.paused),
         winners=tuple(sorted(outcome.winners)) if outcome else (),
-        result=i18n.pack(outcome.reason) if outcome else "",
+        result=i18n.sentence_to_json(outcome.reason) if outcome else "",
         is_void=outcome is not None and session.is_void,
         score=view.match.score,
     )

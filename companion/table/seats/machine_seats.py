@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from companion.core.errors import wrong_phase
-from companion.core.i18n import plain_words, say
+from companion.core.i18n import say, translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games.base import View
 from companion.table.lesson_progress import lesson_action_of
@@ -24,7 +24,7 @@ from companion.table.state import MAX_REASONS
 from companion.table.store import TableStore
 from companion.table.turns import hand_in
 
-_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+_encode = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 
 
 @dataclass(frozen=True)

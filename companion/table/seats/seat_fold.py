@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from companion.core.errors import Illegal, Malformed, Refusal, wrong_phase
 from companion.core.i18n import say
-from companion.core.names import is_printable, plain_name
+from companion.core.names import is_printable, normalise_name
 from companion.core.ports import Cue, signal_to
 from companion.table.records import FreeSeat, MoveSeat, ShowCard, TakeSeat
 from companion.table.session import MACHINE, Player, Session, Transition
@@ -23,7 +23,7 @@ def parse_name(text: str) -> str:
 
     Raises `Malformed` if the name is too long or cannot be displayed.
     """
-    name = plain_name(text)
+    name = normalise_name(text)
     if len(name) > MAX_NAME or not is_printable(text.strip()):
         raise Malformed(
             say("A name may have at most {number} printable characters", number=MAX_NAME)
@@ -69,7 +69,7 @@ def move_seat(session: Session, record: MoveSeat) -> Transition:
     player = session.seats.get(record.seat)
     if player is None:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    name = plain_name(record.name) or player.name
+    name = normalise_name(record.name) or player.name
     moved = Player(name, record.nonce or player.nonce, _door_of(record), player.card)
     signal = signal_to(record.seat, Cue.SEAT_TAKEN)
     return replace(session, seats={**session.seats, record.seat: moved}), (signal,)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from companion.core.errors import CompanionError
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.games.base import AnyGame, Step
@@ -29,7 +29,7 @@ GAMES_TRIED = 20
 # Maximum number of turns of a random game, many times those of a game between people.
 MAX_TURNS = 2000
 
-_encode = msgspec.json.Encoder(enc_hook=plain_words).encode
+_encode = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 
 
 def faults_of(name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from bench.bars import DECISION_S, OPPONENT_MB
 from bench.processes import PATIENCE_S, cpu_s
 from companion.bots.base import LEVELS
 from companion.bots.bot_process import BotProcess, bot_command
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS
 from companion.games import game_named
 
@@ -52,7 +52,9 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
                 actions[seat] = game.parse(choice.action)
             step = game.apply(state, actions, rng)
             state = step.state
-            events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+            events = [
+                msgspec.to_builtins(event, enc_hook=translate_for_json) for event in step.events
+            ]
             bot.see(game.view(state, seat), events, PATIENCE_S)
         status = Path(f"/proc/{pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)

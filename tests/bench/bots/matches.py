@@ -9,7 +9,7 @@ import msgspec
 
 from bench.bots.rivals import rival_of
 from companion.bots import bot_for
-from companion.core.i18n import plain_words
+from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 
@@ -70,7 +70,7 @@ def play_game(pairing: Pairing, number: int) -> int:
         game.require(state, actions)
         step = game.apply(state, actions, rng)
         state = step.state
-        events = [msgspec.to_builtins(event, enc_hook=plain_words) for event in step.events]
+        events = [msgspec.to_builtins(event, enc_hook=translate_for_json) for event in step.events]
         for each, bot in bots.items():
             bot.see(game.view(state, each), events)
     outcome = game.outcome(state)

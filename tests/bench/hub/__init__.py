@@ -13,7 +13,7 @@ from pathlib import Path
 from ports import free_port
 
 from bench.processes import Process, children_of
-from companion.core.network import host_key_text
+from companion.core.network import format_host_key
 from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub_server.folder import HubFolder
@@ -56,7 +56,7 @@ class HubProcess(Process):
 
     def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
         """Ask the hub as its host, and return the answer."""
-        key = host_key_text(HubFolder(self.folder).file.host_key)
+        key = format_host_key(HubFolder(self.folder).file.host_key)
         asked = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/hub/{door}",
             json.dumps(body).encode(),

@@ -21,7 +21,7 @@ import hardware.simulated
 from companion.core.clock import Clock
 from companion.core.config import load_settings
 from companion.core.ports import Alarm, Camera, Cue
-from companion.core.resources import save_memory
+from companion.core.resources import tune_allocator
 from companion.games.base import plain_layout
 from companion.service.app import Companion
 from companion.service.lifecycle import freeze_objects
@@ -134,7 +134,7 @@ class Guest(Companion):
 def main() -> None:
     """Run `guest SETTINGS PICTURES WIDTH HEIGHT`."""
     settings, pictures, width, height = sys.argv[1:]
-    save_memory()
+    tune_allocator()
     hardware.simulated.MockPWMPin = StampedPin
     guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
     with guest:

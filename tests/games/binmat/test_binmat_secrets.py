@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from companion.core.errors import Illegal
-from companion.core.i18n import pack, side_names, translate
+from companion.core.i18n import sentence_to_json, side_names, translate
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.actions import ACTION_PARTS
 from companion.games.binmat.cards import DECK, Cards
@@ -158,7 +158,7 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
 def bytes_of_step(state: State, action: str) -> bytes:
     """Return everything that a step says, and the parts of its sentences."""
     step = GAME.apply(state, {state.seat: action}, Random(1))
-    return msgspec.json.encode([step.events, step.stages], enc_hook=pack)
+    return msgspec.json.encode([step.events, step.stages], enc_hook=sentence_to_json)
 
 
 def test_a_view_shows_own_and_open_cards() -> None:

@@ -13,7 +13,7 @@ from web_fixtures import WebRig, error_of, page_text
 
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
-from companion.core.network import CODE_ALPHABET, plain_code
+from companion.core.network import CODE_ALPHABET, normalise_code
 from companion.core.ports import PadKey, Press
 from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
@@ -63,7 +63,7 @@ def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
     for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view"):
         page = page_text(guest, path)
         assert code not in page
-        assert plain_code(code) not in page
+        assert normalise_code(code) not in page
     assert "Code on the table’s own screen" in page_text(guest, "/join/south")
     for path in ("/host", "/"):
         assert code in page_text(host, path)

@@ -16,7 +16,7 @@ from mqtt_tools import until
 from proxy_tools import needs_nginx, nginx
 from werkzeug.test import Client
 
-from companion.core.config import Settings, WebSettings, read_settings
+from companion.core.config import Settings, WebSettings, parse_settings
 from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import UNKNOWN_ADDRESS, Proxies, ProxyMiddleware, RequestClient
@@ -56,7 +56,7 @@ def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[
 @pytest.mark.parametrize("path", ["table", "/table/", "/", "//table", "/a/../b", "/ta ble", "/t?x"])
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ConfigError, match=r"“.*” in \[web\] path is not a path such as /table"):
-        read_settings(f'[web]\npath = "{path}"')
+        parse_settings(f'[web]\npath = "{path}"')
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import SystemTrouble
 from companion.core.kit import Seat
-from companion.core.network import Wifi, host_key_text, plain_code
+from companion.core.network import Wifi, format_host_key, normalise_code
 from companion.storage.journal import Journal
 from web.features import TableEquipment
 from web.security.host_names import MachineNames
@@ -176,7 +176,7 @@ def test_a_new_key_turns_other_hosts_out(tmp_path: Path) -> None:
         for key, status in ((HOST_KEY, 403), (made, 303)):
             assert other.post("/host", data={"key": key}).status_code == status
     with Journal(tmp_path / "journal.sqlite") as journal:
-        assert host_key_text(journal.key("host")) == made
+        assert format_host_key(journal.key("host")) == made
 
 
 def test_commands_show_and_change_the_host_key(
@@ -265,7 +265,7 @@ def test_no_secret_is_in_logs_addresses_or_errors(
             phone.post("/api/host/undo", json={}, headers={"X-Host-Key": HOST_KEY}),
         ]
         texts = [caplog.text, *(str(answer.headers) + answer.text for answer in answers)]
-        for secret in (code, plain_code(code), HOST_KEY, nonce, "wifi-secret", made):
+        for secret in (code, normalise_code(code), HOST_KEY, nonce, "wifi-secret", made):
             assert not [text for text in texts if secret in text]
 
 
