@@ -90,7 +90,7 @@ def event_texts(step: Step[State]) -> list[str]:
     return [event.text for event in step.events]
 
 
-def every_card(state: State) -> list[str]:
+def all_cards(state: State) -> list[str]:
     """Return all cards of a state, sorted."""
     piles: Iterable[Cards] = (
         *state.decks,

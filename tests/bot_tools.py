@@ -105,7 +105,7 @@ def play_bots(
     return decisions
 
 
-class QuickCoach:
+class InProcessBot:
     """An opponent of the lowest level in this process, for machine players and the coach.
 
     It answers at once, however busy the computer is.
@@ -133,7 +133,7 @@ class QuickCoach:
 
 
 @dataclass
-class ScriptedPrograms:
+class ScriptedProcesses:
     """Opens fakes of opponents' processes, which answer by a script and note their requests."""
 
     answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
@@ -160,7 +160,7 @@ class ScriptedPrograms:
 class ScriptedProcess:
     """A fake of one process."""
 
-    def __init__(self, programs: ScriptedPrograms) -> None:
+    def __init__(self, programs: ScriptedProcesses) -> None:
         self._programs = programs
         self._closed = False
 

@@ -6,13 +6,13 @@ import hashlib
 import random
 from typing import Any
 
-from inside import session_of
+from internals import session_of
 from table_tools import follow_instructions
 from web_fixtures import WebRig
 
 from companion.games.binmat.cards import DECK
 
-SOUTHS, NORTHS = "5e" * 32, "a0" * 32
+SOUTH_CONTRIBUTION, NORTH_CONTRIBUTION = "5e" * 32, "a0" * 32
 
 
 def recompute(opened: dict[str, Any]) -> tuple[str, str]:

@@ -1,9 +1,9 @@
 """Damaged journals, and what must hold when one is opened.
 
-Whatever was done to the file, the journal opens, a game can go on, and every input is as it was
-written. If an input is missing, or something was set aside, `notice` says so. There is one
-exception: a damaged or missing log looks like a whole one, because SQLite reads it up to its first
-bad bit.
+Whatever was done to the file, the journal opens, a game can go on, and every input that is still
+there is as it was written. If an input is missing, or a file was set aside, `notice` says so. The
+one exception is the write-ahead log: SQLite reads it up to the first bad bit, so a damaged or
+missing log looks like a shorter one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from inside import database_of
+from internals import database_of
 
 from companion.archive.history import History
 from companion.core.clock import FakeClock
@@ -28,16 +28,16 @@ KINDS = (
     "bits", "zeros", "truncated", "pages swapped", "page of elsewhere", "header",
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-# Kinds of damage after which the journal is as it was some inputs before, and nothing says so.
+# Kinds of damage after which the journal lacks its last inputs, and nothing says so.
 SILENT_KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-# Bytes of a page of SQLite.
-PAGE = 4096
+# Size of a page of SQLite.
+PAGE_BYTES = 4096
 
 
 def change_journal(path: Path, statement: str) -> None:
-    """Change something in a journal behind its back."""
+    """Run an SQL statement on a journal's file, as no version of the program would."""
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(statement)
 
@@ -81,7 +81,8 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
     """Return a journal's file and its log with damage of a kind of `KINDS`. None means no log."""
     file, wal = bytearray(content), bytearray(log)
     target = wal if kind.startswith("log") else file
-    page, other = (slice(at, at + PAGE) for at in rng.choices(range(0, len(file), PAGE), k=2))
+    starts = rng.choices(range(0, len(file), PAGE_BYTES), k=2)
+    page, other = (slice(start, start + PAGE_BYTES) for start in starts)
     match kind:
         case "bits" | "log with flips":
             for _ in range(rng.choice((1, 2, 8, 64))):
@@ -89,19 +90,19 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
         case "header":
             file[rng.randrange(100)] ^= 1 << rng.randrange(8)
         case "zeros":
-            file[page] = bytes(PAGE)
+            file[page] = bytes(PAGE_BYTES)
         case "truncated" | "log truncated":
             del target[rng.randrange(len(target)) :]
         case "pages swapped":
             file[page], file[other] = file[other], file[page]
         case "page of elsewhere":
-            file[page] = rng.randbytes(PAGE)
+            file[page] = rng.randbytes(PAGE_BYTES)
         case "no log":
             return bytes(file), None
         case "log of rubbish":
             wal = bytearray(rng.randbytes(len(wal)))
         case "log of another":
-            wal = wal[: 32 + 24 + PAGE] + wal[32:]
+            wal = wal[: 32 + 24 + PAGE_BYTES] + wal[32:]
     return bytes(file), bytes(wal)
 
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
 MAX_PICTURE_BYTES = 150_000
-_SUPERSAMPLED = 2
+_SUPERSAMPLING = 2
 _MARGIN_PX = 16
 
 
@@ -50,9 +50,9 @@ SHOTS = (
 )
 
 
-def picture(shot: Shot) -> None:
-    """Draw one, cut to what is to be seen, in few colours."""
-    width, height = (_SUPERSAMPLED * side for side in shot.size_px)
+def draw_picture(shot: Shot) -> None:
+    """Draw one part, cropped to its outline, with at most 96 colours."""
+    width, height = (_SUPERSAMPLING * side for side in shot.size_px)
     x_deg, z_deg = shot.turn_deg
     camera = f"--camera=0,0,0,{x_deg},0,{z_deg},500"
     with tempfile.TemporaryDirectory() as folder:
@@ -67,23 +67,24 @@ def picture(shot: Shot) -> None:
         with Image.open(raw) as opened:
             image = opened.convert("RGB")
     paper = Image.new("RGB", image.size, image.getpixel((0, 0)))
-    box = ImageChops.difference(image, paper).getbbox() or (0, 0, width, height)
-    margin = _SUPERSAMPLED * _MARGIN_PX
-    left, top = max(0, box[0] - margin), max(0, box[1] - margin)
-    image = image.crop((left, top, min(width, box[2] + margin), min(height, box[3] + margin)))
+    outline = ImageChops.difference(image, paper).getbbox() or (0, 0, width, height)
+    margin = _SUPERSAMPLING * _MARGIN_PX
+    left, top = max(0, outline[0] - margin), max(0, outline[1] - margin)
+    right, bottom = min(width, outline[2] + margin), min(height, outline[3] + margin)
+    image = image.crop((left, top, right, bottom))
     image = image.resize(
-        (image.width // _SUPERSAMPLED, image.height // _SUPERSAMPLED), Image.Resampling.LANCZOS
+        (image.width // _SUPERSAMPLING, image.height // _SUPERSAMPLING), Image.Resampling.LANCZOS
     )
     image.quantize(96).save(PICTURES / f"{shot.name}.png", optimize=True)
 
 
 def main(names: Sequence[str]) -> None:
-    """Draw those that are named, or everything."""
+    """Draw the pictures of these names, or all."""
     PICTURES.mkdir(exist_ok=True)
     for shot in SHOTS:
         if not names or shot.name in names:
             print(shot.name, flush=True)
-            picture(shot)
+            draw_picture(shot)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from inside import session_of
+from internals import session_of
 from table_tools import follow_instructions
 
 from companion.archive.game_file import GameFile, PlayedTurn, SealedAction
@@ -21,7 +21,7 @@ from companion.table.session import Phase, receipt_of
 from companion.table.table import Table
 
 # Every game, with the options that these tests play it with.
-SHORT: Mapping[str, dict[str, Any]] = {
+GAME_OPTIONS: Mapping[str, dict[str, Any]] = {
     "outbuffered": {},
     "scouts": {},
     "arena": {},
@@ -34,7 +34,7 @@ def random_game(
     name: str, seed: int, max_turns: int, players: dict[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
     """Make a game of random actions. If it is not over after `max_turns` turns, South resigns."""
-    game, options, rng = GAMES[name], SHORT[name], Random(seed)
+    game, options, rng = GAMES[name], GAME_OPTIONS[name], Random(seed)
     state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
     while game.outcome(state) is None and len(turns) < max_turns:
@@ -65,7 +65,7 @@ def play(
     stays on.
     """
     rng, game = Random(seed), GAMES[name]
-    table.new_game(name, SHORT[name], seed)
+    table.new_game(name, GAME_OPTIONS[name], seed)
     while turns:
         session = session_of(table)
         if session.phase is Phase.OVER:

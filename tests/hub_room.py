@@ -14,8 +14,8 @@ from random import Random
 from typing import Any, cast
 
 from flask import Flask
-from inside import league_file_of, session_of
-from run_folder import compiled_templates
+from internals import league_file_of, session_of
+from run_folder import templates_folder
 from table_tools import TableRig
 
 from companion.core.clock import Clock, FakeClock
@@ -41,7 +41,7 @@ NAMES = [
     "Paul", "Nora", "Ben", "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
 ]  # fmt: skip
 # The game of each table, and the number of decisions made there.
-PLAN = (
+TABLE_GAMES = (
     ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 9), ("kahmate", 5),
     ("scouts", 4), ("arena", 2), ("outbuffered", 4), ("binmat", 6),
     ("kahmate", 9), ("scouts", 19), ("arena", 1), ("", 0),
@@ -111,7 +111,7 @@ def room_of_twelve(clock: Clock) -> HubRoom:
 
 def fill_room(room: HubRoom, clock: Clock) -> None:
     """Add the twelve tables to a room."""
-    for number, (game, decisions) in enumerate(PLAN, start=1):
+    for number, (game, decisions) in enumerate(TABLE_GAMES, start=1):
         name = f"id{number}"
         room.add(HubTable(name, number, "" if number != 6 else "By the window"))
         for record in played_records(game, decisions, number, number == FINISHED_TABLE):
@@ -139,7 +139,7 @@ def store_result(
 
 
 @contextmanager
-def league_of(
+def open_league(
     folder: Path, clock: Clock, *tables: str, when_changed: Callable[[], None] = lambda: None
 ) -> Iterator[League]:
     """Open a league with a file in this folder, and with tables that are always free."""
@@ -148,15 +148,15 @@ def league_of(
 
 
 @contextmanager
-def hub_pages(
+def open_hub_pages(
     room: HubRoom, clock: Clock, host: Any = None, league: League | None = None, **web: Any
 ) -> Iterator[Flask]:
     """Open the application that shows a room."""
     if league is None:
         with (
             tempfile.TemporaryDirectory() as folder,
-            league_of(Path(folder), clock) as own,
-            hub_pages(room, clock, host, own, **web) as app,
+            open_league(Path(folder), clock) as own,
+            open_hub_pages(room, clock, host, own, **web) as app,
         ):
             yield app
         return
@@ -165,7 +165,7 @@ def hub_pages(
         lambda: ("http://192.0.2.7:8500/",),
         b"k" * 32,
         "abcde-fghij",
-        template_cache=compiled_templates(),
+        template_cache=templates_folder(),
     )
     app = create_hub_app(room, league, cast(Any, host or RecordingHost()), clock, site)
     try:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inside import nats_of
-from mqtt_tools import until
+from internals import nats_url
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
@@ -21,6 +20,7 @@ from ports import free_port
 from run_folder import share_templates
 from simulated_room import local_settings
 from table_tools import TableRig
+from waiting import until
 
 from companion.core.clock import Clock, RealClock
 from companion.core.config import TableSettings, WebSettings
@@ -38,13 +38,6 @@ from companion.table.public.messages import PublicRecord, decode_record
 from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 from web.hub.host import JoinedTable
-
-__all__ = [
-    "OpenHub", "TableAtHub", "act_with_key", "fill_up", "free_port", "has_all",
-    "hub_settings", "join_table", "joined_services", "kill_nats", "need_of_table",
-    "read_stored_records", "records_at_hub", "running_hub", "small_disk", "until",
-]  # fmt: skip
-
 
 # Does something with a connection to NATS.
 ClientAction = Callable[[Client], Awaitable[None]]
@@ -68,7 +61,7 @@ def hub_settings(folder: Path, **more: Any) -> HubSettings:
     return HubSettings(folder, values.pop("web", web), **values)
 
 
-class OpenHub(Hub):
+class AdmittingHub(Hub):
     """A hub whose host admits every table as soon as it has joined."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
@@ -86,7 +79,7 @@ class OpenHub(Hub):
 @contextmanager
 def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
     """Run a hub until the end of the block."""
-    with OpenHub(hub_settings(folder, **more)) as hub:
+    with AdmittingHub(hub_settings(folder, **more)) as hub:
         yield hub
 
 
@@ -170,14 +163,14 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 
     def answer() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
-            return [asyncio.run(read_stored_records(nats_of(hub), hub.folder.file.seed, table))]
+            return [asyncio.run(read_stored_records(nats_url(hub), hub.folder.file.seed, table))]
         return []
 
     records: list[PublicRecord] = until("the store answers", answer)[0]
     return records
 
 
-def has_all(hub: Hub, table: TableAtHub) -> bool:
+def shows_last_input(hub: Hub, table: TableAtHub) -> bool:
     """Return whether the hub's room shows the table's last input."""
     tables = hub.room.tables()
     shown = next((other.latest for other in tables if other.id == table.member.table), None)
@@ -199,7 +192,7 @@ def kill_nats(hub: Hub) -> None:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
+def mount_small_disk(folder: Path) -> Iterator[Path]:
     """Mount a disk of 96 MB on a folder until the end of the block. Skip the test if not root."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
@@ -211,7 +204,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def fill_up(disk: Path) -> None:
+def fill_disk(disk: Path) -> None:
     """Fill a disk to the last byte."""
     with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
         while True:
@@ -250,7 +243,7 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str
             client = Client()
             try:
                 await client.connect(
-                    nats_of(hub),
+                    nats_url(hub),
                     nkeys_seed_str=seed,
                     inbox_prefix=prefix,
                     error_cb=note,

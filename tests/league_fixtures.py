@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hub_room import league_of
+from hub_room import open_league
 
 from companion.core.clock import FakeClock
 from companion.league.league import League
@@ -29,5 +29,5 @@ def free_tables() -> tuple[str, ...]:
 
 @pytest.fixture
 def league(tmp_path: Path, clock: FakeClock, free_tables: tuple[str, ...]) -> Iterator[League]:
-    with league_of(tmp_path, clock, *free_tables) as league:
+    with open_league(tmp_path, clock, *free_tables) as league:
         yield league

@@ -12,7 +12,7 @@ from companion.league.tournament import BoardPlace, BoardVerdict, Match, System,
 GAME = "outbuffered"
 
 
-def tournament_of(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
+def make_tournament(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
     """Make a tournament with so many entries, the strongest first."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
@@ -66,7 +66,7 @@ def count_byes(tournament: Tournament, entrant: int) -> int:
 def assert_sound(tournament: Tournament) -> None:
     """Require that nobody plays twice in a round, meets anybody twice, or has two byes."""
     for each in tournament.rounds:
-        paired = [entrant for match in each.matches for entrant in _both(match)]
+        paired = [entrant for match in each.matches for entrant in _entrants(match)]
         assert len(set(paired)) == len(paired)
         if tournament.system is not System.KNOCKOUT:
             assert set(paired) >= {e.number for e in tournament.entrants if e.plays_in(each.number)}
@@ -76,5 +76,5 @@ def assert_sound(tournament: Tournament) -> None:
         assert count_byes(tournament, entrant.number) <= 1
 
 
-def _both(match: Match) -> list[int]:
+def _entrants(match: Match) -> list[int]:
     return [match.south] if match.north is None else [match.south, match.north]

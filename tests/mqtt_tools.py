@@ -17,6 +17,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from ports import free_port
 from simulated_room import simulated
+from waiting import WAIT_S, until
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, TableSettings
@@ -25,20 +26,9 @@ from companion.service.app import Companion
 # Where programs are looked for.
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH_PATH)
-WAIT_S = 60.0
 needs_broker = pytest.mark.skipif(
     MOSQUITTO is None, reason="no Mosquitto: apt-get install mosquitto"
 )
-
-
-def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
-    """Look every 5 ms until the answer is true, and return it. Otherwise fail with `what`."""
-    pause = threading.Event()
-    for _ in range(round(timeout_s / 0.005)):
-        if answer := look():
-            return answer
-        pause.wait(0.005)
-    pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
 
 
 class Broker:

@@ -1,6 +1,4 @@
-"""Two tables that play one game over a real hub, and requests of a changed program with the key of
-one.
-"""
+"""Two tables that play one game over a real hub, and a tampered program's requests with a key."""
 
 from __future__ import annotations
 
@@ -10,11 +8,12 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, act_with_key, join_table, until
-from inside import session_of
+from hub_tools import TableAtHub, act_with_key, join_table
+from internals import session_of
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from remote_tools import act
+from waiting import until
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
@@ -41,7 +40,9 @@ def wait_until_connected(tables: list[TableAtHub]) -> None:
     until("the hub is there", lambda: all(table.line.is_connected for table in tables))
 
 
-def agree(tables: list[TableAtHub], game: str = "outbuffered", **options: object) -> None:
+def begin_linked_game(
+    tables: list[TableAtHub], game: str = "outbuffered", **options: object
+) -> None:
     """Offer a game at South's table, accept it at North's, and wait until it begins."""
     south, north = tables
     code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
@@ -76,23 +77,26 @@ def has_notice(table: TableAtHub, words: str) -> bool:
     return any(words in notice for notice in table.table.view().devices.notices)
 
 
-def answer_to(
-    hub: Hub, table: TableAtHub, subject: str, wish: object, seconds: float = 60.0
+def request_with_key(
+    hub: Hub, table: TableAtHub, subject: str, content: object, timeout_s: float = 60.0
 ) -> bytes:
-    """Return the answer to a changed program that has this table's key. Empty: there is none."""
+    """Return the answer that NATS gives to a request with a table's key, or empty bytes.
+
+    Content that is not bytes is sent as JSON.
+    """
     answers = [b""]
 
     async def ask(client: Client) -> None:
-        payload = wish if isinstance(wish, bytes) else msgspec.json.encode(wish)
+        payload = content if isinstance(content, bytes) else msgspec.json.encode(content)
         with suppress(NatsError, TimeoutError):
-            answers.append((await client.request(subject, payload, timeout=seconds)).data)
+            answers.append((await client.request(subject, payload, timeout=timeout_s)).data)
 
     act_with_key(hub, table, ask)
     return answers[-1]
 
 
 def count_messages(hub: Hub, pair: str) -> int:
-    """Return the number of messages that the hub has of a game at two tables."""
+    """Return how many messages of a linked game the hub has stored."""
     counts: list[int] = []
 
     async def count(client: Client) -> None:

@@ -224,7 +224,7 @@ class FakePicamera2:
         return SimpleNamespace(get_result=result)
 
 
-class FakeMapping:
+class FakeMappedArray:
     """`picamera2.MappedArray`, which maps for writing unless it is told not to."""
 
     def __init__(self, request: FakeRequest, stream: str, write: bool = True) -> None:
@@ -232,7 +232,7 @@ class FakeMapping:
         assert not write, "a buffer that is only read needs no flush of the processor's caches"
         self.array = request.buffer
 
-    def __enter__(self) -> FakeMapping:
+    def __enter__(self) -> FakeMappedArray:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -262,7 +262,9 @@ class PiHost:
         """What a camera waits for that hangs; set at the end, so that no thread is left."""
         self.kind = type("Picamera2", (FakePicamera2,), {"host": self})
         monkeypatch.setitem(
-            sys.modules, "picamera2", SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMapping)
+            sys.modules,
+            "picamera2",
+            SimpleNamespace(Picamera2=self.kind, MappedArray=FakeMappedArray),
         )
 
     def close(self) -> None:

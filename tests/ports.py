@@ -1,4 +1,4 @@
-"""Ports for what can only be told a number: they stay free until it listens there."""
+"""Free ports for programs that cannot choose one themselves."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import socket
 
 
 def free_port() -> int:
-    """Return a port that nobody uses, below those of outgoing connections (`ip_local_port_range`).
+    """Return a free port below those of outgoing connections (`ip_local_port_range`).
 
-    One of those may be taken again before anybody listens there: by any other test's connection,
-    and even by the one that tries whether somebody listens already, which then speaks to itself.
+    A port of that range could be taken by another connection before the program listens there, even
+    by the one that asks whether it listens already. That one would then talk to itself.
     """
     while True:
         port = 10_000 + secrets.randbelow(22_000)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mqtt_tools import until
 from ports import free_port
+from waiting import until
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="no nginx: apt-get install nginx-light")

@@ -1,8 +1,7 @@
-"""Ends what a run of the tests has begun when the run itself is gone, however it ended: also after
-a SIGKILL.
+"""Kill the browsers of a test run once the run has ended, even if it was ended by SIGKILL.
 
-`python tests/reaper.py` reads process ids, one a line. When its standard input ends, so has the
-run. Then it kills each of these processes, with all that they have begun.
+`python tests/reaper.py` reads the process ids of browser drivers, one per line, until its standard
+input ends. That is when the run has ended. Then it kills each of them with all its descendants.
 """
 
 from __future__ import annotations
@@ -15,15 +14,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+# Name of the processes that may be killed.
 DRIVER = "chromedriver"
+# The reaper of this run, once there is one.
 _RUNNING: list[subprocess.Popen[str]] = []
 
 
 def watch(pid: int) -> None:
-    """Have a process killed when this one ends. The reaper begins with the first."""
+    """Have a driver killed when this process ends. The first call starts the reaper."""
     if not _RUNNING:
         command = [sys.executable, __file__]
-        # A session of its own: Ctrl-C is for the tests alone.
+        # in a session of its own, Ctrl-C does not end it
         _RUNNING.append(
             subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
         )
@@ -34,7 +35,7 @@ def watch(pid: int) -> None:
 
 
 def stop() -> None:
-    """End the reaper, and with it whatever it still watches."""
+    """End the reaper, which kills whatever it still watches."""
     while _RUNNING:
         reaper = _RUNNING.pop()
         if reaper.stdin:
@@ -42,19 +43,17 @@ def stop() -> None:
         reaper.wait()
 
 
-def family(pid: int) -> Iterator[int]:
-    """Yield a process and all that it has begun, the youngest first."""
+def process_tree(pid: int) -> Iterator[int]:
+    """Yield all descendants of a process, the youngest first, and then the process."""
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in children.read_text().split():
-                yield from family(int(child))
+                yield from process_tree(int(child))
     yield pid
 
 
 def is_driver(pid: int) -> bool:
-    """Tell whether the process is still a browser's driver: its number may be somebody else's by
-    now.
-    """
+    """Return whether a process is a browser's driver. Its id may have been reused."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() == DRIVER
     except OSError:
@@ -62,12 +61,12 @@ def is_driver(pid: int) -> bool:
 
 
 def main() -> None:
-    """Wait until the run has ended, then kill."""
+    """Wait until the run has ended, then kill what it left."""
     watched = [int(line) for line in sys.stdin]
     for pid in filter(is_driver, watched):
-        for each in list(family(pid)):
+        for member in list(process_tree(pid)):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
+                os.kill(member, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from inside import journal_of, session_of
+from internals import journal_of, session_of
 from table_tools import TableRig
 
 from companion.archive.game_file import game_file, replay_turns

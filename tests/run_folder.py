@@ -21,7 +21,7 @@ FOLDER_VARIABLE = "COMPANION_TESTS_FOLDER"
 
 
 def has_room_in_memory() -> bool:
-    """Return whether to keep tests' files in memory. If somebody has set `TMPDIR`, that stays."""
+    """Return whether tests' files fit into memory. Not if somebody has chosen another `TMPDIR`."""
     return (
         "TMPDIR" not in os.environ
         and os.access(IN_MEMORY, os.W_OK)
@@ -54,15 +54,15 @@ def make_run_folder(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def compiled_templates() -> Path | None:
+def templates_folder() -> Path | None:
     """Return the folder in which applications keep compiled templates. None outside of a run."""
     folder = os.environ.get(FOLDER_VARIABLE)
     return Path(folder) / "templates" if folder else None
 
 
-def share_templates(state: Path) -> None:
-    """Let the service whose state is in this folder use the templates that others have compiled."""
-    shared, own = compiled_templates(), state / "templates"
+def share_templates(state_dir: Path) -> None:
+    """Let a service with this state folder use the templates that others have compiled."""
+    shared, own = templates_folder(), state_dir / "templates"
     if shared and not own.exists():
         shared.mkdir(mode=0o700, exist_ok=True)
         own.symlink_to(shared)

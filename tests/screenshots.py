@@ -13,8 +13,18 @@ from pathlib import Path
 
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser
-from tour import SIZES, THEMES, Stop, Walk, cdp, open_tour, screenshot, set_size_and_theme, visit
-from tour_hub import open_hub_tour, open_tables_tour
+from tour import (
+    SIZES,
+    THEMES,
+    Stop,
+    Tour,
+    cdp,
+    open_table_tour,
+    screenshot,
+    set_size_and_theme,
+    visit,
+)
+from tour_hub import open_hub_tour, open_pair_tour
 
 from companion.core.i18n import LANGUAGES
 from companion.games import GAMES
@@ -36,28 +46,28 @@ def main() -> None:
     count = 0
     with browser(SIZES["phone"]) as window:
         cdp(window, "Network.enable")
-        for walk, stop in walks(tuple(arguments.games)):
+        for tour, stop in all_stops(tuple(arguments.games)):
             if any(words in stop.name for words in arguments.only):
-                count += shoot(window, walk, stop, arguments)
+                count += shoot(window, tour, stop, arguments)
     print(f"{count} pictures in {arguments.folder}")
 
 
-def walks(games: tuple[str, ...]) -> Iterator[tuple[Walk, Stop]]:
+def all_stops(games: tuple[str, ...]) -> Iterator[tuple[Tour, Stop]]:
     """Yield every stop of every tour."""
-    with open_tour() as tour:
-        yield from ((tour, stop) for stop in tour.stops(games))
+    with open_table_tour() as table:
+        yield from ((table, stop) for stop in table.stops(games))
     with open_hub_tour() as hub:
         yield from ((hub, stop) for stop in hub.stops())
-    with open_tables_tour() as tables:
-        yield from ((tables, stop) for stop in tables.stops())
+    with open_pair_tour() as pair:
+        yield from ((pair, stop) for stop in pair.stops())
 
 
-def shoot(window: WebDriver, walk: Walk, stop: Stop, wanted: argparse.Namespace) -> int:
+def shoot(window: WebDriver, tour: Tour, stop: Stop, wanted: argparse.Namespace) -> int:
     """Take all wanted pictures of one page. Return how many."""
     looks = list(product(wanted.sizes, wanted.themes, wanted.languages))
     for size, theme, language in looks:
         set_size_and_theme(window, SIZES[size], theme)
-        visit(window, walk, stop, language)
+        visit(window, tour, stop, language)
         path = wanted.folder / f"{stop.name}.{size}.{theme}.{language}.png"
         path.write_bytes(screenshot(window))
     return len(looks)

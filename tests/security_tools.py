@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flask.testing import FlaskClient
-from run_folder import compiled_templates
+from run_folder import templates_folder
 from web_fixtures import HOST_KEY, WebRig, page_text
 
 from companion.core.clock import FakeClock
@@ -34,7 +34,7 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
             return format_host_key(journal.renew_key("host"))
 
         urls = ("http://192.0.2.7:8080/",)
-        settings, compiled = WebSettings(viewers=16, **web), compiled_templates()
+        settings, compiled = WebSettings(viewers=16, **web), templates_folder()
         site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
         equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), None, True)
         app = create_app(table, GAMES, clock, site, Features(equipment=equipment))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask.testing import FlaskClient
-from run_folder import compiled_templates
+from run_folder import templates_folder
 from web_fixtures import FakeHealth
 
 from companion.core.clock import FakeClock
@@ -119,7 +119,7 @@ def open_service_rig(
                 lambda: ("http://192.0.2.7:8080/",),
                 journal.key("signing"),
                 HOST_KEY,
-                template_cache=compiled_templates(),
+                template_cache=templates_folder(),
             )
             room = PanelCheckFeature(
                 settings.panel,

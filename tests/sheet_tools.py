@@ -32,7 +32,7 @@ needs_poppler = pytest.mark.skipif(
 )
 
 
-def pictures(
+def kit_pictures(
     kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """Return the pages of a kit, and their pictures."""
@@ -43,19 +43,8 @@ def pictures(
 def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:
     """Return the pages of a PDF as grey pictures."""
     with TemporaryDirectory() as folder:
-        command = [
-            "pdftoppm",
-            "-gray",
-            "-r",
-            str(dpi),
-            "-f",
-            str(first),
-            "-l",
-            str(last),
-            "-",
-            f"{folder}/page",
-        ]
-        subprocess.run(command, input=pdf, check=True, capture_output=True)
+        command = f"pdftoppm -gray -r {dpi} -f {first} -l {last} - {folder}/page"
+        subprocess.run(command.split(), input=pdf, check=True, capture_output=True)
         pages = [
             cv2.imread(str(page), cv2.IMREAD_GRAYSCALE)
             for page in sorted(Path(folder).glob("page*.pgm"))
@@ -63,7 +52,7 @@ def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Ima
     return tuple(np.asarray(page, np.uint8) for page in pages if page is not None)
 
 
-def texts(pdf: bytes) -> list[str]:
+def page_texts(pdf: bytes) -> list[str]:
     """Return the text of each page, with single spaces."""
     command = ["pdftotext", "-layout", "-", "-"]
     run = subprocess.run(command, input=pdf, capture_output=True, check=True)
@@ -127,7 +116,7 @@ def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
     return int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
 
 
-def joined_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
+def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
     """Return where the second page lies on the first (mm, y down) when the art of both edges
     matches.
     """
@@ -171,7 +160,7 @@ def corners_when_joined(
     for column, row in product(range(tiling.columns), range(tiling.rows)):
         if (column, row) not in lies:
             before = (column, row - 1) if row else (column - 1, row)
-            lies[column, row] = lies[before] + joined_mm(
+            lies[column, row] = lies[before] + joined_page_mm(
                 by_place[before], by_place[column, row], dpi, above=row > 0
             )
     return [
@@ -181,7 +170,7 @@ def corners_when_joined(
     ]
 
 
-def allowed_on(kit: Kit, sheet: Page) -> set[int]:
+def allowed_markers(kit: Kit, sheet: Page) -> set[int]:
     """Return the markers that a page may have: of its board, pieces, cards and order tiles."""
     allowed, names = set[int](), set(sheet.names)
     if sheet.kind == "board":

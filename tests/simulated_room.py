@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from inside import session_of
+from internals import session_of
 from run_folder import share_templates
 
 from companion.core.clock import FakeClock

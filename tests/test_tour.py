@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from http.cookiejar import CookieJar
 
 from flask import Flask
-from inside import app_of
-from tour import NOWHERE, Stop, open_tour
-from tour_hub import HUB_KEY, open_hub_tour, open_tables_tour
+from internals import app_of
+from tour import NOWHERE, Stop, open_table_tour
+from tour_hub import HUB_KEY, open_hub_tour, open_pair_tour
 
 from web.static_files import STATIC
 
@@ -121,9 +121,9 @@ def test_scripts_ask_for_no_address_without_the_path() -> None:
 
 
 def test_every_page_is_a_whole_stop() -> None:
-    with open_tables_tour() as tables:
+    with open_pair_tour() as tables:
         past_stops = list(tables.stops(("outbuffered",)))
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         app = app_of(tour.companion.server)
         stops = tour.stops(machines=("outbuffered",))
         assert list(page_faults(app, stops, tour.client.jar, past_stops)) == []

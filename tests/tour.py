@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 from unittest.mock import patch
 
-from bot_tools import QuickCoach
-from inside import session_of
+from bot_tools import InProcessBot
+from internals import session_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, until
 from simulated_room import local_settings
@@ -76,8 +76,8 @@ def everybody(state: str) -> Iterator[Stop]:
     yield Stop(f"{state}-watch", "/watch")
 
 
-class Walk(Protocol):
-    """A tour: it brings tables from state to state, and yields the pages to look at."""
+class Tour(Protocol):
+    """Brings tables from state to state, and yields the pages to look at."""
 
     client: Client
     """Who looks at the pages."""
@@ -86,7 +86,7 @@ class Walk(Protocol):
         """Yield every page in every state. A page stays as it is until the next is asked for."""
 
 
-class Tour:
+class TableTour:
     """The tour of a table: a whole simulated program without threads."""
 
     def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
@@ -95,7 +95,7 @@ class Tour:
         )
         self.clock = clock or FakeClock()
         # an opponent that answers at once, however busy this computer is
-        machines = partial(MachinePlayers, open_process=QuickCoach)
+        machines = partial(MachinePlayers, open_process=InProcessBot)
         with (
             patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)),  # as its unit has it
             patch("companion.service.app.MachinePlayers", machines),
@@ -282,10 +282,10 @@ class Tour:
 
 
 @contextmanager
-def open_tour() -> Iterator[Tour]:
+def open_table_tour() -> Iterator[TableTour]:
     """Open the tour of a table in a folder of its own."""
     with TemporaryDirectory() as folder:
-        tour = Tour(Path(folder))
+        tour = TableTour(Path(folder))
         try:
             yield tour
         finally:
@@ -318,9 +318,9 @@ def set_size_and_theme(
     cdp(window, "Emulation.setEmulatedMedia", features=features)
 
 
-def visit(window: WebDriver, walk: Walk, stop: Stop, language: str = "en") -> None:
+def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> None:
     """Open a stop's page with the cookies of whoever looks at it, and wait until it is drawn."""
-    client = stop.client or walk.client
+    client = stop.client or tour.client
     url = client.url
     cdp(window, "Network.clearBrowserCookies")
     cookies = {"language": language}

@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from hub_room import NAMES, fill_room, hub_pages, league_of, store_result
-from hub_tools import OpenHub, hub_settings, until
-from inside import session_of
+from hub_room import NAMES, fill_room, open_hub_pages, open_league, store_result
+from hub_tools import AdmittingHub, hub_settings
+from internals import session_of
 from service import Client
-from tour import NOWHERE, Stop, Tour
+from tour import NOWHERE, Stop, TableTour
+from waiting import until
 
 from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
@@ -46,7 +47,7 @@ PAIR_GAMES = ("outbuffered", "scouts")
 
 
 class HubTour:
-    """The tour of a hub without a network. Its room, that is, all its tables, is made up."""
+    """The tour of a hub without a network, whose tables are made up."""
 
     def __init__(self, room: HubRoom, league: League, clock: FakeClock, server: Server) -> None:
         self.room, self.league, self._clock = room, league, clock
@@ -133,20 +134,20 @@ def open_hub_tour() -> Iterator[HubTour]:
     room = HubRoom("Tuesday club", clock)
     with (
         TemporaryDirectory() as folder,
-        league_of(
+        open_league(
             Path(folder), clock, "id9", "id10", "id11", "id12", when_changed=room.notify
         ) as league,
-        hub_pages(room, clock, league=league) as app,
+        open_hub_pages(room, clock, league=league) as app,
         open_server(app, "127.0.0.1", 0) as server,
     ):
         server.start()
         yield HubTour(room, league, clock, server)
 
 
-class TablesTour:
+class PairTour:
     """The tour of two simulated tables that play games with each other over a real hub."""
 
-    def __init__(self, hub: Hub, tables: Mapping[Seat, Tour], clock: FakeClock) -> None:
+    def __init__(self, hub: Hub, tables: Mapping[Seat, TableTour], clock: FakeClock) -> None:
         self.hub, self.tables, self.clock = hub, tables, clock
         self.client = tables[Seat.SOUTH].client
 
@@ -288,14 +289,16 @@ class TablesTour:
 
 
 @contextmanager
-def open_tables_tour() -> Iterator[TablesTour]:
+def open_pair_tour() -> Iterator[PairTour]:
     """Open the tour of two tables and their hub, in a folder of its own."""
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
         path, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
-        hub = stack.enter_context(OpenHub(hub_settings(path / "hub", web=web), clock))
-        tables = {seat: stack.enter_context(closing(Tour(path / seat, clock))) for seat in SEATS}
-        yield TablesTour(hub, tables, clock)
+        hub = stack.enter_context(AdmittingHub(hub_settings(path / "hub", web=web), clock))
+        tables = {
+            seat: stack.enter_context(closing(TableTour(path / seat, clock))) for seat in SEATS
+        }
+        yield PairTour(hub, tables, clock)
 
 
 def _enter_host_key(client: Client, key: str) -> None:

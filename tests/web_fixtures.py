@@ -14,7 +14,7 @@ from typing import Any, Literal
 from flask import Flask
 from flask.testing import FlaskClient
 from jinja2 import Undefined
-from run_folder import compiled_templates
+from run_folder import templates_folder
 from werkzeug.test import Cookie
 
 from companion.archive.history import History
@@ -158,7 +158,7 @@ def open_web_rig(
             lambda: urls,
             b"k" * 32,
             HOST_KEY,
-            template_cache=compiled_templates(),
+            template_cache=templates_folder(),
             is_key_used=lambda: False,
         )
         app = create_app(table, GAMES, clock, site, features)

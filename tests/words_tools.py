@@ -1,5 +1,4 @@
-"""A pseudo-language that puts every sentence of the catalogues in brackets, such as
-`⟦{many} and {end}⟧`, so that tests find text without.
+"""A pseudo-language in which every sentence of the catalogues is in brackets: `⟦{many} and {end}⟧`.
 
 Text outside brackets was never given to `say`, or has lost its pattern on the way to a page.
 """
@@ -178,10 +177,10 @@ def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
     reader.feed(html)
     untranslated = set()
     for text in reader.texts:
-        rest = text
+        nameless = text
         for name in names:
-            rest = rest.replace(name, " ")
-        if untranslated_words(rest):
+            nameless = nameless.replace(name, " ")
+        if untranslated_words(nameless):
             untranslated.add(" ".join(text.split()))
     return untranslated
 

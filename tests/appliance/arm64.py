@@ -20,15 +20,9 @@ SUITE, PROCESSOR = "bookworm", "cortex-a72"
 FOLDERS = ("tests/core", "tests/games", "tests/vision", "tests/web")
 MARKS = "not (browser or alone or appliance)"
 TOOLS = (
-    "pytest",
-    "pytest-timeout",
-    "pytest-xdist",
-    "hypothesis",
-    "selenium",
-    "chess",
-    "babel",
-    "colorama",
-)
+    "pytest", "pytest-timeout", "pytest-xdist", "hypothesis",
+    "selenium", "chess", "babel", "colorama",
+)  # fmt: skip
 TAKEN = (
     "companion", "hardware", "vision", "web", "tests", "systemd", "docs",
     "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
@@ -53,17 +47,8 @@ def main(chosen: list[str]) -> int:
         source.mkdir()
         for name in TAKEN:
             build.do("cp", "-a", str(build.ROOT / name), str(source))
-        command = [
-            "python3",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            MARKS,
-            *(chosen or FOLDERS),
-        ]
+        command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m"]
+        command += [MARKS, *(chosen or FOLDERS)]
         given = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root",
@@ -82,23 +67,9 @@ def main(chosen: list[str]) -> int:
 def _fetch(folder: Path, python: str) -> None:
     """Fetch the wheels of an installation, and what the tests need besides, for arm64."""
     common = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        "--only-binary",
-        ":all:",
-    ]
-    common += [
-        "--target",
-        str(folder),
-        "--python-version",
-        python,
-        "--implementation",
-        "cp",
-        "--upgrade",
+        *(sys.executable, "-m", "pip", "install", "--target", str(folder)),
+        *["-q", "--upgrade", "--disable-pip-version-check", "--only-binary", ":all:"],
+        *f"--implementation cp --python-version {python}".split(),
     ]
     common += [
         word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")

@@ -11,7 +11,7 @@ from random import Random
 
 import msgspec
 import pytest
-from history_tools import SHORT, play, random_game
+from history_tools import GAME_OPTIONS, play, random_game
 from table_tools import follow_instructions
 from test_history import Room, a_room
 
@@ -136,7 +136,7 @@ def test_imported_games_do_not_end_the_evening(room: Room) -> None:
 def test_every_game_says_leader_and_ending(name: str) -> None:
     game, rng = GAMES[name], Random(5)
     for seed in (1, 2):
-        state = game.setup(game.options(SHORT[name]), Random(seed))
+        state = game.setup(game.options(GAME_OPTIONS[name]), Random(seed))
         leads = [game.lead(state)]
         while game.to_act(state):
             actions = {seat: game.random_action(state, seat, rng) for seat in game.to_act(state)}

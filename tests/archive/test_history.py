@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from history_tools import SHORT, play, random_game
-from inside import database_of
+from history_tools import GAME_OPTIONS, play, random_game
+from internals import database_of
 
 from companion.archive.game_import import MAX_TURNS
 from companion.archive.game_summary import MAX_GAP_S
@@ -181,7 +181,7 @@ def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> No
 # ---- telling again -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
     room.past.import_game(msgspec.json.encode(random_game(name, 3, 60)))
     replay = room.past.replay(1)
@@ -201,7 +201,7 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
         replay.scene(replay.scene_count)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_review_uses_what_the_seat_knew(room: Room, name: str) -> None:
     play(room.table, room.clock, name, turns=4)
     replay = room.past.replay(1)
@@ -226,7 +226,7 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
 # ---- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_exported_games_can_be_imported_elsewhere(room: Room, tmp_path: Path, name: str) -> None:
     room.play(name, turns=3)
     room.play(turns=0, end="abandon")
@@ -416,7 +416,7 @@ def test_a_sheet_reads_like_a_game() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_sheet_has_each_order_with_its_proof(name: str) -> None:
     played = random_game(name, 3, 3)
     lines = format_score_sheet(played).splitlines()

@@ -83,7 +83,7 @@ serve_hub(int(sys.argv[1]))
 
 def serve_hub(viewers: int) -> None:
     """Serve a hub with one table. For each line on the standard input it shows the next record."""
-    from hub_room import RecordingHost, league_of, played_records  # noqa: PLC0415 - of the child process alone
+    from hub_room import RecordingHost, open_league, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
     from companion.core.config import WebSettings  # noqa: PLC0415
@@ -99,7 +99,7 @@ def serve_hub(viewers: int) -> None:
     room.add(HubTable("id1", 1, "Table"))
     web = WebSettings(host="127.0.0.1", viewers=viewers)
     site = SiteConfig(web, lambda: ("http://127.0.0.1/",), b"k" * 32, "abcde-fghij")
-    with tempfile.TemporaryDirectory() as folder, league_of(Path(folder), clock) as league:
+    with tempfile.TemporaryDirectory() as folder, open_league(Path(folder), clock) as league:
         app = create_hub_app(room, league, RecordingHost(), clock, site)
         with open_server(app, "127.0.0.1", 0) as server:
             server.start()

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from mqtt_tools import until
+from waiting import until
 
 from companion.bots.base import Choice
 from companion.bots.bot_engine import MAX_TASKS

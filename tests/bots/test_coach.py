@@ -9,9 +9,9 @@ from random import Random
 
 import msgspec
 import pytest
-from bot_tools import ScriptedPrograms, bot_of, is_legal, random_states
-from history_tools import SHORT
-from inside import session_of
+from bot_tools import ScriptedProcesses, bot_of, is_legal, random_states
+from history_tools import GAME_OPTIONS
+from internals import session_of
 from table_tools import TableRig, open_table_rig
 
 from companion.archive.game_file import game_file
@@ -39,8 +39,8 @@ def moment_of(rig: TableRig) -> str:
     return rig.table.view().moment
 
 
-def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedPrograms:
-    return ScriptedPrograms(
+def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
+    return ScriptedProcesses(
         why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
     )
 
@@ -128,7 +128,7 @@ def test_two_people_are_coached_where_hosts_allow(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["killed", "illegal"])
 def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, what: str) -> None:
-    programs = advisers(failures=2) if what == "killed" else ScriptedPrograms(lambda _: "XYZ")
+    programs = advisers(failures=2) if what == "killed" else ScriptedProcesses(lambda _: "XYZ")
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
     assert programs.open == 0
@@ -141,21 +141,21 @@ def test_one_question_at_a_time(rig: TableRig) -> None:
         coach.ask(Seat.SOUTH, moment_of(rig), "now")
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_judge_finds_nothing_better_than_its_choice(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
     game, losses = game_named(name), []
     count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
-    for state in random_states(name, count, 30, **SHORT[name]):
+    for state in random_states(name, count, 30, **GAME_OPTIONS[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=translate_for_json))
         done = game.format(game.random_action(state, seat, Random(2)))
-        verdict = bot_of(name, seat, 3, **SHORT[name]).judge(view, done)
+        verdict = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, done)
         assert is_legal(name, state, seat, verdict.best.action)
         assert verdict.loss is None or 0 <= verdict.loss <= 1
-        again = bot_of(name, seat, 3, **SHORT[name]).judge(view, verdict.best.action)
+        again = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
         assert again.loss is not None
         assert again.loss <= 0.01
         losses.append(verdict.loss or 0.0)

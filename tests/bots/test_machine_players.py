@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bot_tools import ScriptedPrograms
-from inside import live_of
+from bot_tools import ScriptedProcesses
+from internals import live_of
 from table_tools import TableRig, follow_instructions, open_table_rig
 
 from companion.bots import machine_players
@@ -36,7 +36,7 @@ class MachineRig:
     """A table, a person at South, and a machine at North."""
 
     rig: TableRig
-    programs: ScriptedPrograms
+    programs: ScriptedProcesses
     machines: MachinePlayers
 
     def round(self, seconds: float = 0.0) -> None:
@@ -53,7 +53,7 @@ class MachineRig:
 def machines(
     folder: Path, answer: str = "UUS", names: Mapping[Seat, str] = BO, engines: tuple[str, ...] = ()
 ) -> Iterator[MachineRig]:
-    programs = ScriptedPrograms(lambda _: answer)
+    programs = ScriptedProcesses(lambda _: answer)
     with open_table_rig(folder) as rig:
         for seat, name in names.items():
             rig.table.machines.seat_machine(seat, name)
@@ -241,7 +241,7 @@ def test_hidden_cards_are_explained_after_the_game(tmp_path: Path) -> None:
 
 
 def test_a_restart_tells_a_new_process_the_past(tmp_path: Path) -> None:
-    clock, programs = FakeClock(), ScriptedPrograms(lambda _: "UUS")
+    clock, programs = FakeClock(), ScriptedProcesses(lambda _: "UUS")
     with open_table_rig(tmp_path, clock) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ada")
         rig.table.machines.seat_machine(Seat.NORTH, "Bo")

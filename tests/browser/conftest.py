@@ -1,4 +1,4 @@
-"""Browsers that the tests of a file share, and the accessibility rules."""
+"""Windows that the tests of a file share, and the accessibility rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from finger_tools import OWN_CLOCK
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser
-from tour import Tour, cdp, open_tour
+from tour import TableTour, cdp, open_table_tour
 from window_tools import Windows
 
 from companion.core.kit import SEATS
@@ -25,7 +25,7 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
-    """Two phones and the table screen: a small one, as what moves on it is drawn without a card."""
+    """Two phones and the table screen. It is small, as animations have no graphics card here."""
     with browser(PHONE) as south, browser(PHONE) as north, browser(LAPTOP, is_moving=True) as wall:
         for opened in (south, north, wall):
             cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=FEW_FRAMES)
@@ -60,9 +60,9 @@ def axe() -> str:
 
 
 @pytest.fixture
-def tour() -> Iterator[Tour]:
-    """A walk at whose table Mara and Jonas sit."""
-    with open_tour() as walk:
+def tour() -> Iterator[TableTour]:
+    """A tour at whose table Mara and Jonas sit."""
+    with open_table_tour() as opened:
         for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
-            walk.client.post(f"/api/seat/{seat}/take", name=name)
-        yield walk
+            opened.client.post(f"/api/seat/{seat}/take", name=name)
+        yield opened

@@ -9,10 +9,10 @@ import sqlite3
 from contextlib import closing
 
 from flask import request
-from inside import app_of, database_of, journal_of, live_of, session_of, store_of
+from internals import app_of, database_of, journal_of, live_of, session_of, store_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import SIZES, Stop, Tour, cdp, set_size_and_theme, visit
+from tour import SIZES, Stop, TableTour, cdp, set_size_and_theme, visit
 
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -96,7 +96,7 @@ def alike(text: str) -> str:
 class Finger:
     """Taps the keys of a table's pages, as often as a hasty person does, and notes what is lost."""
 
-    def __init__(self, window: WebDriver, tour: Tour) -> None:
+    def __init__(self, window: WebDriver, tour: TableTour) -> None:
         self.window = window
         self.tour = tour
         self.lost: list[str] = []

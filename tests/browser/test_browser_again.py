@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from flask import request
-from inside import app_of
+from internals import app_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, tap, until, wait_for_sign

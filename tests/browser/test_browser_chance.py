@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from chance_tools import place_pieces
-from inside import journal_of
+from internals import journal_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until

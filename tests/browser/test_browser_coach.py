@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from bot_tools import QuickCoach
+from bot_tools import InProcessBot
 from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -44,7 +44,7 @@ def test_the_coach_is_asked_before_and_after(
 ) -> None:
     """On South's phone, with the machine at North."""
     for part in (MachinePlayers, Coach):
-        quick = partial(part, open_process=QuickCoach)
+        quick = partial(part, open_process=InProcessBot)
         monkeypatch.setattr(f"companion.service.app.{part.__name__}", quick)
     with in_process_service(tmp_path) as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")

@@ -11,7 +11,7 @@ import pytest
 from finger_tools import RESTED_MS, Finger
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import Stop, open_tour
+from tour import Stop, open_table_tour
 
 from companion.core.kit import SEATS, Seat
 from companion.table.session import Phase
@@ -43,7 +43,7 @@ def test_no_key_tapped_twice_takes_anything_away(own_clock: WebDriver) -> None:
     """In games of orders, of pieces and of cards, and on their owner's pages: all keys rest by one
     script, which `test_tour` finds on every page.
     """
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         finger = Finger(own_clock, tour)
         for stop in tour.stops(GAMES_OF_ALL_KINDS, machines=("outbuffered",)):
             if stop.name.endswith(STOPS):
@@ -55,7 +55,7 @@ def test_no_key_tapped_twice_takes_anything_away(own_clock: WebDriver) -> None:
 @contextmanager
 def finger_at_game(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
     """Seat both people and begin a game."""
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         finger = Finger(window, tour)
         for seat in SEATS:
             tour.client.post(f"/api/seat/{seat}/take", name=str(seat))

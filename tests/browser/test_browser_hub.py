@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hub_room import hub_pages, league_of, played_records
+from hub_room import open_hub_pages, open_league, played_records
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, browser, until
@@ -52,8 +52,8 @@ def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Pa
     room = HubRoom("Club", clock)
     room.add(HubTable("t1", 1, ""))
     with (
-        league_of(tmp_path, clock) as league,
-        hub_pages(room, clock, league=league) as app,
+        open_league(tmp_path, clock) as league,
+        open_hub_pages(room, clock, league=league) as app,
         open_server(app, "127.0.0.1", 0) as server,
     ):
         server.start()
@@ -105,7 +105,7 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
             room.receive_record(f"t{number}", record)
     if count > 12:
         room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
-    with hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
+    with open_hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
         for size in (WALL, (1366, 768)):
@@ -132,7 +132,7 @@ def test_the_hubs_pages_follow_a_table(
     room = HubRoom("", clock)
     room.add(HubTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
-    with hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
+    with open_hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")
 

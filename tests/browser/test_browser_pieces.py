@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, tap, tap_main_key, tap_square, until, wait_for_sign
 from table_tools import follow_instructions
-from tour import Stop, Tour, resize, visit
+from tour import Stop, TableTour, resize, visit
 from window_tools import assert_no_errors, text_of, texts_of
 
 from companion.core.kit import SEATS, Seat
@@ -24,7 +24,7 @@ FORMATIONS = {
 SEAT = Stop("south", "/seat/south")
 
 
-def page_of_a_stranger(tour: Tour) -> str:
+def page_of_a_stranger(tour: TableTour) -> str:
     """Return what spectators see."""
     return Client(tour.client.url).send("/watch")[1].decode()
 
@@ -34,7 +34,7 @@ def wait_for_orders(window: WebDriver, *units: str) -> None:
     until(f"{units}", lambda: texts_of(window, ".unit b") == list(units))
 
 
-def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour) -> None:
+def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: TableTour) -> None:
     tour.table.new_game("arena", {}, 7)
     follow_instructions(tour.table)
     visit(window, tour, SEAT)
@@ -83,7 +83,7 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Tour)
     assert_no_errors(window)
 
 
-def run_into_somebody(tour: Tour) -> None:
+def run_into_somebody(tour: TableTour) -> None:
     """Run ahead with both sides until there is a face-off."""
     table = tour.table
     while not ((view := table.view()).board.board_ui and view.board.board_ui.duel):
@@ -102,7 +102,7 @@ def run_into_somebody(tour: Tour) -> None:
         follow_instructions(tour.table)
 
 
-def test_taps_place_run_and_face_off(window: WebDriver, tour: Tour) -> None:
+def test_taps_place_run_and_face_off(window: WebDriver, tour: TableTour) -> None:
     table = tour.table
     table.new_game("kahmate", {"starter": "south", "ball_card": 1}, 1)
     visit(window, tour, SEAT)
@@ -148,14 +148,14 @@ def square_px(window: WebDriver) -> float:
     return window.execute_script(scale) * window.execute_script(pitch)
 
 
-def place_all(tour: Tour) -> None:
+def place_all(tour: TableTour) -> None:
     """Place the pieces of both sides of Kahmate, and let hands follow."""
     for seat, text in FORMATIONS.items():
         tour.table.hand_in(seat, tour.table.view().moment, text)
     follow_instructions(tour.table)
 
 
-def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: Tour) -> None:
+def test_a_second_tap_on_the_target_commits(window: WebDriver, tour: TableTour) -> None:
     """Until then another dot changes it."""
     table = tour.table
     table.new_game("kahmate")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL
-from tour import Stop, Tour, resize, visit
+from tour import Stop, TableTour, resize, visit
 
 from companion.core.kit import Seat
 
@@ -19,7 +19,7 @@ return [...document.querySelectorAll('.todo li')].map(row => row.getBoundingClie
 """
 
 
-def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: Tour) -> None:
+def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: TableTour) -> None:
     """Three of them, and how many more; the board shows the others."""
     tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
     tour.go_on()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
-from tour import Stop, open_tour, visit
+from tour import Stop, open_table_tour, visit
 
 pytestmark = pytest.mark.browser
 KEY = "#scouts .get a"
 
 
 def test_a_key_says_that_it_is_working(window: WebDriver) -> None:
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
         # it stays here
         window.execute_script("document.addEventListener('click', event => event.preventDefault())")

@@ -18,10 +18,20 @@ import msgspec
 import pytest
 from finger_tools import alike
 from flask import Response
-from inside import app_of
+from internals import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
-from tour import SIZES, Stop, Tour, Walk, cdp, open_tour, resize, set_size_and_theme, visit
+from tour import (
+    SIZES,
+    Stop,
+    TableTour,
+    Tour,
+    cdp,
+    open_table_tour,
+    resize,
+    set_size_and_theme,
+    visit,
+)
 
 from companion.core.config import QuietSettings
 from companion.core.kit import Seat
@@ -89,11 +99,11 @@ def window() -> Iterator[WebDriver]:
 
 
 @contextmanager
-def open_tour_with_axe(axe: str) -> Iterator[Tour]:
+def open_tour_with_axe(axe: str) -> Iterator[TableTour]:
     """Open a tour whose service has axe too, which pages then take compiled from the browser's
     cache.
     """
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         offer_axe(axe, tour.companion.server)
         yield tour
 
@@ -121,7 +131,7 @@ def run_checks(window: WebDriver, *checks: str) -> list[str]:
 class Inspector:
     """Opens the pages of a walk, and notes what is wrong with them."""
 
-    def __init__(self, window: WebDriver, walk: Walk, game: str, past_kinds: set[str]) -> None:
+    def __init__(self, window: WebDriver, walk: Tour, game: str, past_kinds: set[str]) -> None:
         self.window = window
         self.walk = walk
         self.game = game
@@ -242,7 +252,7 @@ class Inspector:
 
 
 def inspect_all(
-    window: WebDriver, walk: Walk, stops: Iterable[Stop], game: str, past_kinds: set[str]
+    window: WebDriver, walk: Tour, stops: Iterable[Stop], game: str, past_kinds: set[str]
 ) -> None:
     """Look at all these pages, and tell all faults at once."""
     inspector = Inspector(window, walk, game, past_kinds)
@@ -281,7 +291,7 @@ def test_every_page_in_every_state(
         inspect_all(window, tour, stops, game, past_kinds)
 
 
-def seat_both(tour: Tour, game: str = "") -> None:
+def seat_both(tour: TableTour, game: str = "") -> None:
     """Seat Mara and Jonas, and begin a game where one is wanted."""
     for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
         tour.client.post(f"/api/seat/{seat}/take", name=name)
@@ -290,7 +300,7 @@ def seat_both(tour: Tour, game: str = "") -> None:
 
 
 def open_page(
-    window: WebDriver, tour: Tour, path: str, size: tuple[int, int], language: str = "en"
+    window: WebDriver, tour: TableTour, path: str, size: tuple[int, int], language: str = "en"
 ) -> None:
     """Open a page in a size, and wait until all of it is there."""
     set_size_and_theme(window, size, "light", SCALE)
@@ -319,7 +329,7 @@ def test_steps_move_nothing_at_night(window: WebDriver, game: str) -> None:
     animated or sounds.
     """
     moves: list[str] = []
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         seat_both(tour)
         night = QuietSettings("00:00", "00:00")
         tour.companion.use_settings(msgspec.structs.replace(tour.companion.settings, quiet=night))
@@ -380,7 +390,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
     letters of the board and leaves nothing of what stands below; the sign stands below it, which
     starts the clock.
     """
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         seat_both(tour, "arena")
         while tour.table.view().phase is not Phase.ORDERS:
             tour.go_on()
@@ -407,7 +417,7 @@ def test_help_hides_nothing_or_all(window: WebDriver) -> None:
 
 def test_one_phone_for_both_needs_no_scrolling(window: WebDriver) -> None:
     """From the placing, after which hands move many pieces, to the first orders."""
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         tour.client.send("/pass", b"south=Mara&north=Jonas")
         tour.table.new_game("kahmate", dict(GAMES["kahmate"].presets[-1].options), 7)
         for _ in range(6):
@@ -424,7 +434,7 @@ return document.elementFromPoint(left + width / 2, top + height / 2)?.id;
 
 
 def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         seat_both(tour, "outbuffered")
         while tour.table.view().phase is not Phase.OVER:
             tour.go_on()
@@ -444,7 +454,7 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver) -> None:
 def test_twice_the_text_makes_no_page_wider(window: WebDriver) -> None:
     twice = "document.documentElement.style.fontSize = '200%'"
     letters = "parseFloat(getComputedStyle(document.querySelector('.rules section > p')).fontSize)"
-    with open_tour() as tour:
+    with open_table_tour() as tour:
         set_size_and_theme(window, PHONE, "light", SCALE)
         for path in ("/kit", "/join", "/host/health", "/rules/binmat"):
             visit(window, tour, Stop(path, path, is_guest=True), "fr")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
 from test_browser_walk import inspect_all, offer_axe, past_kinds, window
-from tour_hub import open_hub_tour, open_tables_tour
+from tour_hub import open_hub_tour, open_pair_tour
 
 __all__ = ["past_kinds", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -40,7 +40,7 @@ def test_every_page_of_a_hub(window: WebDriver, axe: str, past_kinds: set[str]) 
 def test_every_page_of_a_game_at_two_tables(
     window: WebDriver, axe: str, past_kinds: set[str]
 ) -> None:
-    with open_tables_tour() as tables:
+    with open_pair_tour() as tables:
         offer_axe(axe, *(tour.companion.server for tour in tables.tables.values()))
         stops = tables.stops(("outbuffered",))
         stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hub_room import hub_pages, league_of, played_records
+from hub_room import open_hub_pages, open_league, played_records
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -61,8 +61,8 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         state = PublicState(SCRIPT, names, Call.CALLED, SCRIPT, **texts)
         room.receive_state(name, decode_state(encode_public(state)))
     with (
-        league_of(tmp_path, clock, "id1", "id2") as league,
-        hub_pages(room, clock, league=league) as app,
+        open_league(tmp_path, clock, "id1", "id2") as league,
+        open_hub_pages(room, clock, league=league) as app,
     ):
         rounds = {"rounds": 2, "minutes": 0}
         cup = league.tournaments.add(new_tournament(MARKUP, System.SWISS, "scouts", {}, **rounds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import journal_of
+from internals import journal_of
 from table_tools import open_table_rig
 
 from companion.archive.history import History

@@ -12,7 +12,7 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import strategies as st
-from inside import app_of, session_of
+from internals import app_of, session_of
 from simulated_room import simulated
 
 from companion.core.clock import FakeClock
@@ -22,7 +22,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.service.app import Companion
 from companion.table.session import Phase
-from fuzz.endings import goes_on, hands_follow, replays
+from fuzz.endings import check_game_goes_on, check_replay, follow_and_resume
 from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
@@ -63,7 +63,7 @@ class Room:
         """Begin a game up to its first orders. The game before must replay, whatever was sent to
         it.
         """
-        replays(self.table, self.companion.journal)
+        check_replay(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
         self.table.new_game(
@@ -73,7 +73,7 @@ class Room:
 
     def settle(self) -> None:
         """Do all that hands have to do, and let clocks run."""
-        hands_follow(self.table)
+        follow_and_resume(self.table)
 
     def play(self) -> None:
         """Hand in something legal for somebody who is awaited."""
@@ -114,13 +114,13 @@ class Room:
 
     def finish(self) -> None:
         """Check that the game goes on, and that its journal leads to the same table."""
-        replays(self.table, self.companion.journal)
+        check_replay(self.table, self.companion.journal)
         with contextlib.suppress(CompanionError):
             self.table.abandon()
         for game in sorted(GAMES):
             self.sit()
             self.begin(game)
-            goes_on(self.table, self.companion.journal, turns=3)
+            check_game_goes_on(self.table, self.companion.journal, turns=3)
 
 
 @contextmanager

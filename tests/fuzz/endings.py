@@ -1,13 +1,12 @@
-"""What must hold after everything that was sent: the game goes on, and its journal leads to the
-same table.
-"""
+"""What must hold whatever was sent: the game goes on, and its journal restores the same table."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
-from inside import session_of
+from internals import session_of
+from table_tools import follow_instructions
 
 from companion.storage.journal import Journal
 from companion.table.session import Phase, Session
@@ -23,34 +22,30 @@ def restorable_parts(session: Session) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def replays(table: Table, journal: Journal) -> None:
-    """Check that the journal, read again, gives the same table."""
+def check_replay(table: Table, journal: Journal) -> None:
+    """Check that the journal restores the table as it is."""
     session, live = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
     if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
         session = session.lobby
     restored, now = restorable_parts(session), restorable_parts(live)
     assert restored == now, (
-        "the journal leads elsewhere: "
+        "the journal restores another table: "
         f"{[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
     )
 
 
-def hands_follow(table: Table) -> None:
+def follow_and_resume(table: Table) -> None:
     """Do all that hands have to do, and let clocks run."""
-    for _ in range(60):
-        view = table.view()
-        if view.phase not in (Phase.SETUP, Phase.STAGES):
-            break
-        table.confirm("host", view.moment, view.turn.stage, force=True)
+    follow_instructions(table)
     if session_of(table).paused_by:
         table.resume("host")
 
 
 def play_turns(table: Table, turns: int, rng: Random) -> None:
-    """Play some turns, handed in by nobody in particular; each one ends."""
+    """Play some turns by random actions of both seats. Each of them must end."""
     for _ in range(turns):
-        hands_follow(table)
+        follow_and_resume(table)
         before = ""
         while before != table.view().moment:
             # clocks may have run out meanwhile, one after the other
@@ -67,8 +62,8 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
         assert has_ended, "the turn does not end"
 
 
-def goes_on(table: Table, journal: Journal, turns: int) -> None:
-    """Play some turns from here, and check that the journal leads to the same table."""
-    replays(table, journal)
+def check_game_goes_on(table: Table, journal: Journal, turns: int) -> None:
+    """Check that the journal restores the table, now and after some more turns."""
+    check_replay(table, journal)
     play_turns(table, turns, Random(1))
-    replays(table, journal)
+    check_replay(table, journal)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from damage_tools import KINDS, SILENT_KINDS, damage, make_journal, problems_after
 from hypothesis import strategies as st
-from inside import session_of
+from internals import session_of
 
 from companion.archive.game_file import game_file
 from companion.archive.history import History

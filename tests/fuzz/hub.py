@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
-from hub_room import hub_pages, league_of, played_records, room_of_twelve
+from hub_room import open_hub_pages, open_league, played_records, room_of_twelve
 from hypothesis import strategies as st
 from werkzeug.routing import Rule
 
@@ -28,7 +28,7 @@ from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, change_values
 from web.hub.room import HubRoom
 
-# The host's key of `hub_room.hub_pages`.
+# The host's key of `hub_room.open_hub_pages`.
 HOST_KEY = "abcde-fghij"
 _ACTS = (
     "enter withdraw pair unpair decide move end make forget count void "
@@ -104,9 +104,9 @@ def open_hub(folder: Path) -> Iterator[FuzzedHub]:
     clock = FakeClock()
     with ExitStack() as stack:
         room = room_of_twelve(clock)
-        league = stack.enter_context(league_of(folder, clock, "id12"))
+        league = stack.enter_context(open_league(folder, clock, "id12"))
         yield FuzzedHub(
-            stack.enter_context(hub_pages(room, clock, league=league)), room, league, clock
+            stack.enter_context(open_hub_pages(room, clock, league=league)), room, league, clock
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from flask import Flask
 from hypothesis import strategies as st
-from inside import session_of
+from internals import session_of
 
 from companion.archive.history import History
 from companion.core.clock import FakeClock
@@ -32,7 +32,7 @@ from companion.table import reducer
 from companion.table.board_check import top_faces
 from companion.table.session import Phase
 from companion.table.table import Table
-from fuzz.endings import goes_on, hands_follow
+from fuzz.endings import check_game_goes_on, follow_and_resume
 from fuzz.running import Probe, Target
 from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
@@ -188,7 +188,7 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
             return str(table.view().phase), len(case)
 
         def finish() -> None:
-            goes_on(table, journal, turns=5)
+            check_game_goes_on(table, journal, turns=5)
 
         yield Probe(st.lists(_events(), min_size=1, max_size=25), check, finish)
 
@@ -240,7 +240,7 @@ class Twin:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, "d0")
             return
         self.table.new_game(game, {}, 1)
-        hands_follow(self.table)
+        follow_and_resume(self.table)
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
     def is_over(self, path: str) -> bool:
@@ -324,7 +324,7 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
 
             def finish() -> None:
                 for twin in pair:
-                    goes_on(twin.table, twin.journal, 2)
+                    check_game_goes_on(twin.table, twin.journal, 2)
 
             cases = st.lists(
                 st.tuples(_paths(), st.sampled_from(["north", "north", "nobody"])),

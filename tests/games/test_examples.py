@@ -12,8 +12,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from mqtt_tools import Broker, Subscriber, needs_broker, until
+from mqtt_tools import Broker, Subscriber, needs_broker
 from test_plugins import ROOT, companion, install
+from waiting import until
 
 from companion.bots.bot_process import BotProcess
 from companion.cli import main

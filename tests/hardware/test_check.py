@@ -17,7 +17,7 @@ from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from hardware.check import LEASE_S, PanelChecker
-from web.rendering.wiring import GPIO_PINS, wires
+from web.rendering.wiring import GPIO_PINS, panel_wiring
 
 ON = SeatLamps(frozenset({1}), TurnLamp.ON)
 
@@ -135,15 +135,15 @@ def test_the_header_is_the_raspberry_pis() -> None:
 
 
 def test_a_wire_names_its_pin_and_part() -> None:
-    wired = {wire.name: wire for wire in wires(PanelSettings())}
+    wired = {wire.name: wire for wire in panel_wiring(PanelSettings())}
     assert len(wired) == 27
     assert (wired["south_up"].pin, wired["south_up"].other_end) == (29, "ground, pin 9")
     assert wired["north_turn"].other_end == "3V3, pin 1"
-    assert wired["south_1"].between == "330 ohms, then the lamp"
+    assert wired["south_1"].component == "330 ohms, then the lamp"
 
 
 def test_every_wire_of_the_panel_is_told_once(service_rig: ServiceRig) -> None:
-    names = {wire.name for wire in wires(PanelSettings())}
+    names = {wire.name for wire in panel_wiring(PanelSettings())}
     assert {*service_rig.panel.buttons, *service_rig.panel.lamps, "buzzer", "system_lamp"} == names
     page = service_rig.host.get("/host/health").get_data(as_text=True)
     assert sorted(re.findall(r'data-wire="(\w+)"', page)) == sorted(names)

@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hub_tools import OpenHub, free_port, hub_settings, running_hub, until
-from inside import app_of
+from hub_tools import AdmittingHub, hub_settings, running_hub
+from internals import app_of
+from ports import free_port
 from simulated_room import local_settings
+from waiting import until
 
 from companion.cli import main
 from companion.core.config import TableSettings, WebSettings
@@ -142,7 +144,7 @@ def test_a_hub_is_joined_by_its_certificate(tmp_path: Path) -> None:
         certificate=str(tmp_path / "cert.pem"),
         key=str(tmp_path / "key.pem"),
     )
-    with OpenHub(hub_settings(tmp_path / "hub", web=web)) as hub:
+    with AdmittingHub(hub_settings(tmp_path / "hub", web=web)) as hub:
         address = f"https://127.0.0.1:{hub.server.port}"
         settings = local_settings(tmp_path / "table")
         with Companion(settings, simulate=True) as companion:

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 from hub_tools import (
-    OpenHub,
+    AdmittingHub,
     TableAtHub,
-    fill_up,
-    has_all,
+    fill_disk,
     hub_settings,
     join_table,
     kill_nats,
+    mount_small_disk,
     need_of_table,
     records_at_hub,
-    small_disk,
-    until,
+    shows_last_input,
 )
 from simulated_room import local_settings
+from waiting import until
 
 from companion.core.errors import SystemTrouble
 from companion.core.kit import SEATS, Seat
@@ -59,7 +59,7 @@ def play_game(table: TableAtHub, loser: Seat) -> None:
 
 def test_results_come_once_despite_killed_hubs(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
@@ -69,7 +69,7 @@ def test_results_come_once_despite_killed_hubs(tmp_path: Path) -> None:
         until("the second result is there", lambda: len(hub.league.results.latest(10)) == 2, 40)
     for _ in range(2):
         play_game(table, Seat.NORTH)  # nobody is there
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         until("all are there", lambda: len(hub.league.results.latest(10)) == 4, 40)
         assert [kept.south for kept in hub.league.results.latest(10)] == [1] * 4
         won = [kept.result.winner for kept in reversed(hub.league.results.latest(10))]
@@ -79,14 +79,14 @@ def test_results_come_once_despite_killed_hubs(tmp_path: Path) -> None:
 
 
 def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk") as disk:
+    with mount_small_disk(tmp_path / "disk") as disk:
         settings = hub_settings(disk / "hub")
-        with OpenHub(settings) as hub:
+        with AdmittingHub(settings) as hub:
             table = join_table(hub, tmp_path / "table")
             show_cards(hub, table)
             play_game(table, Seat.NORTH)
             until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
-            fill_up(disk)
+            fill_disk(disk)
             for _ in range(2):
                 play_game(table, Seat.SOUTH)  # the table goes on
             until("the hub says it", lambda: "disk is full" in hub.room.trouble)
@@ -95,8 +95,8 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
             table.table.step()
             until("the hub hears the call", lambda: need_of_table(hub, 1) == "It is calling.")
         (disk / "ballast").unlink()
-        with OpenHub(settings) as hub:
-            until("everything is there", lambda: has_all(hub, table))
+        with AdmittingHub(settings) as hub:
+            until("everything is there", lambda: shows_last_input(hub, table))
             until("the table knows", lambda: "Table 1" in table.line.sentence)
             assert hub.room.trouble == ""
             assert [

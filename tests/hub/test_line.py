@@ -19,20 +19,20 @@ from typing import Any
 
 import pytest
 from hub_tools import (
-    OpenHub,
+    AdmittingHub,
     TableAtHub,
     act_with_key,
-    has_all,
     hub_settings,
     join_table,
     kill_nats,
     need_of_table,
     records_at_hub,
     running_hub,
-    until,
+    shows_last_input,
 )
 from nats.aio.client import Client
 from nats.errors import ConnectionClosedError
+from waiting import until
 
 from companion.core.clock import FakeClock
 from companion.core.errors import SystemTrouble
@@ -64,7 +64,7 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
 
 def require_all_records(hub: Hub, table: TableAtHub) -> None:
     """Check that everything is there, once and in order."""
-    until("the hub has everything", lambda: has_all(hub, table))
+    until("the hub has everything", lambda: shows_last_input(hub, table))
     assert [record.entry for record in records_at_hub(hub, table.member.table)] == table.entries()
 
 
@@ -85,17 +85,17 @@ def test_what_was_played_without_hub_comes_later(
     tmp_path: Path,
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         table.play()
-        until("the hub has everything", lambda: has_all(hub, table))
+        until("the hub has everything", lambda: shows_last_input(hub, table))
     until("nobody hears the key", lambda: not table.bell.has_listener)
     table.play()
     table.close()
     table = TableAtHub(table.folder, table.member)  # its service starts anew
     until("the table knows", lambda: "does not answer" in table.line.sentence)
     table.play()
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         require_all_records(hub, table)
         table.close()
         table = TableAtHub(table.folder, table.member)
@@ -106,12 +106,12 @@ def test_what_was_played_without_hub_comes_later(
 
 def test_a_lost_store_is_filled_again(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         table.play(2)
         require_all_records(hub, table)
     subprocess.run(["rm", "-r", str(tmp_path / "hub/nats/store")], check=True)
-    with OpenHub(settings) as hub:
+    with AdmittingHub(settings) as hub:
         require_all_records(hub, table)
     table.close()
 
@@ -127,7 +127,7 @@ def test_a_restored_journal_continues_in_another_epoch(
     (tmp_path / "other").mkdir()
     other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
     other.play()
-    until("the hub has the new game", lambda: has_all(hub, other))
+    until("the hub has the new game", lambda: shows_last_input(hub, other))
     epochs = [record.epoch for record in records_at_hub(hub, table.member.table)]
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
@@ -200,7 +200,7 @@ def test_a_copied_card_is_said_on_both_machines(
         assert first.line.is_connected
         assert not second.line.is_connected
         first.play(1)
-        until("the first one goes on", lambda: has_all(hub, first))
+        until("the first one goes on", lambda: shows_last_input(hub, first))
         first.close()
         monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.5)
         until("the second one is let in", lambda: second.line.is_connected)
@@ -278,7 +278,7 @@ def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) 
     number = table.member.number
     until("it is said", lambda: "same version" in need_of_table(hub, number))
     table.play()
-    until("the hub has the last input", lambda: has_all(hub, table))
+    until("the hub has the last input", lambda: shows_last_input(hub, table))
     assert need_of_table(hub, number) == ""
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from hub_tools import joined_services, until
-from inside import app_of, session_of
+from hub_tools import joined_services
+from internals import app_of, session_of
 from service import Client
-from tour_hub import TablesTour, open_tables_tour
+from tour_hub import PairTour, open_pair_tour
+from waiting import until
 
 from companion.core.errors import Stale
 from companion.core.kit import Seat
@@ -69,7 +70,7 @@ def test_two_hosts_begin_a_game_by_code(tmp_path: Path) -> None:
         assert "is played at the other table" in freed.get_json()["error"]["message"]
 
 
-def _is_right(tables: TablesTour) -> bool:
+def _is_right(tables: PairTour) -> bool:
     """Confirm what South's hands have to do, unless its camera was quicker; does no page ask for it
     any more?
     """
@@ -95,7 +96,7 @@ def test_no_page_offers_the_other_tables_part() -> None:
         "tables-scouts-host": ("Start again with these options",),
         "tables-kahmate-over-south": ('"is_here": true',),
     }
-    with open_tables_tour() as tables:
+    with open_pair_tour() as tables:
         for stop in tables.stops(("outbuffered", "scouts", "kahmate")):
             client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
             page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()

@@ -9,9 +9,10 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-from hub_tools import TableAtHub, records_at_hub, until
-from inside import session_of
-from pair_tools import agree, phases, play, two_tables
+from hub_tools import TableAtHub, records_at_hub
+from internals import session_of
+from pair_tools import begin_linked_game, phases, play, two_tables
+from waiting import until
 
 from companion.archive.history import History
 from companion.core.errors import CompanionError
@@ -48,7 +49,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
-        agree(tables, "scouts")
+        begin_linked_game(tables, "scouts")
 
         def gives_up(table: TableAtHub) -> None:
             remote = session_of(table.table).remote
@@ -62,7 +63,7 @@ def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> Non
 
         gives_up(south)
         assert evenings(tables) == [{"Mara": 0, "Jonas": 1}] * 2
-        agree(tables, "scouts")
+        begin_linked_game(tables, "scouts")
         gives_up(north)
         assert evenings(tables) == [{"Mara": 1, "Jonas": 1}] * 2
         assert session_of(south.table).score == session_of(north.table).score == (1, 0, 0)
@@ -80,7 +81,7 @@ def confirm(table: TableAtHub) -> bool:
 def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
     with two_tables(hub, tmp_path / "tables") as tables:
-        agree(tables)
+        begin_linked_game(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, card_of(table.member, person.code))

@@ -10,22 +10,23 @@ from random import Random
 from typing import Any
 
 import pytest
-from hub_tools import (
-    OpenHub,
-    TableAtHub,
-    act_with_key,
-    hub_settings,
-    kill_nats,
-    running_hub,
-    until,
-)
-from inside import session_of
+from hub_tools import AdmittingHub, TableAtHub, act_with_key, hub_settings, kill_nats, running_hub
+from internals import session_of
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import ConnectionClosedError
 from nats.errors import Error as NatsError
-from pair_tools import agree, answer_to, count_messages, has_notice, phases, play, two_tables
+from pair_tools import (
+    begin_linked_game,
+    count_messages,
+    has_notice,
+    phases,
+    play,
+    request_with_key,
+    two_tables,
+)
 from remote_tools import assert_tables_agree
+from waiting import until
 
 from companion import __version__
 from companion.core.errors import Illegal
@@ -45,7 +46,7 @@ pytestmark = pytest.mark.slow
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
-        agree(tables, turn_limit=12)
+        begin_linked_game(tables, turn_limit=12)
         south, north = tables
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
@@ -92,7 +93,7 @@ def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
     kinds = [rng.randrange(8) for _ in range(12)]
     with ExitStack() as stack:
-        hubs = [stack.enter_context(OpenHub(settings))]
+        hubs = [stack.enter_context(AdmittingHub(settings))]
         with two_tables(hubs[0], tmp_path) as tables:
 
             def kill() -> None:
@@ -104,13 +105,13 @@ def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
                     kill_nats(hubs[0])
                 elif kind == 1:
                     hubs.pop().close()
-                    hubs.append(stack.enter_context(OpenHub(settings)))
+                    hubs.append(stack.enter_context(AdmittingHub(settings)))
                 else:
                     gone = tables[kind % 2]
                     gone.close()
                     tables[kind % 2] = TableAtHub(gone.folder, gone.member)
 
-            agree(tables, "arena")
+            begin_linked_game(tables, "arena")
             play(tables, rng, kill)
             assert_tables_agree(*(table.table for table in tables))
 
@@ -118,7 +119,7 @@ def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
 def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         south, north = tables
-        agree(tables, "outbuffered", turn_limit=12)
+        begin_linked_game(tables, "outbuffered", turn_limit=12)
         south.table.resign(Seat.SOUTH)
         until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
         first = session_of(south.table).remote
@@ -166,7 +167,7 @@ def test_other_versions_refuse_each_other(
             patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
                 north.line.pairs.accept(code, "")
-        answer = answer_to(
+        answer = request_with_key(
             hub, north, request_subject(north.member.table), PairAcceptance(code, "0.9.0", 1)
         )
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
@@ -179,7 +180,7 @@ def test_other_versions_refuse_each_other(
 
 def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables, two_tables(hub, tmp_path / "others") as (stranger, _):
-        agree(tables, turn_limit=4)
+        begin_linked_game(tables, turn_limit=4)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
@@ -187,21 +188,19 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         south.table.confirm("host", "1.0", 0)
         until("it is told", lambda: session_of(north.table).remote.received_count == 1)  # type: ignore[union-attr]
         read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
-        assert b"shown" in answer_to(hub, north, read, b"")
-        assert answer_to(hub, stranger, read, b"", 0.5) == b""
+        assert b"shown" in request_with_key(hub, north, read, b"")
+        assert request_with_key(hub, stranger, read, b"", 0.5) == b""
         for who in (stranger, north):
-            assert answer_to(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
-        assert (
-            answer_to(hub, stranger, message_subject(pair, stranger.member.table, 1), b"{}", 0.5)
-            == b""
-        )
-        assert answer_to(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
-        assert answer_to(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
+            assert request_with_key(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
+        subject = message_subject(pair, stranger.member.table, 1)
+        assert request_with_key(hub, stranger, subject, b"{}", 0.5) == b""
+        assert request_with_key(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
+        assert request_with_key(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
 
 
 def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
-        agree(tables)
+        begin_linked_game(tables)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote
@@ -223,11 +222,11 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
 
 def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
-        agree(tables)
+        begin_linked_game(tables)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        answer_to(
+        request_with_key(
             hub,
             north,
             message_subject(remote.remote_seat.id, north.member.table, 1),
@@ -244,7 +243,7 @@ def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("companion.hub.pair_line.SILENCE_TIMEOUT_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_line.POLL_INTERVAL_S", 0.1)
     with running_hub(tmp_path / "hub") as hub, two_tables(hub, tmp_path) as tables:
-        agree(tables, turn_limit=4)
+        begin_linked_game(tables, turn_limit=4)
         south, north = tables
         north.close()
         until("it is said", lambda: has_notice(south, "The other table is silent"))

@@ -17,17 +17,17 @@ import pytest
 from hub_tools import (
     TableAtHub,
     act_with_key,
-    has_all,
     hub_settings,
     join_table,
     need_of_table,
     records_at_hub,
     running_hub,
-    until,
+    shows_last_input,
 )
-from inside import nats_of
+from internals import nats_url
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from waiting import until
 
 from companion.core.kit import Seat
 from companion.hub.commands import HubCommand, HubWish, encode_command
@@ -64,7 +64,7 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHub]) -> None:
     honest, changed = tables
     honest.play(1)
-    until("it is there", lambda: has_all(hub, honest))
+    until("it is there", lambda: shows_last_input(hub, honest))
     changed.close()
     own, stored = honest.member.table, record_subject(changed.member.table)
     before = records_at_hub(hub, own)
@@ -83,7 +83,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
 
     act_with_key(hub, changed, send_on)
     honest.play(1)
-    until("it goes on", lambda: has_all(hub, honest))
+    until("it goes on", lambda: shows_last_input(hub, honest))
     assert records_at_hub(hub, own)[: len(before)] == before
     assert [each.entry for each in records_at_hub(hub, own)] == honest.entries()
     assert b'"follows"' not in honest.line.encode_state()
@@ -108,7 +108,7 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
         hub.members.admit(table.member.table)
         until("it is there", lambda: table.line.is_connected)
         table.play(1)
-        until("everything is there", lambda: has_all(hub, table))
+        until("everything is there", lambda: shows_last_input(hub, table))
         table.close()
 
 
@@ -122,13 +122,13 @@ def test_lines_without_end_leave_room_for_others(
     def others_come() -> None:
         late = join_table(hub, tmp_path / "late")
         late.play(1)
-        until("a new one's is there", lambda: has_all(hub, late))
+        until("a new one's is there", lambda: shows_last_input(hub, late))
         late.close()
 
     async def connect() -> None:
         while len(lines) <= nats_server.MAX_CONNECTIONS_EACH:
             lines.append(Client())
-            await lines[-1].connect(nats_of(hub), nkeys_seed_str=seed, allow_reconnect=False)
+            await lines[-1].connect(nats_url(hub), nkeys_seed_str=seed, allow_reconnect=False)
 
     async def open_lines() -> None:
         with pytest.raises(NatsError, match="maximum account active connections exceeded"):
@@ -145,7 +145,7 @@ def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]
     honest, changed = tables
     changed.close()
     own, head = changed.member.table, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
-    port = int(nats_of(hub).rpartition(":")[2])
+    port = int(nats_url(hub).rpartition(":")[2])
     with (
         socket.create_connection(("127.0.0.1", port), timeout=60) as line,
         line.makefile("rb") as heard,
@@ -162,7 +162,7 @@ def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]
         while b"PONG" not in (said := heard.readline()):
             assert said, "NATS has hung up"
     honest.play(1)
-    until("the other one goes on", lambda: has_all(hub, honest))
+    until("the other one goes on", lambda: shows_last_input(hub, honest))
 
 
 def test_accounts_take_no_streams_of_another(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hub_tools import running_hub, until
-from inside import app_of, session_of
+from hub_tools import running_hub
+from internals import app_of, session_of
 from simulated_room import local_settings
+from waiting import until
 from web_fixtures import page_text
 
 from companion.core.config import TableSettings

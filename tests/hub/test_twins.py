@@ -20,10 +20,12 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from hub_tools import free_port, running_hub, until
-from inside import app_of, session_of
+from hub_tools import running_hub
+from internals import app_of, session_of
+from outsiders import Outsiders
+from ports import free_port
 from simulated_room import local_settings
-from viewers import Viewer
+from waiting import until
 from wire_tools import WireTap, mask_random_parts, wire_tap
 
 from companion.core.clock import FakeClock
@@ -181,8 +183,8 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
         two = TwoTables(hub, companions, taps)
         two.are("the hub is there", lambda each: each.hub.sentence.startswith("Table "))
         south, north = (
-            Viewer(companions[Seat.SOUTH], [Seat.SOUTH]),
-            Viewer(companions[Seat.NORTH], [Seat.NORTH]),
+            Outsiders(companions[Seat.SOUTH], [Seat.SOUTH]),
+            Outsiders(companions[Seat.NORTH], [Seat.NORTH]),
         )
         two.begin(game)
         table = companions[Seat.SOUTH].table
@@ -198,7 +200,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
             60,
         )
         two.are("no line is in trouble", lambda each: each.hub.sentence.startswith("Table "))
-        pages = [_page(path, sent) for path, sent in north.everything()]
+        pages = [_page(path, sent) for path, sent in north.all_answers()]
         shown = _at_hub(hub)
         wires = {seat: _wire(tap) for seat, tap in taps.items()}
         files = _files(folder / "north")

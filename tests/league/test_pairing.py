@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from league_tools import assert_sound, open_places, play_round, south_surplus, tournament_of
+from league_tools import assert_sound, make_tournament, open_places, play_round, south_surplus
 
 from companion.core.errors import Illegal
 from companion.league import tournament_rules
@@ -22,7 +22,7 @@ from companion.league.tournament import BoardVerdict, System
 @given(people=st.integers(8, 40), seed=st.integers(0, 10_000), data=st.data())
 def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataObject) -> None:
     rng, rounds = Random(seed), data.draw(st.integers(3, 5))
-    tournament, next_person = tournament_of(people=people, rounds=rounds), people + 1
+    tournament, next_person = make_tournament(people=people, rounds=rounds), people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
             tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
@@ -37,7 +37,7 @@ def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataOb
 
 
 def test_an_end_that_cannot_be_paired_is_said() -> None:
-    tournament = tournament_of(people=3, rounds=9)
+    tournament = make_tournament(people=3, rounds=9)
     rng = Random(1)
     for _ in range(3):
         tournament = play_round(tournament, rng)
@@ -47,7 +47,7 @@ def test_an_end_that_cannot_be_paired_is_said() -> None:
 
 @pytest.mark.parametrize("people", range(2, 14))
 def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
-    tournament, rng = tournament_of(System.ROUND_ROBIN, people), Random(people)
+    tournament, rng = make_tournament(System.ROUND_ROBIN, people), Random(people)
     for _ in range(people - 1 if people % 2 == 0 else people):
         tournament = play_round(tournament, rng)
     met = {
@@ -64,7 +64,7 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
 
 
 def test_leaving_a_round_robin_loses_by_default() -> None:
-    tournament = play_round(tournament_of(System.ROUND_ROBIN, 4), Random(1))
+    tournament = play_round(make_tournament(System.ROUND_ROBIN, 4), Random(1))
     tournament = tournament_rules.withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
@@ -80,7 +80,7 @@ def test_leaving_a_round_robin_loses_by_default() -> None:
 
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
 def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
-    tournament, rng = tournament_of(System.KNOCKOUT, people), Random(people)
+    tournament, rng = make_tournament(System.KNOCKOUT, people), Random(people)
     rounds = (people - 1).bit_length()
     for _ in range(rounds):
         tournament = play_round(tournament, rng)
@@ -95,7 +95,7 @@ def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
 
 
 def test_a_drawn_knockout_match_awaits_the_director() -> None:
-    tournament = tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 4), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(System.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
     tournament = tournament_rules.decide(
         tournament_rules.decide(tournament, first, BoardVerdict.DRAW), second, BoardVerdict.SOUTH

@@ -11,8 +11,8 @@ from random import Random
 
 import msgspec
 import pytest
-from hub_room import league_of
-from inside import fill_disk
+from hub_room import open_league
+from internals import simulate_full_disk
 from table_tools import TableRig, follow_instructions
 
 from companion.core.clock import FakeClock
@@ -150,7 +150,7 @@ def test_games_against_the_machine_do_not_count(league: League, told: Told) -> N
 def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
     folder = tmp_path / "hub"
     folder.mkdir()
-    with league_of(folder, clock) as league:
+    with open_league(folder, clock) as league:
         gertrude, jonas = league.cards.create("Gertrude"), league.cards.create("Jonas", False)
         told.sit(league, gertrude, jonas)
         told.play(Seat.NORTH)
@@ -165,7 +165,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
     for file in folder.iterdir():
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
-    with league_of(folder, clock) as league:
+    with open_league(folder, clock) as league:
         assert [row.person for row in league.ratings("scouts")] == [1, 2]
 
 
@@ -239,7 +239,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
-        fill_disk(file)
+        simulate_full_disk(file)
         person = Person(1, "card", "abcdefgh", "x" * 100_000)
         with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: .* is full"):
             file.write(put("people", 1, person))

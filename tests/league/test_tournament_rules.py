@@ -10,9 +10,9 @@ from unittest.mock import Mock
 
 import msgspec
 import pytest
-from hub_room import league_of
-from inside import league_file_of
-from league_tools import GAME, open_places, tournament_of
+from hub_room import open_league
+from internals import league_file_of
+from league_tools import GAME, make_tournament, open_places
 
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, SystemTrouble
@@ -26,7 +26,7 @@ from companion.league.tournament import BoardPlace, BoardVerdict, System, Tourna
 def paired() -> Tournament:
     """Four people at two tables: 1 plays South against 3 at `a`."""
     return tournament_rules.assign_tables(
-        tournament_rules.pair_round(tournament_of(people=4), 1000.0), ["a", "b"]
+        tournament_rules.pair_round(make_tournament(people=4), 1000.0), ["a", "b"]
     )
 
 
@@ -89,14 +89,14 @@ def test_a_report_that_does_not_fit_is_refused(
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
     tournament = tournament_rules.assign_tables(
-        tournament_rules.pair_round(tournament_of(System.KNOCKOUT, 2), 0.0), ["a"]
+        tournament_rules.pair_round(make_tournament(System.KNOCKOUT, 2), 0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
         tournament_rules.enter_result(tournament, stored_result(winner=None))
 
 
 def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
-    tournament = tournament_rules.pair_round(tournament_of(people=8), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(people=8), 0.0)
     tournament = tournament_rules.assign_tables(tournament, ["a"])
     assert list(tournament_rules.open_places_by_table(tournament)) == ["a"]
     first, second, *_ = open_places(tournament)
@@ -113,20 +113,20 @@ def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
 def test_what_cannot_be_is_said(paired: Tournament) -> None:
     doors = (
         (
-            lambda: tournament_rules.enter(tournament_of(people=2), 1, 0.0),
+            lambda: tournament_rules.enter(make_tournament(people=2), 1, 0.0),
             Illegal,
             "has entered already",
         ),
         (lambda: tournament_rules.withdraw(paired, 99), Illegal, "no entrant 99"),
         (
-            lambda: tournament_rules.pair_round(tournament_of(people=1), 0.0),
+            lambda: tournament_rules.pair_round(make_tournament(people=1), 0.0),
             Illegal,
             "At least two entries",
         ),
         (lambda: tournament_rules.pair_round(paired, 0.0), Illegal, "still open"),
         (lambda: tournament_rules.end(paired), Illegal, "still open"),
         (
-            lambda: tournament_rules.unpair_round(tournament_of()),
+            lambda: tournament_rules.unpair_round(make_tournament()),
             Illegal,
             "No round has been paired",
         ),
@@ -149,16 +149,16 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
 
 
 def test_whoever_has_withdrawn_may_come_back() -> None:
-    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     for place in open_places(tournament):
         tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
     tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
     assert tournament.entrant(2).until == 0
-    assert tournament_rules.withdraw(tournament_of(people=4), 2).entrant_of(2) is None
+    assert tournament_rules.withdraw(make_tournament(people=4), 2).entrant_of(2) is None
 
 
 def test_a_second_withdrawal_changes_nothing() -> None:
-    tournament = tournament_of(people=4)
+    tournament = make_tournament(people=4)
     for _ in range(2):
         tournament = tournament_rules.pair_round(tournament, 0.0)
         for place in open_places(tournament):
@@ -168,7 +168,7 @@ def test_a_second_withdrawal_changes_nothing() -> None:
 
 
 def test_a_withdrawal_outlasts_its_pairing() -> None:
-    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     withdrawn = tournament_rules.withdraw(tournament, 2)
     assert tournament_rules.unpair_round(withdrawn).entrant_of(2) is None
     for place in open_places(tournament):
@@ -181,7 +181,7 @@ def test_a_withdrawal_outlasts_its_pairing() -> None:
 
 
 def test_a_pairing_made_anew_has_the_latecomers() -> None:
-    tournament = tournament_rules.pair_round(tournament_of(people=4), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     tournament = tournament_rules.enter(tournament, 5, 0.0)
     again = tournament_rules.pair_round(tournament_rules.unpair_round(tournament), 0.0)
     assert again.round is not None
@@ -191,7 +191,7 @@ def test_a_pairing_made_anew_has_the_latecomers() -> None:
 def test_a_pairing_is_stored_whole_or_not(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with league_of(tmp_path, clock, "a") as league:
+    with open_league(tmp_path, clock, "a") as league:
         tournaments = league.tournaments
         made = tournaments.add(
             tournament_rules.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0)

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from inside import session_of
+from internals import session_of
 from mqtt_tools import (
     Broker,
     Subscriber,
@@ -24,9 +24,9 @@ from mqtt_tools import (
     needs_broker,
     publish_now,
     table_with_broker,
-    until,
 )
-from table.test_secrecy import SECRETS, Scene, Viewer
+from table.test_secrecy import SECRETS, Outsiders, Scene
+from waiting import until
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, parse_settings
@@ -139,7 +139,7 @@ def test_a_secret_changes_no_message(
             table_with_broker(folder, mqtt, clock) as companion,
         ):
             until("the connection", lambda each=companion: each.broker.is_connected)
-            scene = Scene(companion, clock, Viewer(companion))
+            scene = Scene(companion, clock, Outsiders(companion))
             for act in begin(scene, text):
                 publish_now(companion)
                 act()

@@ -18,16 +18,16 @@ from sheet_tools import (
     PAPERS,
     PX_PER_MM,
     Image,
-    allowed_on,
+    allowed_markers,
     assert_distances,
     assert_white_around,
     board_pages,
     corners_when_joined,
+    kit_pictures,
     markers_mm,
     needs_poppler,
-    pictures,
+    page_texts,
     rasterise,
-    texts,
 )
 
 from companion.core.errors import Malformed
@@ -80,7 +80,7 @@ def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]
     if name in GAMES:
         return usual_pages(name, paper=paper)
     extras = GAMES["outbuffered"].extras(TILES) if name == "tiles" else None
-    return pictures(KITS[name], paper, extras=extras)
+    return kit_pictures(KITS[name], paper, extras=extras)
 
 
 # ---- what the printer makes of it ----------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 def test_no_page_has_a_foreign_marker(name: str) -> None:
     for sheet, page in zip(*pages_of(name, "a4"), strict=True):
         markers = {marker for marker, _ in markers_mm(page)}
-        assert markers <= allowed_on(KITS[name], sheet), sheet
+        assert markers <= allowed_markers(KITS[name], sheet), sheet
 
 
 @needs_poppler
@@ -178,7 +178,7 @@ def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
 @needs_poppler
 def test_pages_say_what_they_are() -> None:
     pdf, _ = kit_pdf(KITS["large"], KitStyle())
-    pages = texts(pdf)
+    pages = page_texts(pdf)
     assert "Join the board, 6 pages" in pages[0]
     assert "board A1 of A1-B3" in pages[1]
     assert "glue B1 on this edge" in pages[1]
@@ -288,7 +288,7 @@ def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
 @needs_poppler
 def test_read_order_tiles_come_with_how_to_use() -> None:
     pdf, sheets = kit_pdf(KITS["tiles"], KitStyle(), extras_of("outbuffered"))
-    page = texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
+    page = page_texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
 

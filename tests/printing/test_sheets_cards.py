@@ -19,12 +19,12 @@ from sheet_tools import (
     PX_PER_MM,
     Image,
     Points,
-    allowed_on,
+    allowed_markers,
     assert_white_around,
     markers_mm,
     needs_poppler,
+    page_texts,
     rasterise,
-    texts,
 )
 
 from companion.core.errors import Malformed
@@ -192,7 +192,7 @@ def test_no_other_page_has_a_foreign_marker() -> None:
     first = kinds.index("cards")
     assert set(kinds[first:]) == {"cards", "backs"}
     for sheet, page in zip(sheets[:first], rasterise(pdf, DPI, 1, first), strict=True):
-        assert {marker for marker, _ in markers_mm(page)} <= allowed_on(KIT, sheet), sheet
+        assert {marker for marker, _ in markers_mm(page)} <= allowed_markers(KIT, sheet), sheet
 
 
 # ---- backs ---------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pages = texts(document(paper)[0])
+    pages = page_texts(document(paper)[0])
     for words in ("Join the board, 6 pages", "Make the 78 cards", "Pages 11 to 28 are cards"):
         assert words in pages[0]
     assert "first card" in pages[1]

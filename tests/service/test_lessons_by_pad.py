@@ -8,7 +8,7 @@ import html
 from collections.abc import Iterator
 
 import pytest
-from inside import app_of
+from internals import app_of
 from simulated_room import PadRoom
 from web_fixtures import page_text
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from flask.testing import FlaskClient
-from inside import app_of
+from internals import app_of
 from table_tools import open_table_rig
 
 from companion.core.config import load_settings

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from history_tools import random_game
-from inside import database_of, fill_disk, journal_of
+from internals import database_of, journal_of, simulate_full_disk
 from table_tools import TableRig, open_table_rig, seat_both
 
 from companion.archive.history import History
@@ -36,7 +36,7 @@ def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
         seat_both(rig)
         rig.begin()
         journal = journal_of(rig.table)
-        fill_disk(journal)
+        simulate_full_disk(journal)
         refusal = r"could not be saved \(database or disk is full\): nothing has changed\. Free"
         with pytest.raises(JournalError, match=refusal):
             type_much(rig)

@@ -13,7 +13,7 @@ import pytest
 from damage_tools import KINDS, SILENT_KINDS, change_journal, damage, make_journal, problems_after
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inside import database_of
+from internals import database_of
 from table_tools import open_table_rig
 
 from companion.core.errors import JournalError

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from inside import journal_of
+from internals import journal_of
 from table_tools import open_table_rig, seat_both
 
 from companion.core.errors import JournalError

@@ -5,7 +5,7 @@ come too early.
 from __future__ import annotations
 
 import pytest
-from inside import live_of, session_of
+from internals import live_of, session_of
 from table_tools import TableRig, follow_instructions
 
 from companion.core.errors import Stale

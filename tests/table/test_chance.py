@@ -19,7 +19,7 @@ from chance_tools import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from inside import journal_of, session_of
+from internals import journal_of, session_of
 from table_tools import follow_instructions
 from web_fixtures import HOST_KEY, WebRig, open_web_rig, view_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import live_of
+from internals import live_of
 from table_tools import TableRig, open_table_rig, seat_both
 from toy import Race, Toy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import session_of
+from internals import session_of
 from table_tools import TableRig, open_table_rig, seat_both
 
 from companion.core.errors import Illegal, Malformed

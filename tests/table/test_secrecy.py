@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outsiders import Outsiders
 from ports import free_port
 from simulated_room import simulated
 from table_tools import follow_instructions
-from viewers import Viewer
 
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings
@@ -50,7 +50,7 @@ class Scene:
 
     companion: Companion
     clock: FakeClock
-    viewer: Viewer
+    outsiders: Outsiders
 
     @property
     def moment(self) -> str:
@@ -63,21 +63,21 @@ class Scene:
 
     def say(self, action: str, status: int = 200, seat: str = "south", **changed: str) -> None:
         """Hand an action in at the phone."""
-        client = self.viewer.south if seat == "south" else self.viewer.north
+        client = self.outsiders.south if seat == "south" else self.outsiders.north
         body = {"moment": self.moment, "action": action, "salt": "5a17"} | changed
         client.post(f"/api/seat/{seat}/hand-in", status, **body)
 
     def take_back(self) -> None:
         moment = self.companion.table.view(Seat.SOUTH).own.take_back_moment or self.moment
-        self.viewer.south.post("/api/seat/south/take-back", moment=moment)
+        self.outsiders.south.post("/api/seat/south/take-back", moment=moment)
 
     def mine(self) -> None:
         """Look at what is sealed, as its owner."""
-        self.viewer.south.post("/api/seat/south/mine")
+        self.outsiders.south.post("/api/seat/south/mine")
 
     def plan(self, entered: str) -> None:
         """Ask where the orders would lead, on the owner's phone."""
-        self.viewer.south.post("/api/seat/south/plan", moment=self.moment, entered=entered)
+        self.outsiders.south.post("/api/seat/south/plan", moment=self.moment, entered=entered)
 
     def press(self, *names: str, hold_s: float = 0.0) -> None:
         """Press keys of South's pad, the last one that long."""
@@ -210,22 +210,23 @@ def messages_to_others(
     port: int,
     begin: Callable[[Scene, str], Acts],
     text: str,
-    viewer: type[Viewer] = Viewer,
+    outsiders: type[Outsiders] = Outsiders,
 ) -> list[tuple[str, bytes]]:
     """Hide a text as South in every way there is, and return all that the others were sent
     meanwhile.
     """
     clock = FakeClock()
     with house(folder, port, clock) as companion:
-        scene = Scene(companion, clock, viewer(companion))
+        scene = Scene(companion, clock, outsiders(companion))
         acts = begin(scene, text)
-        seen = scene.viewer.everything()
+        seen = scene.outsiders.all_answers()
         for number, act in enumerate(acts):
             act()
             clock.advance(1)
             companion.step_keys()
             seen += [
-                (f"after act {number}: {path}", sent) for path, sent in scene.viewer.everything()
+                (f"after act {number}: {path}", sent)
+                for path, sent in scene.outsiders.all_answers()
             ]
     return seen
 
@@ -250,7 +251,7 @@ def test_others_are_sent_the_same_whatever_is_secret(
 def _asks_why(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
     """Return what North's phone is answered."""
     sent = json.dumps({"moment": scene.moment, **body} if "about" in body else body).encode()
-    status, answer, _ = scene.viewer.north.send(path, sent, {"Content-Type": "application/json"})
+    status, answer, _ = scene.outsiders.north.send(path, sent, {"Content-Type": "application/json"})
     return status, json.loads(answer) if answer.startswith(b"{") else answer
 
 
@@ -261,7 +262,7 @@ def test_nobody_learns_why_a_machine_sealed_something(
     told = []
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with house(tmp_path / str(number), port, FakeClock()) as companion:
-            scene, table = Scene(companion, FakeClock(), Viewer(companion)), companion.table
+            scene, table = Scene(companion, FakeClock(), Outsiders(companion)), companion.table
             table.free_seat(Seat.SOUTH)
             table.machines.seat_machine(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")
@@ -269,7 +270,7 @@ def test_nobody_learns_why_a_machine_sealed_something(
             table.hand_in(Seat.SOUTH, scene.moment, action)
             coach = _asks_why(scene, "/api/seat/north/coach", about="theirs")
             wall = _asks_why(scene, "/api/table/help", is_wanted=True, reasons=True)
-            told.append([("coach", coach), ("wall", wall), *scene.viewer.everything()])
+            told.append([("coach", coach), ("wall", wall), *scene.outsiders.all_answers()])
             assert coach[0] == 409
             assert reason not in log.text
             table.hand_in(Seat.NORTH, scene.moment, "III")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inside import live_of, session_of
+from internals import live_of, session_of
 from table_tools import TableRig
 
 from companion.core.errors import Illegal

@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from inside import session_of
+from internals import session_of
 from table_tools import TableRig
 
 from companion.core.grid import Square

@@ -16,7 +16,7 @@ import pytest
 from history_tools import play
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from inside import live_of, session_of
+from internals import live_of, session_of
 from service import until
 from table_tools import TableRig, follow_instructions, open_table_rig, seat_both
 from toy import Toy

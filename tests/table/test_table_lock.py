@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from inside import session_of, store_of
+from internals import session_of, store_of
 from service import until
 from table_tools import TableRig, open_table_rig
 

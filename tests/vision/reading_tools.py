@@ -8,7 +8,7 @@ from typing import Any
 from bench.reading.pictures import Tally
 from bench.reading.scenery import changed_view
 from bench.reading.scenes import scene
-from inside import share_bare_table
+from internals import share_bare_table
 from table_pictures import rendered_table
 
 from companion.core.clock import FakeClock

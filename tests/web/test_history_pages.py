@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 from flask.testing import FlaskClient
-from history_tools import SHORT, play, random_game
-from inside import session_of
+from history_tools import GAME_OPTIONS, play, random_game
+from internals import session_of
 from PIL import Image
 from web_fixtures import HOST_KEY, WebRig, open_web_rig, page_text, single_spaced
 
@@ -74,7 +74,7 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
 # ---- a game --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
     browser = browser_with_game(rig, name, turns=40)
     page = page_text(browser, "/history/1?at=3")

@@ -13,7 +13,7 @@ from weakref import ref
 import msgspec
 import pytest
 from flask import Flask
-from hub_room import RecordingHost, hub_pages, played_records, room_of_twelve
+from hub_room import RecordingHost, open_hub_pages, played_records, room_of_twelve
 
 from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
@@ -42,7 +42,7 @@ def host() -> RecordingHost:
 
 @pytest.fixture(scope="module")
 def app(room: HubRoom, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]:
-    with hub_pages(room, clock, host) as app:
+    with open_hub_pages(room, clock, host) as app:
         yield app
 
 
@@ -87,7 +87,7 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
     room = HubRoom("", clock)
     room.add(HubTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
-    with hub_pages(room, clock) as app:
+    with open_hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
         clock.advance(SILENCE_TIMEOUT_S + 1)
         room.step()
@@ -142,7 +142,7 @@ def test_spectators_see_everything_with_the_delay() -> None:
     room.add(HubTable("a", 1, ""))
     records = played_records("outbuffered", 2, 1)
     feed = room.feed("a")
-    with hub_pages(room, clock) as app:
+    with open_hub_pages(room, clock) as app:
         begin_s = room.now_s()
         for record in records:
             room.receive_record("a", record)
@@ -243,7 +243,7 @@ def test_drawings_of_the_past_are_dropped(
     monkeypatch.setattr(f"web.hub.{pages}.render_template", draw)
     room = HubRoom("", FakeClock())
     room.add(HubTable("a", 1, ""))
-    with hub_pages(room, FakeClock()) as app:
+    with open_hub_pages(room, FakeClock()) as app:
         for _ in range(100):
             room.notify()
             room.feed("a").notify()
@@ -268,7 +268,7 @@ def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
     room.receive_record(
         "a", msgspec.structs.replace(record, view=msgspec.convert(view, PublicView))
     )
-    with hub_pages(room, clock) as app:
+    with open_hub_pages(room, clock) as app:
         for path in ("/", "/watch", "/watch/1", "/overlay/1"):
             page(app, path)
 
@@ -316,7 +316,7 @@ def test_only_the_host_gives_orders(
 
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
     room = HubRoom("", clock)
-    with hub_pages(room, clock) as app:
+    with open_hub_pages(room, clock) as app:
         join_code, browser = app.extensions["table_join_code"], app.test_client()
 
         def join(code: str, key: str = f"U{'A' * 55}") -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import hub_pages, store_result
+from hub_room import open_hub_pages, store_result
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -23,7 +23,7 @@ KEY = {"X-Host-Key": "abcde-fghij"}
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     room = HubRoom("Club", clock)
     room.add(HubTable("a" * 16, 1, ""))
-    with hub_pages(room, clock, league=league) as app:
+    with open_hub_pages(room, clock, league=league) as app:
         yield app
 
 

@@ -10,7 +10,7 @@ from html import unescape
 
 import pytest
 from flask import Flask
-from hub_room import hub_pages
+from hub_room import open_hub_pages
 from test_hub_pages import words
 
 from companion.core.clock import FakeClock
@@ -33,7 +33,7 @@ def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     for number in (1, 2):
         room.add(HubTable(f"t{number}", number, ""))
         room.receive_state(f"t{number}", PublicState("1.0.0"))
-    with hub_pages(room, clock, league=league) as app:
+    with open_hub_pages(room, clock, league=league) as app:
         yield app
 
 

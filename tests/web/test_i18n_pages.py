@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
-from inside import session_of
+from internals import session_of
 from setup_tools import open_service_rig
 from test_camera_page import KIT, board_seen, room_in
 from web_fixtures import HOST_KEY, WebRig, open_workbench_rig

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 import pytest
-from bot_tools import QuickCoach
+from bot_tools import InProcessBot
 from flask import Flask, request
 from simulated_room import simulated
-from tour import Tour, open_tour
+from tour import TableTour, open_table_tour
 from werkzeug.routing import Rule
 
 from companion.bots.coach import Coach
@@ -150,7 +150,7 @@ def describe_in(app: Flask) -> dict[str, Any]:
 class CheckedTour:
     """An installation whose every JSON answer is held against its description."""
 
-    def __init__(self, tour: Tour) -> None:
+    def __init__(self, tour: TableTour) -> None:
         self.tour, self.table, self.seen = tour, tour.table, set[str]()
         app = tour.companion.server.app
         document = describe_in(app)
@@ -200,8 +200,8 @@ def validator_of(document: dict[str, Any], kind: type) -> Any:
 def checked_tour() -> Iterator[CheckedTour]:
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in (("MachinePlayers", MachinePlayers), ("Coach", Coach)):
-            patch.setattr(wiring, name, partial(kind, open_process=QuickCoach))
-        with open_tour() as tour:
+            patch.setattr(wiring, name, partial(kind, open_process=InProcessBot))
+        with open_table_tour() as tour:
             yield CheckedTour(tour)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inside import session_of
+from internals import session_of
 from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text, view_of
 
 from companion.core.kit import Seat

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 from binmat_tools import (
     GAME,
+    all_cards,
     attacker_to_move,
     carry_out,
     event_texts,
-    every_card,
     reason_against,
     start,
     with_cards,
@@ -41,7 +41,7 @@ def test_the_deal_is_shuffled_by_the_rng_alone() -> None:
     options = GAME.options({})
     one, same, other = (GAME.setup(options, Random(seed)) for seed in (1, 1, 2))
     assert one == same != other
-    assert every_card(one) == sorted(DECK)
+    assert all_cards(one) == sorted(DECK)
 
 
 def test_given_hands_are_half_the_deck_at_most() -> None:
@@ -309,7 +309,7 @@ def test_golden_game() -> None:
             text for text in told if text in GOLDEN_EVENTS.get(number, [])
         ] == GOLDEN_EVENTS.get(number, [])
         state = step.state
-        assert every_card(state) == sorted(DECK)
+        assert all_cards(state) == sorted(DECK)
     assert state.outcome
     assert state.outcome.winners == {ATTACKER}
 

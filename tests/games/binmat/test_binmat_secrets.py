@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from binmat_tools import GAME, attacker_to_move, carry_out, every_card, start, with_cards
+from binmat_tools import GAME, all_cards, attacker_to_move, carry_out, start, with_cards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,7 +120,7 @@ def test_hidden_cards_change_nothing_that_others_see(
 ) -> None:
     state = some_position(edition, seed)
     other = rehidden(state, viewer, Random(seed))
-    assert every_card(other) == sorted(DECK)
+    assert all_cards(other) == sorted(DECK)
     assert GAME.view(state, viewer) == GAME.view(other, viewer)
     assert GAME.card_ui(state, viewer) == GAME.card_ui(other, viewer)
     assert GAME.to_act(state) == GAME.to_act(other)

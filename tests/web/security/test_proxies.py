@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from flask import Flask, request
-from mqtt_tools import until
 from proxy_tools import needs_nginx, nginx
+from waiting import until
 from werkzeug.test import Client
 
 from companion.core.config import Settings, WebSettings, parse_settings

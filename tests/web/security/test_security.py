@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from inside import session_of
+from internals import session_of
 from security_tools import code_of, host_of, open_guarded_table, stranger
 from simulated_room import simulated
 from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text

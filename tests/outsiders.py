@@ -1,4 +1,7 @@
-"""All that a table sends to everybody but South, for tests of secrets: pages, streams, refusals."""
+"""Everybody but South, and all that a table sends them: pages, streams and refusals.
+
+Tests of secrets look for what South hides in it.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +33,25 @@ STREAM_PATHS = (
 )
 
 
-def first_message(url: str, path: str, cookies: str) -> bytes:
-    """Return what a stream sends at once: its whole fragment."""
+def first_event(url: str, path: str, cookies: str) -> bytes:
+    """Return the first event of a stream, the whole fragment, or the status of a refusal."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Cookie": cookies})
     answer = connection.getresponse()
     lines = []
     while line := answer.readline():
         lines.append(line)
-        if line == b"\n" and any(each.startswith(b"data:") for each in lines):
+        if line == b"\n" and any(earlier.startswith(b"data:") for earlier in lines):
             break
     answer.close()
     connection.close()
     return b"".join(lines) or str(answer.status).encode()
 
 
-class Viewer:
-    """Everybody but South: the public, the spectator, the host, and North with its cookie.
+class Outsiders:
+    """Everybody but South: the public, spectators, and North with its cookie.
 
-    `seats` are those that are taken by phones here.
+    `seats` are taken by phones first.
     """
 
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
@@ -59,8 +62,8 @@ class Viewer:
         if Seat.NORTH in seats:
             self.north.post("/api/seat/north/take", name="Jonas")
 
-    def everything(self) -> list[tuple[str, bytes]]:
-        """Return all pages, all JSON, all streams and all refusals."""
+    def all_answers(self) -> list[tuple[str, bytes]]:
+        """Return the path and the whole answer of every page, view, stream and refused request."""
         answers = []
         for client, paths in (
             (self.public, PUBLIC_PATHS),
@@ -73,8 +76,8 @@ class Viewer:
                 }
                 answers.append((path, f"{status} {sorted(stable_headers.items())}".encode() + body))
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)
-        answers += [(path, first_message(self.url, path, cookies)) for path in STREAM_PATHS]
-        probes = (
+        answers += [(path, first_event(self.url, path, cookies)) for path in STREAM_PATHS]
+        refused_requests = (
             ("/api/seat/south/hand-in", b'{"moment": "1.1", "action": "UUU", "salt": "aa"}'),
             ("/api/seat/south/take-back", b'{"moment": "1.1"}'),
             ("/api/seat/south/mine", b"{}"),
@@ -82,7 +85,7 @@ class Viewer:
             ("/api/seat/north/confirm", b'{"moment": "1.1", "stage": 0, "force": true}'),
             ("/api/host/undo", b"{}"),
         )
-        for path, body in probes:
+        for path, body in refused_requests:
             status, answer, _ = self.north.send(path, body, {"Content-Type": "application/json"})
             answers.append((f"POST {path}", f"{status} ".encode() + answer))
         return answers

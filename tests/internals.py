@@ -1,4 +1,4 @@
-"""Access to private parts of the program for tests, so that each private name stands only here."""
+"""Access to the program's internals for tests. A private name that they need stands only here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def store_of(table: Table) -> TableStore:
-    """Return what holds a table's whole state, and its lock."""
+    """Return the store of a table: its whole state, and its lock."""
     return table._store
 
 
@@ -59,13 +59,13 @@ def database_of(store: Journal | LeagueFile) -> sqlite3.Connection:
     return store.database.connection if isinstance(store, Journal) else store._db
 
 
-def fill_disk(store: Journal | LeagueFile) -> None:
-    """Let a database grow no more from now on, as on a full disk."""
+def simulate_full_disk(store: Journal | LeagueFile) -> None:
+    """Let a database grow no more, as on a full disk."""
     pages = database_of(store).execute("PRAGMA page_count").fetchone()[0]
     database_of(store).execute(f"PRAGMA max_page_count={pages}")
 
 
-def nats_of(hub: Hub) -> str:
+def nats_url(hub: Hub) -> str:
     """Return the address of a hub's NATS server."""
     return hub.nats.url
 
@@ -75,23 +75,23 @@ def league_file_of(league: League) -> LeagueFile:
     return league._file
 
 
-# The latest bare tables that were rendered: each takes a tenth of a second.
+# The tables without pieces that were rendered last. Rendering one takes a tenth of a second.
 _bare_tables: deque[LitTable] = deque(maxlen=8)
 
 
 def share_bare_table(table: SimulatedTable) -> SimulatedTable:
     """Reuse the picture of an earlier table without pieces, of the same kit and view."""
-    look = _look(table.view)
+    view = _bare_view(table.view)
     for bare in tuple(_bare_tables):
-        if (bare.kit, _look(bare.view)) == (table.kit, look):
+        if (bare.kit, _bare_view(bare.view)) == (table.kit, view):
             table._lit_table = replace(bare, view=table.view)
             return table
     _bare_tables.append(table.lit_table())
     return table
 
 
-def _look(view: View) -> View:
-    """Return the view without what changes pictures, pieces and hands, but no bare table."""
+def _bare_view(view: View) -> View:
+    """Return the view without what does not change a table that has no pieces and no hands."""
     return replace(
         view,
         noise=0.0,
