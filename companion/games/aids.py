@@ -22,7 +22,7 @@ class AidRow:
     name: str
     words: str = ""
     figures: tuple[str, ...] = ()
-    """One figure for each column title (`PlayerAid.heads`)."""
+    """Figures of the row, one for each column title (`PlayerAid.heads`)."""
     drawing: str = ""
     """Name of a drawing in `companion.core.drawings`."""
     face: str = ""
@@ -74,7 +74,7 @@ class Extras:
     tiles: tuple[OrderTile, ...] = ()
     """Order tiles, for players who lay their orders behind a screen instead of entering them."""
     places: int = 0
-    """Number of tiles that a player lays for one turn. 0 without tiles."""
+    """Number of tiles that a player lays for one turn. 0 if there are no tiles."""
 
     @property
     def shared_points(self) -> tuple[AidPoint, ...]:

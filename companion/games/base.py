@@ -81,13 +81,13 @@ View = Mapping[str, Any]
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened in a game. Pages show it, the voice says it, and replays list it."""
+    """One thing that happened in a game. Pages show it, the voice reads it, and replays list it."""
 
     kind: EventKind
     text: str
-    """What happened, as a sentence for people."""
+    """Sentence for people that says what happened."""
     seat: Seat | None = None
-    """Side that it concerns. None if it is not one side alone."""
+    """Side that the event concerns. None if it concerns both or neither."""
     square: str | None = None
     """Square where it happened, such as `c4`."""
     to: str | None = None
@@ -95,9 +95,9 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     edge: tuple[int, int] | None = None
     """Direction (files, ranks) from `square` of a move that was blocked."""
     why: str | None = None
-    """Reason, as a second sentence."""
+    """Reason as a second sentence, such as the obstacle of a move."""
     rule: str | None = None
-    """Id of the `Rule` behind it."""
+    """Id of the `Rule` that the event follows from."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -153,9 +153,9 @@ class Outcome:
     winners: frozenset[Seat]
     """Seats that have won, none for a draw."""
     reason: str
-    """Why the game ended, as a sentence."""
+    """Sentence that says why the game ended."""
     short: str = ""
-    """The reason in at most 24 characters, for the page at the end. If empty, `reason`."""
+    """The reason in at most 24 characters, for the page at the end. If empty, `reason` is shown."""
 
     def event(self, rule: str) -> Event:
         """Return the last event of the game, a win or a draw, with the id of the rule behind it."""
@@ -172,9 +172,9 @@ class OptionRow:
     """Field of the game's `Options`."""
     title: str
     sentence: str
-    """What the option changes."""
+    """Explanation of what the option changes, in one or two sentences."""
     choices: tuple[tuple[str, Any], ...]
-    """Pairs (label, value). The first one is the default."""
+    """Pairs (label, value) to choose from. The first one is the default."""
     house_rule: bool = False
     """Whether the option departs from the printed rules."""
     free_text: bool = False
@@ -182,7 +182,7 @@ class OptionRow:
 
 
 def figures(*numbers: int) -> tuple[tuple[str, int], ...]:
-    """Return choices whose labels are the numbers themselves.
+    """Return `OptionRow.choices` whose labels are the numbers themselves.
 
     >>> figures(5, 10)
     (('5', 5), ('10', 10))
@@ -232,13 +232,13 @@ class Rule:
 
 
 class Drawn(StrEnum):
-    """When a game first draws something at random."""
+    """The moment at which a game first draws something at random."""
 
     NEVER = "never"
     SETUP = "setup"
-    """Before anybody acts, such as a shuffled deck. More draws may follow later."""
+    """Before anybody acts, as for a shuffled deck. More draws may follow later."""
     PLAY = "play"
-    """Only after the first turn is revealed."""
+    """Not before the first actions are revealed, as for a die."""
 
 
 # A number of turns as an option. 0 means no limit.
@@ -316,11 +316,12 @@ class BoardMixin(Generic[S, A]):
         """
 
     def why_not(self, state: S, seat: Seat, seen: FacesSeen) -> Illegal | None:
-        """Return the rule that the seat on turn has broken by moving pieces away from `expected`.
+        """Return the refusal of what the seat on turn has tried to do by moving pieces.
 
-        The table asks when the board matches no legal action. None if the change is not an attempt
-        at a single play. The message has at most two sentences, and the first says what is not
-        allowed. The `square` of the result is the obstacle.
+        The table asks when the board matches neither `expected` nor a legal action. The refusal is
+        returned, not raised. Its message has at most two sentences, and the first says what is not
+        allowed. Its `square` is the obstacle. None if the change is not an attempt at a single
+        play.
         """
 
 
@@ -331,7 +332,7 @@ class PadMixin(Generic[S]):
     """
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:
-        """Return the grammar by which a seat enters its action with keys. None: it has no keys."""
+        """Return the grammar by which a seat enters its action with keys. None: it cannot."""
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
         """Return the square that each entered order would reach if nobody interfered.
@@ -341,9 +342,10 @@ class PadMixin(Generic[S]):
         """
 
     def possible(self, state: S, seat: Seat, entered: str) -> Iterable[Possible] | None:
-        """Return the possibilities of a seat after the orders of its draft.
+        """Return what a seat can do after the orders of its draft, for “What can I do now?”.
 
-        For games in which `help_words` are not enough. With None those are used.
+        Override it if the effect of an order depends on the state. With None, each control of the
+        game is explained by its word of `help_words`.
         """
 
 
@@ -402,22 +404,23 @@ class ClockMixin(Generic[S, A]):
 class ChanceMixin:
     """What is random or hidden, depending on the options.
 
-    The methods that return a `bool` may also return None, which their defaults do. It means no.
+    A method that returns a `bool` may return None instead, as its default does. None means no.
     """
 
     seed_chosen: ClassVar[str] = say("The chance of this game was chosen by the owner.")
     """Notice for everybody if the owner has chosen the seed."""
 
     def drawn(self, options: Any) -> Drawn | None:
-        """Return when `setup` or `apply` first draws from its random numbers. None: never."""
+        """Return when `setup` or `apply` first uses its random numbers. None means never."""
 
     chosen_options: ClassVar[frozenset[str]] = frozenset()
     """Options that fix what is usually drawn or placed, such as `start`."""
 
     def chosen(self, options: Any) -> str | None:
-        """Return a sentence on what these options fix although it is usually drawn or placed.
+        """Return a notice for everybody if these options fix what is usually drawn or placed.
 
-        By default it says so of the start, if one of `chosen_options` differs from its default.
+        By default there is one if any of `chosen_options` differs from its default, and none (None)
+        otherwise.
         """
         for name in self.chosen_options:
             if getattr(options, name) != getattr(type(options)(), name):
@@ -425,13 +428,13 @@ class ChanceMixin:
         return None
 
     def hides(self, options: Any) -> bool | None:
-        """Return whether the game hides something from the players until its end.
+        """Return whether the game hides something from all players until its end.
 
-        An example is a shuffled deck that the program holds.
+        An example is a shuffled deck that only the program knows.
         """
 
     def is_dealt_by_hand(self, options: Any) -> bool | None:
-        """Return whether people deal real cards, so that the program does not know them."""
+        """Return whether people deal real cards, which the program then does not know."""
 
     def hidden_options(self, options: Any) -> frozenset[str] | None:
         """Return the options that reveal what is hidden from the seats, such as a chosen deal."""
@@ -454,10 +457,10 @@ class TextMixin(Generic[S, A]):
     """The guided first game."""
 
     def extras(self, options: Any) -> Extras | None:
-        """Return the other printed parts: player aids, hand cards, tiles."""
+        """Return what is printed besides the kit: player aids, hand cards, order tiles."""
 
     def lead(self, state: S) -> float | None:
-        """Return the lead of South, worked out of what everybody may see. Negative if North leads.
+        """Return the lead of South, judged by what everybody may see. Negative if North leads.
 
         The unit is the game's own, such as hit points or steps. None if nobody can tell.
         """
@@ -515,14 +518,14 @@ class Game(
     presets: ClassVar[tuple[Preset, ...]] = (Preset("", {}),)
     """One-tap starts from a seat. The last one is the default until the owner has chosen options.
 
-    If people deal the cards by hand with these options, the machine would not know them. A game
-    with a machine player then begins with the first preset instead.
+    A machine player cannot play if people deal real cards (`is_dealt_by_hand`). If the last preset
+    demands that, a game with a machine player starts with the first preset instead.
     """
     rules: ClassVar[tuple[Rule, ...]]
     turn_rule: ClassVar[str | None] = None
-    """Id of the paragraph on who acts when."""
+    """Id of the `Rule` on who acts when. Refusals to act out of turn refer to it."""
     end_rule: ClassVar[str | None] = None
-    """Id of the paragraph on how a game ends."""
+    """Id of the `Rule` on how a game ends. Refusals after its end refer to it."""
     events: ClassVar[type[EventKind]] = CommonEvent
     """Event kinds of this game besides those of `CommonEvent`."""
     drawings: ClassVar[Mapping[str, str]] = {}
@@ -591,7 +594,7 @@ class Game(
         """
 
     def outcome(self, state: S) -> Outcome | None:
-        """Return how the game ended, or None. By default the `outcome` of the state."""
+        """Return how the game ended, or None while it goes on. By default `state.outcome`."""
         ending: Outcome | None = cast(Any, state).outcome
         return ending
 
@@ -632,7 +635,7 @@ class Game(
     def plays(self, state: S, seat: Seat) -> Iterable[Play]:
         """Return the legal actions as a seat taps them, or makes them on the board.
 
-        Of several equivalent actions one is enough. By default each action is a key and touches no
+        One of several equivalent actions is enough. By default each action is a key and touches no
         squares.
         """
         for action in self.legal_actions(state, seat):
@@ -640,9 +643,9 @@ class Game(
             yield Play(text, (), text, text)
 
     def commands(self, action: A) -> Iterable[str]:
-        """Return a word for each command in an action, for statistics and help.
+        """Return the word of each command in an action, for statistics and help.
 
-        A command that the rules force has none.
+        A command without a choice, such as the end of a turn, needs no word.
         """
         return (self.format(action),)
 

@@ -2,8 +2,8 @@
 
 `CommonEvent` has the kinds that several games share. A game declares its own kinds as another
 `EventKind` and names that class in `Game.events`. An event itself is an `Event` of
-`companion.games.base`, with a kind from here. Pages, printed rules, pads, the MQTT broker and the
-voice learn from the kind how to show it, so none of them knows an event by its name.
+`companion.games.base`, with a kind from here. The kind tells pages, printed rules, pads, the MQTT
+broker and the voice how to present the event. None of them knows an event by its name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Reach(Enum):
 
 @dataclass(frozen=True)
 class Look:
-    """How an event is drawn on the board while it is shown."""
+    """The appearance of an event on the board while it is shown."""
 
     around: str = ""
     """Name of a drawing around the piece on the square, or empty."""
     size: float = 1.0
     """Size of that drawing in squares."""
     is_harm: bool = False
-    """Whether that drawing has the colour of refusals."""
+    """Whether that drawing has the colour of refusals and losses."""
     reach: Reach = Reach.NONE
     """Mark from the square towards another one."""
     is_told: bool = True
@@ -52,7 +52,7 @@ class Highlight:
     drawing: str
     """Name of the drawing on the key."""
     counted: Callable[[int], str]
-    """Formats a number of these events, such as “2 bounces”."""
+    """Function that formats a number of these events, such as “2 bounces”."""
     weight: int = 1
     """If two keys would overlap on the line, the one with the greater weight is shown."""
     is_loss: bool = False
@@ -60,10 +60,10 @@ class Highlight:
 
 
 class EventKind(StrEnum):
-    """Base class of the vocabularies of events, one for each game that needs its own.
+    """Base class for the kinds of events, with a subclass for each game that has its own.
 
-    A member is one kind: its name, then its look, cue and highlight where it has them. The value is
-    the name, which views, journals and the engine protocol use.
+    A member is one kind. It is assigned its name, then its look, cue and highlight where it has
+    them. The value of the member is the name, which views, journals and the engine protocol use.
 
     >>> class Weather(EventKind):
     ...     RAIN = "rain"

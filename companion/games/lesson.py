@@ -1,4 +1,4 @@
-"""A guided first game as data: options, actions with their reasons, and the promised events.
+"""A guided first game as data: options, actions with their reasons, and the events they cause.
 
 A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks for
 exactly its actions, one decision after another, and plays them by the rules. After the last one the
@@ -18,7 +18,7 @@ from companion.games.events import EventKind
 
 @dataclass(frozen=True)
 class LessonStep:
-    """One decision of a lesson: the action of every seat that must act."""
+    """One decision of a lesson: the actions that it asks for, with their explanation."""
 
     title: str
     """Title of its part of the lesson. Consecutive steps with the same title form one part."""
@@ -27,13 +27,13 @@ class LessonStep:
     head: str
     """The headline of the step, in at most 40 characters."""
     why: str
-    """The reason for these actions, in a sentence."""
+    """Sentence with the reason for these actions."""
     tasks: Mapping[Seat, str] = field(default_factory=dict)
-    """What each seat has to do, in a sentence."""
+    """Sentence that tells each seat what to do."""
     after: str = ""
-    """What has happened, shown once the pieces are moved."""
+    """Sentence on what has happened, shown once the pieces are moved."""
     shows: tuple[EventKind, ...] = ()
-    """Kinds of the events that must occur, each as often as it must occur."""
+    """Kinds of the events that must occur. A kind that must occur twice is listed twice."""
     told: InitVar[Mapping[Seat, str] | None] = None
     """Older name of `tasks`, only a parameter. Kept for games written for version 1.0."""
 
@@ -52,11 +52,12 @@ class Lesson:
     """A whole lesson: its goal in words and as a picture, its steps, and its game's options."""
 
     goal: str
-    """How the game is won, in a sentence."""
+    """Sentence that says how the game is won."""
     picture: tuple[Tile, ...]
     """Tiles of the picture of the goal, from left to right."""
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the game, such as its start."""
 
     @property
     def titles(self) -> tuple[str, ...]:

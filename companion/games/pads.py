@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Key:
-    """One order that a person can enter on the phone or the pad."""
+    """An order that a person can enter with one key of the pad, or of the phone."""
 
     letter: str
     """Letter of the order in the notation, which journals, receipts and files use."""
@@ -32,22 +32,23 @@ Draft = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PadGrammar:
-    """How keys spell an action: exactly `length` keys, one letter each. Ready hands it in.
+    """The rules by which keys spell an action: exactly `length` keys, one letter each.
 
-    A game whose orders need several keys overrides `count`, `accepts` and `text`. These must depend
-    on the keys alone, so that lamps and refusals reveal nothing.
+    The key ready hands the action in. A game whose orders need several keys overrides `count`,
+    `accepts` and `text`. Their results must depend on the draft alone. Lamps and refusals, which
+    everybody at the table notices, then reveal nothing secret.
     """
 
     keys: tuple[Key, ...]
     length: int
     """Number of keys of a complete draft."""
     held_ready: str = ""
-    """Action that is handed in instead if ready stays down for a second. Empty for none."""
+    """Action that replaces what a press of ready has done if it is held for a second. Or empty."""
     ready_is_key: bool = False
     """Whether a short press of ready is a key of the draft (`ready`) while `accepts` allows it.
 
-    Otherwise it hands in. Holding ready down hands in at any time, so `text` must then accept every
-    draft.
+    Otherwise a short press hands the draft in. Holding ready hands it in at any time, so `text`
+    must then accept every draft.
     """
     at_once: str = ""
     """The pad key that, pressed alone, hands in its action without ready. Empty for none."""
@@ -55,7 +56,7 @@ class PadGrammar:
     """The action that ready hands in on an empty draft. Empty for none."""
 
     def key(self, pad_key: str) -> Key | None:
-        """Return the order of a key of the pad, or None if the key has none."""
+        """Return the order that a key of the pad enters, or None if it enters none."""
         return next((key for key in self.keys if key.pad == pad_key), None)
 
     def count(self, draft: Draft) -> int:
@@ -63,11 +64,11 @@ class PadGrammar:
         return len(draft)
 
     def accepts(self, draft: Draft, pad_key: str) -> bool:
-        """Return whether this key of the pad may come next."""
+        """Return whether this key of the pad may follow the draft."""
         return self.key(pad_key) is not None and len(draft) < self.length
 
     def text(self, draft: Draft) -> str | None:
-        """Return the action in notation, or None if the draft is not complete."""
+        """Return the action of a draft in notation, or None if the draft is not complete."""
         if not draft and self.ready_alone:
             return self.ready_alone
         if len(draft) != self.length:

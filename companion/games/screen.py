@@ -25,19 +25,19 @@ class Tally:
 
     seat: Seat
     parts: tuple[tuple[str, str], ...]
-    """Pairs of a part and its value, such as a card and `5`."""
+    """Pairs (part, value) of texts, such as a card and `5`."""
     total: str
     """Sum of the parts. If it is empty, only the parts are shown."""
     worth: str = ""
-    """What the sum counts for, in words such as “power 3”."""
+    """Strength that the sum gives, in words such as “power 3”. Empty if the sum itself counts."""
     ladder: tuple[int, ...] = ()
-    """Row of numbers on which the sum is shown, such as 2 4 8 16 32."""
+    """Numbers of the scale on which the sum is shown, such as 2 4 8 16 32. Empty for no scale."""
     reached: int = 0
-    """How many numbers of the `ladder` are filled, from the left."""
+    """Number of steps of the `ladder` that are filled, from the left."""
     is_greater: bool = False
-    """Whether this sum counts for more than the other side's."""
+    """Whether this sum beats the other side's."""
     lost: frozenset[str] = frozenset()
-    """Parts that the seat loses, which are crossed out."""
+    """Parts that the seat loses, as named in `parts`. They are crossed out."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Headline:
     tallies of a fight (`sums`).
     """
     faces: tuple[str, ...] = ()
-    """Pieces in the picture, from left to right. If one acts on another, it is the first."""
+    """Faces in the picture, from left to right. If one piece acts on another, it is the first."""
     square: Square | None = None
     """Square of the piece that is hit, which is the last of `faces`. None if several are hit."""
     lost: int = 0
@@ -94,13 +94,13 @@ class Badge:
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """A key on a page. It is a play of its own, such as the end of a turn, or begins one."""
+    """A key on a page: a whole play, such as the end of a turn, or the beginning of one."""
 
     name: str
     """Name by which `Play.key` and `CardChoice.key` refer to this key."""
     label: str
     hint: str = ""
-    """When the key can be used, as a sentence."""
+    """Sentence that says when the key can be used."""
     is_main: bool = False
     """Whether the key is drawn large."""
     is_final: bool = False
@@ -114,7 +114,7 @@ class Play:
     text: str
     """The action in notation."""
     squares: tuple[Square, ...]
-    """All squares of the path, or those that a placed piece covers."""
+    """All squares of the path in order, or those that a placed piece covers."""
     label: str
     """The action in at most 40 characters, such as “Jump c1 to e3”."""
     key: str = ""
@@ -188,7 +188,7 @@ class OrderSheet:
     kinds: tuple[OrderKind, ...]
     directions: tuple[Direction, ...]
     nothing: str = "-"
-    """Order of the first unit if no unit has one, because an action is never empty."""
+    """Order that is noted for the first unit if no unit has one. An action is never empty."""
 
 
 @dataclass(frozen=True)
@@ -198,23 +198,25 @@ class UnitOrder:
     unit: str
     """Name of the piece in the notation."""
     order: str | None = None
-    """The order in notation. None before the reveal."""
+    """The order in notation. None while it is hidden."""
     words: str = ""
+    """The order in words."""
     drawing: str = ""
     """Drawing of the order. Empty if the piece does nothing."""
     degrees: int = 0
-    """Clockwise turn of the drawing on a picture with South below."""
+    """Angle in degrees by which the drawing is turned clockwise, with South below."""
 
 
 @dataclass(frozen=True)
 class Placing:
-    """Pieces that a seat places freely on some squares, as one action: `R@b1 R@d1 …`."""
+    """A form by which a seat places all its pieces as one action: `R@b1 R@d1 …`."""
 
     pieces: tuple[tuple[str, str], ...]
-    """Letter of each piece and the name of its face, in the order of the notation."""
+    """Pairs of a piece's letter and the name of its face, in the order of the notation."""
     squares: tuple[Square, ...]
+    """Squares on which the pieces may be placed."""
     proposal: tuple[Square, ...]
-    """A square for each piece, with which the page starts."""
+    """Square of each piece when the page opens."""
 
 
 @dataclass(frozen=True)
@@ -225,9 +227,9 @@ class Duellist:
     """Name of the face of its piece."""
     square: Square
     text: str
-    """What the piece does, in a few words."""
+    """A few words on what the piece does."""
     strengths: tuple[int, ...]
-    """Numbers that are added to the side's secret card."""
+    """Numbers that are added to the side's secret card, one for each of its pieces."""
 
 
 @dataclass(frozen=True)
@@ -246,22 +248,26 @@ class HandCard:
     value: str
     """Value on the card, which is also its notation."""
     is_spent: bool = False
+    """Whether the card has been played and is no longer in the hand."""
 
 
 @dataclass(frozen=True)
 class BoardUi:
     """What a viewer sees beside the board of a game with pieces, and the controls for acting.
 
-    `sheet`, `placing` and `duel` are ways of acting, at most one at a time. The first two are there
-    only for a viewer who may use them, but everybody sees a duel.
+    `sheet`, `placing` and `duel` are ways of acting, at most one at a time. `sheet` and `placing`
+    are None unless the viewer may use them, but everybody sees a duel.
     """
 
     sign: str
-    """What the table waits for, in at most 40 characters."""
+    """Sentence in at most 40 characters that says what the table waits for."""
     hint: str = ""
-    """The reason or rule behind the sign."""
+    """Sentence with the reason or the rule behind the sign."""
     open_action: str = ""
-    """Action that anybody at the table may take for the seat on turn, as on a chess clock."""
+    """Action in notation that anybody at the table may take for the seat on turn.
+
+    An example is the end of a turn, as by pressing a chess clock. Empty for none.
+    """
     facts: Mapping[Seat, str] = field(default_factory=dict)
     """A few words on each seat, such as “play 2 of 2”."""
     kept: Mapping[Seat, tuple[str, ...]] = field(default_factory=dict)
@@ -277,7 +283,7 @@ class BoardUi:
     hands: Mapping[Seat, tuple[HandCard, ...]] = field(default_factory=dict)
     """Cards of each seat that everybody sees."""
     keys: tuple[ChoiceKey, ...] = ()
-    """Keys for the viewer. Each is a play of its own or begins plays."""
+    """Keys for the viewer, referred to by `Play.key`."""
     sheet: OrderSheet | None = None
     placing: Placing | None = None
     duel: Duel | None = None
@@ -285,17 +291,18 @@ class BoardUi:
 
 @dataclass(frozen=True)
 class Possible:
-    """One thing that a seat can do now, and what it leads to. Answers “What can I do now?”."""
+    """One thing that a seat can do now, and its effect. Answers “What can I do now?”."""
 
     drawing: str
     """Name of a drawing, or empty."""
     word: str
     """Word on the key or the sheet, such as “shoot”."""
     result: str
+    """Effect in a few words, such as “to c4”."""
     squares: tuple[Square, ...] = ()
-    """Squares on which it starts or ends."""
+    """Squares on which it starts, or on which it ends."""
     is_barred: bool = False
-    """Whether it would be refused or have no effect now."""
+    """Whether it would be refused, or have no effect, at this moment."""
 
 
 # ---- games of cards and counters: what their screens show ----------------------------------------
@@ -306,13 +313,14 @@ class Count:
     """The big counter of a table screen, such as 63 of 110 turns left."""
 
     number: int
-    """How many are left."""
+    """Number that is left."""
     total: int
+    """Number at the start of the game."""
     label: str
-    """What is counted, such as “turns left”."""
+    """Words for what is counted, such as “turns left”."""
 
 
-# Cards in a pile from bottom to top. None for a card of which the viewer sees only the back.
+# Cards in a pile from bottom to top. None is a card whose face the viewer does not see.
 Pile = tuple[str | None, ...]
 
 
@@ -321,6 +329,7 @@ class Lane:
     """A lane of cards between the seats: each seat's stack, the lane's deck and discard pile."""
 
     name: str
+    """Name of the lane as players call it, such as `0`."""
     north: Pile
     deck: Pile
     south: Pile
@@ -344,8 +353,8 @@ class CardEntry:
     """A form in which somebody enters the face-up cards of both seats by taps.
 
     It is for real cards, which people hold. The action is a text such as `5& 3% / 4^`: North's
-    cards, a slash, South's cards. A card is its value and its suit. If `zones` are known, a lane
-    comes first, as in `2: 5& 3% / 4^`. It is the file of the zones, counted from 0 at South's left.
+    cards, a slash, South's cards. A card is its value and its suit. If `zones` are known, the text
+    begins with their lane, as in `2: 5& 3% / 4^`. Lanes are files, counted from 0 at South's left.
     """
 
     values: tuple[str, ...]
@@ -353,13 +362,13 @@ class CardEntry:
     zones: Mapping[Seat, Square]
     """Square where the camera sees each seat's cards. Empty while no lane is known."""
     open_seat: Seat | None = None
-    """Seat whose stack lies face up or face down as a whole."""
+    """Seat whose stack lay face up or face down as a whole before. None if neither seat's did."""
     open_mark: str = ""
     """Suffix of a card that was face up before, on all cards of `open_seat` or on none."""
     marks_single: bool = False
-    """Whether single cards of the other seat may carry `open_mark`."""
+    """Whether single cards of the other seat may have the suffix `open_mark`."""
     may_be_empty: bool = False
-    """Whether North may have no cards."""
+    """Whether North's stack may be empty."""
 
 
 @dataclass(frozen=True)
@@ -373,7 +382,7 @@ class CardUi:
     piles: Mapping[str, Pile] = field(default_factory=dict)
     """Piles beside the lanes, by name."""
     hands: Mapping[Seat, Pile] = field(default_factory=dict)
-    """Hand of each seat. Cards that the viewer may not see are backs."""
+    """Hand of each seat, with None for each card that the viewer may not see."""
     facts: Mapping[Seat, str] = field(default_factory=dict)
     """A few words on each seat, such as “hand 3”."""
     keys: tuple[ChoiceKey, ...] = ()
@@ -385,8 +394,9 @@ class CardUi:
     """
     entry: CardEntry | None = None
     sign: str = ""
-    """What is due, in at most 40 characters. If empty, the table uses its own words."""
+    """Sentence in at most 40 characters that says what is due. If empty, the table has its own."""
     hint: str = ""
+    """Sentence with the reason or the rule behind the sign."""
     pad_hint: str = ""
     """The hint for a seat that plays with a pad’s keys. Empty if it is the same for all."""
     wants_both: bool = False

@@ -15,13 +15,13 @@ class Command:
     """A command `companion NAME`."""
 
     name: str
-    """Its NAME. In a plug-in it begins with the name of the game and a hyphen."""
+    """NAME of the command. In a plug-in it begins with the name of the game and a hyphen."""
     help: str
-    """Its line in the list of commands."""
+    """Line about the command in the list of all commands."""
     add: Callable[[ArgumentParser], None]
-    """Adds its arguments to a parser."""
+    """Function that adds the arguments of the command to its parser."""
     run: Callable[[Namespace], int | None]
-    """Carries it out and returns the exit status, where None means 0.
+    """Function that runs the command and returns the exit status, where None means 0.
 
     The message of a `CompanionError` that it raises is printed as one line.
     """

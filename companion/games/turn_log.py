@@ -79,10 +79,16 @@ class TurnLog:
 
         The arguments are the other fields of `Stage`.
         """
-        headlines = tuple(self.headlines)
         self.stages.append(
             Stage(
-                title, orders, self.events_since_stage, expected, tallies, todo, headlines, badges
+                title,
+                orders,
+                self.events_since_stage,
+                expected,
+                tallies,
+                todo,
+                tuple(self.headlines),
+                badges,
             )
         )
         self._staged_event_count = len(self.events)

@@ -149,8 +149,7 @@ def _sign(state: State) -> str:
     may_declare = seat is ATTACKER or not state.is_hackmud
     if may_declare and any(has_combat_stack(state, lane) for lane in LANES):
         return say("{role!c}: draw, play or declare combat", role=role)
-    has_cards = bool(state.hands[seat.number])
-    if has_cards:
+    if state.hands[seat.number]:
         return say("{role!c}: draw or play", role=role)
     return say("{role!c}: draw a card", role=role)
 

@@ -162,8 +162,8 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     return tuple(start + files * file_step + ranks * rank_step for files, ranks in offsets)
 
 
-def names_of(piece: int, square: int) -> dict[str, object]:
-    """Return the names of a piece and a square as parts of a sentence."""
+def piece_and_square(piece: int, square: int) -> dict[str, object]:
+    """Return the names for `{piece}` and `{square}` in a sentence."""
     return {"piece": PIECE_NAMES[piece], "square": SQUARE_NAMES[square]}
 
 

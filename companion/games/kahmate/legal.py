@@ -46,14 +46,14 @@ from companion.games.kahmate.board import (
     STEPS,
     TEAMS,
     file_of,
-    names_of,
+    piece_and_square,
     rank_of,
     ranks_ahead,
 )
 from companion.games.kahmate.moves import paths_to_carrier, runs
 from companion.games.kahmate.state import NO_PIECE, State, layout_of
 
-# Verb of each kind of action, for sentences that ask for another piece.
+# Verb of each kind of action, for refusals that ask for another piece.
 _VERBS = {"run": say("run"), "tackle": say("tackle"), "pass": say("pass"), "kick": say("kick")}
 
 
@@ -192,7 +192,7 @@ def _hand_text(state: State, seat: int) -> str:
 def _require_own_piece(state: State, square: int, kind: str) -> int:
     """Return the piece on a square. Raises `Illegal` unless it belongs to the seat on turn.
 
-    `kind` is the kind of the attempted action, a key of `_VERBS`.
+    :param kind: kind of the attempted action, a key of `_VERBS`
     """
     piece = state.board[square]
     parts = {"square": SQUARE_NAMES[square], "deed": _VERBS[kind], "side": SIDE_NAMES[state.seat]}
@@ -223,13 +223,13 @@ def _require_runner(state: State, square: int, kind: str) -> int:
             Reason.RAN_ALREADY,
             say(
                 "{piece!c} on {square} has run already: each piece runs once in a turn.",
-                **names_of(piece, square),
+                **piece_and_square(piece, square),
             ),
             "round",
             square,
         )
     if state.turns_to_miss[piece]:
-        parts = {**names_of(piece, square), "side": SIDE_NAMES[state.seat]}
+        parts = {**piece_and_square(piece, square), "side": SIDE_NAMES[state.seat]}
         sentence = say(
             "{piece!c} on {square} is turned over: it stands up at the end of this turn.", **parts
         )
@@ -294,7 +294,7 @@ def _check_run(state: State, run: Run) -> None:
                 Reason.INTO_CARRIER,
                 say(
                     "{piece!c} on {square} has the ball: it is tackled, nobody runs onto it.",
-                    **names_of(carrier, square),
+                    **piece_and_square(carrier, square),
                 ),
                 "in-the-way",
                 square,
@@ -335,13 +335,13 @@ def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
 
 
 def _check_stop(state: State, piece: int, path: Path) -> None:
-    """Check that the run may end on the last square of its path."""
+    """Check that a run may stop on the last square of its path, which holds no other piece."""
     last = path[-1]
     occupant = state.board[last]
     # A run may also end on its start square.
     if occupant in (NO_PIECE, piece):
         return
-    names = names_of(occupant, last)
+    names = piece_and_square(occupant, last)
     if state.turns_to_miss[occupant]:
         _refuse(
             Reason.STOPS_ON_TURNED_OVER,
@@ -371,14 +371,17 @@ def _check_stop(state: State, piece: int, path: Path) -> None:
 
 
 def _check_carrier(state: State, square: int, kind: str) -> None:
-    """Check that the piece on a square has the ball. `kind` is also the id of the rule."""
+    """Check that the piece on a square is the seat's own and has the ball.
+
+    :param kind: kind of the attempted action, `pass` or `kick`, which is also the id of its rule
+    """
     piece = _require_own_piece(state, square, kind)
     if piece != state.carrier:
         _refuse(
             Reason.NO_BALL,
             say(
                 "{piece!c} on {square} does not have the ball: {deed} with the carrier.",
-                **names_of(piece, square),
+                **piece_and_square(piece, square),
                 deed=_VERBS[kind],
             ),
             kind,
@@ -419,12 +422,12 @@ def _check_pass(state: State, action: Pass) -> None:
     elif SEAT_OF[receiver] != state.seat:
         sentence = say(
             "{piece!c} is on {square}: a pass goes to a team-mate.",
-            **names_of(receiver, action.end),
+            **piece_and_square(receiver, action.end),
         )
     elif state.turns_to_miss[receiver]:
         sentence = say(
             "{piece!c} on {square} is turned over: it cannot receive a pass.",
-            **names_of(receiver, action.end),
+            **piece_and_square(receiver, action.end),
         )
     else:
         return
@@ -443,7 +446,7 @@ def _check_kick(state: State, action: Kick) -> None:
                 Reason.TEAM_MATE_AHEAD,
                 say(
                     "{piece!c} on {square} is ahead of the kicker: nobody of {side} may be.",
-                    **names_of(mate, square),
+                    **piece_and_square(mate, square),
                     side=SIDE_NAMES[state.seat],
                 ),
                 "kick",
@@ -483,7 +486,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
             Reason.SAME_TACKLER,
             say(
                 "{piece!c} on {square} is named twice: two tacklers are two pieces.",
-                **names_of(tacklers[0], square),
+                **piece_and_square(tacklers[0], square),
             ),
             "tackle",
             square,
@@ -515,7 +518,7 @@ def _check_tackle(state: State, action: Tackle) -> None:
             say(
                 "{piece!c} on {square} is a team-mate: only a carrier of the other side is "
                 "tackled.",
-                **names_of(carrier, action.target),
+                **piece_and_square(carrier, action.target),
             ),
             "tackle",
             action.target,
@@ -539,7 +542,7 @@ def _check_tackle_path(state: State, path: Path) -> None:
                 say(
                     "{piece!c} stands on {square}: the path to a tackle may not cross a standing "
                     "opponent.",
-                    **names_of(occupant, square),
+                    **piece_and_square(occupant, square),
                 ),
                 "tackle",
                 square,
@@ -550,7 +553,7 @@ def _check_tackle_path(state: State, path: Path) -> None:
 
 
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
-    """Return the rule that the seat on turn has broken by moving one piece or the ball by hand.
+    """Return the refusal of what the seat on turn has tried to do by moving a piece or the ball.
 
     None if the change is a legal action or no single one, if the seat is not on turn, or while no
     turn is played: before the placing, in a face-off, and after the end.
@@ -592,7 +595,7 @@ def _attempted_action(state: State, seen: FacesSeen) -> BallPlay | None:
 
 
 def _attempted_run(state: State, piece: int, end: int) -> Run | Tackle:
-    """Return the tackle of the opponent's carrier on the end square, or the run to there.
+    """Return the tackle of the opponent's carrier on the end square, or else the run to it.
 
     The path is the shortest legal one, or a straight one if none is legal.
     """

@@ -132,33 +132,32 @@ def _plan_tackle(state: State, action: Tackle) -> ActionPlan:
     return ActionPlan(ActionKind.TACKLE, movers, start, ball, (face_off,))
 
 
-def dropped_ball_square(carrier: int, defender: int, came_from: int) -> int:
-    """Return the square of a loose ball after a tackle from the adjacent square `came_from`.
+def dropped_ball_square(carrier_square: int, carrier_seat: int, tackler_square: int) -> int:
+    """Return the square of a ball that a tackle has made loose (rule "tackled-ball").
 
-    `carrier` is the square of the tackled piece, and `defender` its seat.
+    It is one square behind the carrier. But on the carrier's own goal line the ball goes to the
+    side away from the tackler, or towards the middle after a tackle from straight ahead. If that
+    side is off the board, it goes to the other one.
 
-    On the carrier's own goal line the ball goes to the side away from the tackler, or towards the
-    middle after a tackle from straight ahead. If that side is off the board, it goes to the other
-    one. Elsewhere it goes one square behind the carrier.
+    :param tackler_square: the adjacent square from which the first tackler comes
     """
-    if rank_of(carrier) != OWN_LINE[defender]:
-        return square_behind(carrier, defender)
-    file = file_of(carrier)
-    files_aside = file - file_of(came_from)
+    if rank_of(carrier_square) != OWN_LINE[carrier_seat]:
+        return square_behind(carrier_square, carrier_seat)
+    file = file_of(carrier_square)
+    files_aside = file - file_of(tackler_square)
     # The tackle came from straight ahead.
     if files_aside == 0:
         files_aside = 1 if file < FILES // 2 else -1
     if not 0 <= file + files_aside < FILES:
         files_aside = -files_aside
-    return carrier + files_aside
+    return carrier_square + files_aside
 
 
 def as_laid(state: State, action: Action) -> Layout | None:
-    """Return the board after a play by hand, on the assumption that every face-off is won.
+    """Return the layout just after a play is made by hand, as if every face-off were won.
 
-    It leads from an action to the board, `laid_out` from the board to an action. Tacklers are on
-    top of the carrier, the first one below the second. None for a `Placement`, a card and the end
-    of a turn, which move no piece.
+    Tacklers are on top of the carrier, the first one below the second. None for a `Placement`, a
+    card and the end of a turn, which are not made by moving a piece.
     """
     if not isinstance(action, BallPlay):
         return None
@@ -176,9 +175,9 @@ def as_laid(state: State, action: Action) -> Layout | None:
 
 
 def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
-    """Return the placement that is visible on a seat's two ranks, read from the board.
+    """Return the placement that a seat's pieces on the board show.
 
-    None unless exactly its six pieces are there and the seats are still placing.
+    None unless all its six pieces stand on its own two ranks, and the seats are still placing.
     """
     # Two regulars share one face. The first of them gets the lower square.
     faces = [PIECE_NAMES[piece] for piece in TEAMS[seat.number]]
@@ -206,23 +205,23 @@ def legal_actions(state: State, seat: Seat) -> Iterator[Action]:
     elif state.pending_plan:
         yield from map(Card, state.cards[seat_number])
     elif seat_number == state.seat:
-        # As the choice of paths, `tuple` keeps all paths of a tackler.
+        # The function `tuple` selects all paths of a tackler.
         yield from _ball_plays(state, tuple)
         yield EndTurn()
 
 
-# Chooses the paths of a tackler that are listed: all of them (`tuple`), or the shortest ones
+# A function that selects the paths of a tackler: all of them (`tuple`), or the shortest ones
 # (`_shortest_paths`).
-PathChoice = Callable[[Iterable[Path]], tuple[Path, ...]]
+PathSelection = Callable[[Iterable[Path]], tuple[Path, ...]]
 
 
-def _ball_plays(state: State, choose_paths: PathChoice) -> Iterator[BallPlay]:
+def _ball_plays(state: State, select_paths: PathSelection) -> Iterator[BallPlay]:
     """Yield the runs, passes, kicks and tackles of the seat on turn."""
     for piece in movable_pieces(state):
         yield from runs(state, piece)
     yield from passes(state)
     yield from kicks(state)
-    yield from _tackles(state, choose_paths)
+    yield from _tackles(state, select_paths)
 
 
 def movable_pieces(state: State) -> list[int]:
@@ -274,7 +273,7 @@ def passes(state: State) -> Iterator[Pass]:
 
 
 def may_pass(seat: int, start: int, end: int) -> bool:
-    """Return whether a seat may pass between two squares: backwards and within reach."""
+    """Return whether a seat may pass from one square to the other: backwards and within reach."""
     ranks_back = ranks_ahead(end, start, seat)
     return 1 <= ranks_back <= PASS_REACH and abs(file_of(start) - file_of(end)) <= PASS_REACH
 
@@ -315,9 +314,9 @@ def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
         paths = longer_paths
 
 
-def _tackles(state: State, choose_paths: PathChoice) -> Iterator[Tackle]:
+def _tackles(state: State, select_paths: PathSelection) -> Iterator[Tackle]:
     """Yield the tackles by one or two pieces."""
-    paths = {piece: choose_paths(paths_to_carrier(state, piece)) for piece in movable_pieces(state)}
+    paths = {piece: select_paths(paths_to_carrier(state, piece)) for piece in movable_pieces(state)}
     for path in itertools.chain(*paths.values()):
         yield Tackle((path,), state.ball)
     # Two tacklers use both runs (ruling).
@@ -350,7 +349,7 @@ def distinct_plays(state: State) -> list[tuple[Action, ActionPlan | None]]:
 
 
 def square_count(action: Action) -> int:
-    """Return the number of squares in the notation of an action."""
+    """Return the number of squares in the notation of an action, to prefer the shortest one."""
     if isinstance(action, Run):
         # The step into goal counts as a square.
         return len(action.path) + action.into_goal

@@ -32,7 +32,7 @@ from companion.games.kahmate.board import (
     SQUARE_NAMES,
     TEAMS,
     KahmateEvent,
-    names_of,
+    piece_and_square,
 )
 from companion.games.kahmate.moves import plan_action
 from companion.games.kahmate.state import (
@@ -86,7 +86,7 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
 class _ActionLog(TurnLog):
     """The position while an action is carried out, with its events and stages.
 
-    `carry_out` makes one for each action. `result` gives the next state.
+    `carry_out` makes one for each action. `result` returns the step to the next state.
     """
 
     def __init__(self, state: State) -> None:
@@ -98,12 +98,13 @@ class _ActionLog(TurnLog):
         self.tallies: tuple[Tally, ...] = ()
         """Sums to show with the next stage."""
         self.changes: dict[str, Any] = {}
-        """New values of the state's other fields, by the field's name."""
+        """New values of other fields of `State`, by their names."""
 
     def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
-        """Add a stage with the events since the last one.
+        """Add a stage with the events and the sums since the last one.
 
-        Unless `is_decided` it expects no layout, because players may already have moved pieces.
+        While a face-off is not decided, players may or may not have moved pieces already. Then
+        (without `is_decided`) the stage expects no layout.
         """
         layout = (
             layout_of(self.piece_squares, self.turns_to_miss, self.ball) if is_decided else None
@@ -129,10 +130,10 @@ class _ActionLog(TurnLog):
             if self.turns_to_miss[piece] or piece in fallen:
                 text = say(
                     "The ball lies with {piece}, turned over on {square}.",
-                    **names_of(piece, square),
+                    **piece_and_square(piece, square),
                 )
             else:
-                text = say("{piece!c} has the ball on {square}.", **names_of(piece, square))
+                text = say("{piece!c} has the ball on {square}.", **piece_and_square(piece, square))
         self.add_event(KahmateEvent.BALL, seat, text, rule, square=SQUARE_NAMES[square], why=why)
 
     def turn_over(self, pieces: tuple[int, ...]) -> None:
@@ -143,7 +144,7 @@ class _ActionLog(TurnLog):
             square = self.piece_squares[piece]
             # The present turn does not count for its own side (ruling).
             self.turns_to_miss[piece] = 2 if seat == self.state.seat else 1
-            text = say("{piece!c} is turned over on {square}.", **names_of(piece, square))
+            text = say("{piece!c} is turned over on {square}.", **piece_and_square(piece, square))
             self.add_event(
                 KahmateEvent.TURNED_OVER,
                 seat,
@@ -169,10 +170,11 @@ class _ActionLog(TurnLog):
             square = self.piece_squares[piece]
             if self.ball == square:
                 text = say(
-                    "{piece!c} stands up on {square} and has the ball.", **names_of(piece, square)
+                    "{piece!c} stands up on {square} and has the ball.",
+                    **piece_and_square(piece, square),
                 )
             else:
-                text = say("{piece!c} stands up on {square}.", **names_of(piece, square))
+                text = say("{piece!c} stands up on {square}.", **piece_and_square(piece, square))
             self.add_event(
                 KahmateEvent.STANDS_UP, seat, text, "turned-over", square=SQUARE_NAMES[square]
             )
@@ -199,7 +201,7 @@ class _ActionLog(TurnLog):
             )
 
     def result(self) -> Step[State]:
-        """Return the step to the next state. Events after the last stage are part of that stage."""
+        """Return the step to the next state, with late events as part of the last stage."""
         if self.stages and self.events_since_stage:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.events_since_stage))
@@ -252,7 +254,7 @@ def _report_action(log: _ActionLog, plan: ActionPlan) -> None:
     defenders = [
         say(
             "{piece} on {square}",
-            **names_of(face_off.defender, state.piece_squares[face_off.defender]),
+            **piece_and_square(face_off.defender, state.piece_squares[face_off.defender]),
         )
         for face_off in plan.face_offs
     ]
@@ -305,7 +307,7 @@ def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
     log.changes["moved_pieces"] = (*state.moved_pieces, mover)
     # If the ball moves with a runner that is not the carrier, it was loose.
     if plan.ball != state.ball and mover != state.carrier:
-        text = say("{piece!c} takes the ball on {square}.", **names_of(mover, state.ball))
+        text = say("{piece!c} takes the ball on {square}.", **piece_and_square(mover, state.ball))
         log.add_event(
             KahmateEvent.BALL, state.seat, text, "loose-ball", square=SQUARE_NAMES[state.ball]
         )
@@ -325,13 +327,13 @@ def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
 
 @dataclass(frozen=True)
 class _FaceOffSum:
-    """The sum of one side of a face-off."""
+    """The strengths and the card of one side of a face-off."""
 
     seat: int
     piece: int
     """The piece of this side. Of two tacklers, the first."""
     parts: tuple[tuple[str, int], ...]
-    """Strength of each piece by the name of its role, then the card by the word “card”."""
+    """Pairs (name, number) for the strength of each piece, then for the card."""
 
     @property
     def total(self) -> int:
@@ -469,7 +471,7 @@ def _stop_run(log: _ActionLog, plan: ActionPlan, face_off: FaceOff) -> None:
     stop = face_off.stop_if_lost
     log.piece_squares[mover] = stop
     log.changes["moved_pieces"] = (*state.moved_pieces, mover)
-    text = say("{piece!c} stops on {square}.", **names_of(mover, stop))
+    text = say("{piece!c} stops on {square}.", **piece_and_square(mover, stop))
     start = SQUARE_NAMES[state.piece_squares[mover]]
     log.add_event(
         KahmateEvent.STOPPED, state.seat, text, "in-the-way", square=start, to=SQUARE_NAMES[stop]
@@ -499,7 +501,7 @@ def _finish_tackle(log: _ActionLog, plan: ActionPlan, face_off: FaceOff, lead: i
     # In any case the tacklers return to their start squares (ruling).
     log.finish_stage(_FACE_OFF_TITLE)
     if lead < 0:
-        text = say("{piece!c} keeps the ball on {square}.", **names_of(carrier, state.ball))
+        text = say("{piece!c} keeps the ball on {square}.", **piece_and_square(carrier, state.ball))
         log.add_event(
             KahmateEvent.BALL, 1 - state.seat, text, "tackle", square=SQUARE_NAMES[state.ball]
         )

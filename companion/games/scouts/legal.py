@@ -136,7 +136,7 @@ def home_rank(seat: int) -> int:
 
 
 def _play_refusal(reason: Reason, why: str, rule: str, square: int | None = None) -> Illegal:
-    """Return the refusal of a play. `square` is the obstacle."""
+    """Return the refusal of a play. `square` is the number of the obstacle's square, if any."""
     return Illegal(reason, why, rule, None if square is None else SQUARE_NAMES[square])
 
 
@@ -377,7 +377,7 @@ def _check_rock(position: Position, decision: Decision) -> None:
 
 
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
-    """Return the rule that the seat on turn has broken by moving one scout or rock by hand.
+    """Return the refusal of what the seat on turn has tried to do by moving a scout or rock.
 
     None if the change is a legal decision or no single one, if the seat is not on turn, or if the
     game is over.
@@ -396,7 +396,7 @@ def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | Non
 
 
 def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
-    """Return the decisions that explain how the board has changed, legal or not."""
+    """Return the decisions that would explain how the board has changed, whether legal or not."""
     position = state.position
     layout = layout_of(position)
     changes = changed_tops(layout, seen)
@@ -428,7 +428,7 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
 
 
 def _attempted_rocks(squares: list[int]) -> list[Decision]:
-    """Return the laying of a rock on these squares, or no decision while it does not lie flat."""
+    """Return the laying of a rock on these squares, or nothing if they have no rock's shape."""
     covered = sum(1 << square for square in squares)
     is_rock = len(squares) == 2 and NEIGHBOURS[squares[0]] >> squares[1] & 1
     if is_rock or covered == BOULDERS[min(squares)]:
@@ -437,7 +437,10 @@ def _attempted_rocks(squares: list[int]) -> list[Decision]:
 
 
 def _likely_play(position: Position, origin: int, target: int) -> Decision:
-    """Return the dash or the jumps by which a scout has most likely moved."""
+    """Return the dash or the jumps by which a scout has most likely moved, whether legal or not.
+
+    `origin` and `target` are numbers of squares.
+    """
     if AROUND[origin] >> target & 1:
         return Decision(DecisionKind.DASH, (origin, target))
     for chain in jump_chains(position, origin):

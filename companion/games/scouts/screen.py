@@ -57,7 +57,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 
 def _plays_due_sign(state: State, side: str) -> str:
-    """Return a sentence with the number of scouts that must still move."""
+    """Return the sentence on how many scouts must still move in this turn."""
     if state.position.plays_due > 1:
         return say("{side!c}: two scouts to move", side=side)
     if state.turn == 1:
@@ -95,7 +95,7 @@ def _keys(state: State) -> tuple[ChoiceKey, ...]:
 def plays(state: State, seat: Seat) -> Iterator[Play]:
     """Yield every legal action of a seat as taps.
 
-    Only the shortest chain to each square is included, with the notation as tie-break.
+    Only the shortest chain of jumps to each square is included (`shortest_chains`).
     """
     if seat is state.seat:
         yield from map(build_play, legal_decisions(state.position, shortest_chains))
@@ -126,5 +126,5 @@ def build_play(decision: Decision) -> Play:
             return Play(text, squares, say("Jump {square} to {to}", **ends))
         case DecisionKind.ROCK:
             return Play(text, squares, say("Rock on {square} and {to}", **ends), kind)
-    # A boulder needs only one tap, on its lower left square.
+    # One tap on its lower left square places a boulder.
     return Play(text, squares, say("Boulder on {square} to {to}", **ends), kind, squares[:1])

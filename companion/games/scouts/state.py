@@ -1,6 +1,6 @@
 """Positions of Scouts, decisions and their notation, and the effect of each on the position.
 
-A decision is the action of this game: a placing, a play, a rock, or the end of a turn. A play, in
+A decision is an action of this game: a placing, a play, a rock, or the end of a turn. A play, in
 the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move.
 A scout that reaches the far rank gathers intel and is turned over. It wins by bringing intel home.
 Positions are bit masks (see `board.py`) from the point of view of the seat on turn. Nothing here
@@ -35,6 +35,7 @@ from companion.games.scouts.board import (
     SQUARE_NAMES,
     SQUARE_NUMBERS,
     SQUARES,
+    square_mask,
     squares_in,
 )
 
@@ -78,7 +79,7 @@ class Position(NamedTuple):
     seat: int = 0
     """Seat on turn: 0 South, 1 North."""
     plays_due: int = 0
-    """Number of plays left in this turn."""
+    """Number of plays that the seat on turn still has in this turn."""
     last_mover: int = 0
     """Square of the scout that made the last play of this turn, or 0."""
     to_place: int = 2 * SCOUTS_PER_SIDE
@@ -130,7 +131,7 @@ def first_state(options: ScoutsOptions) -> State:
     if not options.start:
         return State(options, position)
     teams = parse_square_groups(options.start, FILES, RANKS)
-    masks = [sum(1 << square.file + FILES * square.rank for square in team) for team in teams]
+    masks = [sum(square_mask(*square) for square in team) for team in teams]
     has_full_teams = [len(team) for team in teams] == [SCOUTS_PER_SIDE] * len(SEATS)
     # A scout on the far rank would already have intel.
     if not has_full_teams or masks[0] & FAR_RANKS[0] or masks[1] & FAR_RANKS[1]:
@@ -146,7 +147,7 @@ def first_state(options: ScoutsOptions) -> State:
 
 
 def place_scout(position: Position, square: int) -> Position:
-    """Place a scout of the seat on turn on a square (a mask), and pass the turn."""
+    """Return the position after the seat on turn has placed a scout on a square (a mask)."""
     to_place = position.to_place - 1
     # Masks are relative to the seat on turn, so both sides swap.
     return position._replace(
@@ -160,7 +161,9 @@ def place_scout(position: Position, square: int) -> Position:
 
 
 def move_scout(position: Position, origin: int, target: int) -> Position:
-    """Move the upper scout of one square to the last square of its play (both masks).
+    """Return the position after a play of the upper scout on `origin`, which ends on `target`.
+
+    Both are masks of one square.
 
     Rulebook, "Gathering Intel" and "Winning". Ruling, "Stacks".
     """
@@ -211,7 +214,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
 
 
 def lay_rock(position: Position, kind: DecisionKind, covered: int) -> Position:
-    """Lay the boulder or the rock of the seat on turn. `covered` is the mask of its squares."""
+    """Return the position after the seat on turn has laid a rock on the mask `covered`."""
     index = 2 * position.seat + ROCK_KINDS.index(kind)
     rocks = list(position.rocks)
     rocks[index] = covered
@@ -219,7 +222,7 @@ def lay_rock(position: Position, kind: DecisionKind, covered: int) -> Position:
 
 
 def pass_turn(position: Position) -> Position:
-    """Give the turn to the other seat, with two plays."""
+    """Return the position in which the other seat is on turn, with two plays."""
     own, foe, own_lower, foe_lower = position[:4]
     return position._replace(
         own=foe,
@@ -241,9 +244,9 @@ def scouts_by_seat(position: Position) -> tuple[tuple[int, int], tuple[int, int]
 
 
 def lead(state: State) -> float:
-    """Return Black's shortest remaining way minus White's, in ranks.
+    """Return how many ranks White is ahead: Black's shortest remaining way minus White's.
 
-    The way of a scout goes to the far rank and home again with intel. 0 until both sides have a
+    The way of a scout leads to the far rank and, with intel, home again. 0 until both sides have a
     scout on the board.
     """
     south, north = (_ranks_to_go(state.position, seat) for seat in (0, 1))
@@ -253,7 +256,7 @@ def lead(state: State) -> float:
 
 
 def _ranks_to_go(position: Position, seat: int) -> int | None:
-    """Return the smallest number of ranks that any scout of a side still has to go.
+    """Return the smallest number of ranks that a scout of this side still has to go until it wins.
 
     None if the side has no scout on the board.
     """
