@@ -11,7 +11,7 @@ from typing import Any
 from internals import session_of
 from table_tools import follow_instructions
 
-from companion.archive.game_file import GameFile, PlayedTurn, SealedAction
+from companion.archive.game_file import GameFile, PlayedAction, PlayedTurn
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
@@ -46,7 +46,7 @@ def random_game(
         sealed_actions = {}
         for seat, action in actions.items():
             text, salt = game.format(action), f"{rng.getrandbits(64):x}"
-            sealed_actions[seat] = SealedAction(text, salt, receipt_of(moment, seat, text, salt))
+            sealed_actions[seat] = PlayedAction(text, salt, receipt_of(moment, seat, text, salt))
         turns.append(PlayedTurn(moment, sealed_actions))
         state = game.apply(state, actions, turn_random(seed, tick)).state
     outcome = plain_outcome(game.outcome(state)) or {

@@ -52,7 +52,7 @@ class HalfTable:
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
         at = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
-        self.table.remote.begin(at, number, game, options, self.journal.next_number())
+        self.table.remote.begin_game(at, number, game, options, self.journal.next_number())
 
     @property
     def session(self) -> Session:
@@ -125,7 +125,7 @@ class MemoryLine:
         The messages that it sent before must still be the same.
         """
         game, messages = half.game, self.messages[half.seat]
-        sent = [game.payload(number + 1) for number in range(len(game.outgoing_messages))]
+        sent = [game.encode_message(number + 1) for number in range(len(game.outgoing_messages))]
         assert sent[: len(messages)] == messages
         if len(sent) == len(messages):
             return False

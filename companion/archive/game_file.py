@@ -24,7 +24,7 @@ from companion.table.chance.game_chance import (
 from companion.table.session import Phase, Session, receipt_of
 
 
-class SealedAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlayedAction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a seat decided in a turn."""
 
     action: str
@@ -40,7 +40,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     moment: str
     """Number of the decision, such as `3.7` for the seventh one of game 3. Receipts contain it."""
-    actions: dict[Seat, SealedAction] = msgspec.field(name="orders")
+    actions: dict[Seat, PlayedAction] = msgspec.field(name="orders")
 
 
 class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +88,7 @@ def game_file(
         PlayedTurn(
             turn.moment,
             {
-                seat: SealedAction(sealed.action, sealed.salt, sealed.receipt)
+                seat: PlayedAction(sealed.action, sealed.salt, sealed.receipt)
                 for seat, sealed in turn.sealed.items()
             },
         )

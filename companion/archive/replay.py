@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from companion.archive.game_file import GameFile, PlayedTurn, SealedAction, chance_of, replay_turns
+from companion.archive.game_file import GameFile, PlayedAction, PlayedTurn, chance_of, replay_turns
 from companion.archive.played_games import GameLine, HighlightedEvent, ReplayScene
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
@@ -32,7 +32,7 @@ class PastTurn(NamedTuple):
     """Number of the turn in the file, from 1 on."""
     moment: str
     """Number of the decision, such as `3.7` for the seventh one of game 3."""
-    actions: Mapping[Seat, SealedAction]
+    actions: Mapping[Seat, PlayedAction]
     first_scene: int
     """Index of its first scene in the replay."""
     last_scene: int

@@ -303,7 +303,9 @@ class PairLine:
             seat = RemoteSeat(pair.id, other, pair.names.get(other, ""))
             next_number = self._journal.next_number()
             try:
-                self._table.remote.begin(seat, pair.number, pair.game, pair.options, next_number)
+                self._table.remote.begin_game(
+                    seat, pair.number, pair.game, pair.options, next_number
+                )
             except JournalError:
                 raise
             except CompanionError as error:
@@ -351,7 +353,7 @@ class PairLine:
             number = self._sent_count + 1
             subject = message_subject(pair.id, self._own_table, number)
             try:
-                await stream.publish(subject, game.payload(number), headers={SEQUENCE: "0"})
+                await stream.publish(subject, game.encode_message(number), headers={SEQUENCE: "0"})
             except APIError as error:
                 # the hub has it already, because the answer to an earlier attempt was lost
                 if error.err_code != WRONG_SEQUENCE:
@@ -374,7 +376,7 @@ class PairLine:
                 stream, message_subject(pair.id, self._own_table, number)
             )
             if payload is not None:
-                if payload != game.payload(number):
+                if payload != game.encode_message(number):
                     self._fault = _OLD_JOURNAL
                 return number
         return 0

@@ -282,13 +282,13 @@ def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_
     """
     removed, added = list(removed), list(added)
     for key_of in (attrgetter("square"), attrgetter("face")):
-        for old in list(removed):
-            wanted = key_of(old)
-            new = next((piece for piece in added if key_of(piece) == wanted), None)
-            if new is not None:
-                removed.remove(old)
-                added.remove(new)
-                yield old, new
+        for old_piece in list(removed):
+            key = key_of(old_piece)
+            new_piece = next((piece for piece in added if key_of(piece) == key), None)
+            if new_piece is not None:
+                removed.remove(old_piece)
+                added.remove(new_piece)
+                yield old_piece, new_piece
     yield from itertools.zip_longest(removed, added, fillvalue=_NOWHERE)
 
 

@@ -60,13 +60,13 @@ class BoardFollower:
     def handle_reading(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
-        last, touched = before.reading, before.touched_squares
-        if last.game == reading.game:
+        last_reading, touched_squares = before.reading, before.touched_squares
+        if last_reading.game == reading.game:
             # Hands have lifted or changed a piece that was seen, or hide it now.
-            changed = dict(last.seen.items() - reading.seen.items())
-            touched |= changed.keys() | (last.seen.keys() & reading.unknown)
-        self._store.live = replace(before, reading=reading, touched_squares=touched)
-        if last != reading:
+            changed = dict(last_reading.seen.items() - reading.seen.items())
+            touched_squares |= changed.keys() | (last_reading.seen.keys() & reading.unknown)
+        self._store.live = replace(before, reading=reading, touched_squares=touched_squares)
+        if last_reading != reading:
             self._judge_reading(before)
         self.act_on_last_reading()
 

@@ -31,9 +31,9 @@ def lesson_step(session: Session) -> LessonStep | None:
 
 
 def lesson_action_of(session: Session, seat: Seat) -> str | None:
-    """Return the one action, in notation, that the lesson wants from a seat now.
+    """Return the one action, in notation, that the lesson allows a seat now.
 
-    None if the choice is free.
+    None if the seat is free to choose.
     """
     step = lesson_step(session) if session.phase is Phase.ORDERS else None
     return step.orders.get(seat) if step else None

@@ -131,7 +131,7 @@ class Listeners:
                 self._delayed_until_s = self._clock.monotonic_s() + REVEAL_DURATION_S
                 break
 
-    def send_delayed(self) -> None:
+    def send_delayed_signals(self) -> None:
         """Send the cues that waited for a reveal, once they are due."""
         if self._clock.monotonic_s() >= self._delayed_until_s:
             self.send_signals(*self.delayed_signals)

@@ -232,9 +232,9 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
     text = game.format(action)
-    wanted = lesson_action_of(session, seat) if session.is_guided else None
-    if wanted is not None and text != wanted:
-        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, wanted))
+    lesson_action = lesson_action_of(session, seat) if session.is_guided else None
+    if lesson_action is not None and text != lesson_action:
+        raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, lesson_action))
     # A later player of this seat may take the order back, but never see it.
     nonce = session.nonce_of(seat) or ""
     receipt = receipt_of(session.moment, seat, text, record.salt)
@@ -319,7 +319,7 @@ def _reveal(
     )
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not result.stages:
-        next_session, next_signals = _finish_or_begin_turn(
+        next_session, next_signals = _end_game_or_begin_turn(
             replace(after, board=game.expected(result.state)), next_clock_s
         )
         # Signal only the most important of three: the end of the game, the events, the next turn.
@@ -333,8 +333,8 @@ def _end_stage(session: Session, record: StageDone) -> Transition:
 
     Raises `Stale` if another stage is shown.
     """
-    last = session.last_turn
-    if last.moment == record.moment and record.stage >= max(len(last.stages), 1):
+    last_turn = session.last_turn
+    if last_turn.moment == record.moment and record.stage >= max(len(last_turn.stages), 1):
         return session, ()  # an older version split this turn into more stages
     is_shown = (record.moment, record.stage) == (session.moment, session.stage_index)
     if session.phase is not Phase.STAGES or not is_shown:
@@ -346,14 +346,14 @@ def _end_stage(session: Session, record: StageDone) -> Transition:
         )
         return shown, (agreed, *stage_signals(shown))
     board = session.require_game().expected(session.state)
-    after, signals = _finish_or_begin_turn(replace(session, board=board), record.now_s)
+    after, signals = _end_game_or_begin_turn(replace(session, board=board), record.now_s)
     return after, (agreed, *signals)
 
 
-def _finish_or_begin_turn(session: Session, now_s: float) -> Transition:
+def _end_game_or_begin_turn(session: Session, now_s: float) -> Transition:
     """End the game if the rules say so, or else begin the next turn."""
     outcome = session.require_game().outcome(session.state)
-    return _finish(session, outcome) if outcome else _begin_turn(session, now_s)
+    return _end_game(session, outcome) if outcome else _begin_turn(session, now_s)
 
 
 def _draw_chance_of_both(session: Session, remote: RemoteGame) -> Session:
@@ -402,7 +402,7 @@ def _time_out(session: Session, record: TimeOut) -> Transition:
     if session.chess_clocks:
         # No time left on a chess clock ends the game, whatever the game's rules say.
         reason = say("{side!c} has no time left.", side=game.sides[seat].name)
-        return _finish(expired, Outcome(frozenset({seat.other}), reason))
+        return _end_game(expired, Outcome(frozenset({seat.other}), reason))
     action = game.on_timeout(session.state, seat)
     if action is None:
         return expired, ()
@@ -438,7 +438,7 @@ def _resume(session: Session, record: Resume) -> Transition:
 # ---- ends ----------------------------------------------------------------------------------------
 
 
-def _finish(session: Session, outcome: Outcome) -> Transition:
+def _end_game(session: Session, outcome: Outcome) -> Transition:
     """End the game with an outcome, and count it. Raises `Illegal` if the game is over."""
     if session.outcome is not None or session.is_between_games:
         raise Illegal(Refusal.GAME_OVER, say("The game is already over"))
@@ -482,18 +482,18 @@ def _offer_draw(session: Session, record: OfferDraw) -> Transition:
         raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
     # A counter-offer accepts the offer.
     if session.draw_offer is record.seat.other:
-        return _finish(session, Outcome(frozenset(), say("A draw.")))
+        return _end_game(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)
 
 
 def _resign(session: Session, record: Resign) -> Transition:
     reason = say("{side!c} resigns.", side=session.require_game().sides[record.seat].name)
-    return _finish(session, Outcome(frozenset({record.seat.other}), reason))
+    return _end_game(session, Outcome(frozenset({record.seat.other}), reason))
 
 
 def _abandon(session: Session, _: Abandon) -> Transition:
     # No tie is counted, and no cue is played.
-    return replace(_finish(session, ABANDONED)[0], score=session.score), ()
+    return replace(_end_game(session, ABANDONED)[0], score=session.score), ()
 
 
 def _disclose(session: Session, _: Disclose) -> Transition:

@@ -154,7 +154,7 @@ class TableState:
     """Lasting troubles, as sentences by topic. An empty sentence is no trouble."""
     has_own_wifi: bool = False
     """Whether the table has opened its own Wi-Fi. The lamps show that between games."""
-    reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
+    machine_reasons: Mapping[tuple[Seat, str], tuple[str, ...]] = field(default_factory=dict)
     """Sentences in which machines explain their actions, by seat and moment. Secret until the turn
     is open (`coaching.explained_turn_indices`).
     """

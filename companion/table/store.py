@@ -190,7 +190,7 @@ class TableStore:
         self.live = TableState(
             session,
             stage_since_s=clock.monotonic_s(),
-            headline=self.start_headline(session),
+            headline=self.timed_headline(session),
             notices={"journal": journal.notice},
             remembered_game=self.last_choices.game if self.last_choices.game in GAMES else None,
         )
@@ -349,7 +349,7 @@ class TableStore:
         live = replace(live, notices={**live.notices, WRITE_ERROR: ""})
         if session.stage_key != before.stage_key:
             in_stages = session.phase is Phase.STAGES
-            live = replace(live, headline=self.start_headline(session) if in_stages else None)
+            live = replace(live, headline=self.timed_headline(session) if in_stages else None)
         self.publish(live, signals)
         for callback in self.on_accepted:
             callback(self)
@@ -389,7 +389,7 @@ class TableStore:
         notices = {**self.live.notices, "journal": self.journal.notice, topic: sentence}
         self.publish(replace(self.live, notices=notices))
 
-    def start_headline(self, session: Session, index: int = 0) -> TimedHeadline | None:
+    def timed_headline(self, session: Session, index: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage, shown from now on. None after the last one.
 
         A scene (a headline with a drawing) lasts twice as long as a plain headline. If it is the

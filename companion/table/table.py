@@ -212,7 +212,7 @@ class Table(Closeable):
         if wanted_rows and now_s >= wanted_rows.since_s + turns.CAMERA_ANSWER_TIMEOUT_S:
             turns.report_unseen_rows(store, wanted_rows)
         if store.listeners.delayed_signals:
-            store.listeners.send_delayed()
+            store.listeners.send_delayed_signals()
         if now_s < store.next_write_s:
             return
         self._board.act_on_last_reading()

@@ -173,8 +173,8 @@ def read_headline(store: TableStore, by: str, moment: str, stage: int, index: in
     It has no effect while this table waits for the other one.
     """
     session, headline = store.session, store.live.headline
-    shown = (session.moment, session.stage_index, headline.index if headline else None)
-    if (moment, stage, index) != shown:
+    shown_headline = (session.moment, session.stage_index, headline.index if headline else None)
+    if (moment, stage, index) != shown_headline:
         raise Stale(say("That step is already done"))
     if not session.awaits_other_table:
         show_next_headline(store, by)
@@ -186,7 +186,7 @@ def show_next_headline(store: TableStore, by: str) -> None:
     After the last one, end the stage if hands have nothing to do.
     """
     session, headline = store.session, store.live.headline
-    following = store.start_headline(session, headline.index + 1) if headline else None
+    following = store.timed_headline(session, headline.index + 1) if headline else None
     if following or session.needs_hands:
         store.publish(replace(store.live, headline=following))
     else:

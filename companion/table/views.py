@@ -19,7 +19,7 @@ from companion.games.base import Stage
 from companion.games.help import public_possibilities
 from companion.games.screen import Badge, BoardUi, CardUi, Tally, UnitOrder
 from companion.table.board_check import NO_READING, HandMove, hand_moves
-from companion.table.chance.game_chance import chance_of
+from companion.table.chance.game_chance import chance_view_of
 from companion.table.clocks.countdown import Countdown
 from companion.table.prompts.guide import guide_of
 from companion.table.prompts.sign import offer_words, sign_of
@@ -98,7 +98,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
         ),
         # During a game there is no commitment to the next one yet.
         fairness=FairnessView(
-            chance_of(session), session.commitment if session.is_between_games else ""
+            chance_view_of(session), session.commitment if session.is_between_games else ""
         ),
         guide=guide_of(session) if session.is_guided else None,
         help=public_possibilities(session.require_game(), session.state)
@@ -335,8 +335,8 @@ def _stage_count(session: Session) -> int:
 
 def _shown_tallies(session: Session) -> tuple[Tally, ...]:
     """Return the sums to show with the stage: its own, or the latest before it in this turn."""
-    shown = reversed(session.stages[: session.stage_index + 1])
-    return next((stage.tallies for stage in shown if stage.tallies), ())
+    shown_stages = session.stages[: session.stage_index + 1]
+    return next((stage.tallies for stage in reversed(shown_stages) if stage.tallies), ())
 
 
 def _revealed_orders(session: Session) -> tuple[Opened, ...]:
@@ -373,7 +373,7 @@ def _log_lines(session: Session) -> tuple[str, ...]:
     for turn in session.turns:
         events = turn.events
         if session.phase is Phase.STAGES and turn is session.last_turn:
-            shown = turn.stages[: session.stage_index]
-            events = tuple(event for stage in shown for event in stage.events)
+            past_stages = turn.stages[: session.stage_index]
+            events = tuple(event for stage in past_stages for event in stage.events)
         lines += [joined(". ", (turn.number, event.text)) for event in events]
     return tuple(lines[-_MAX_LOG_LINES:])

@@ -78,7 +78,7 @@ COMMAND = json.loads(
     encode_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
 )
 REMOTE = json.loads(
-    RemoteGame(RemoteSeat("g", Seat.NORTH), (ActionOpened(1, "UUS", "a"),)).payload(1)
+    RemoteGame(RemoteSeat("g", Seat.NORTH), (ActionOpened(1, "UUS", "a"),)).encode_message(1)
 )
 
 

@@ -204,7 +204,7 @@ def test_a_used_number_begins_no_game(tmp_path: Path) -> None:
         table.abandon()
         later, next_number = RemoteSeat("11" * 8, NORTH), line.south.journal.next_number()
         with pytest.raises(Illegal, match="pair the tables again"):
-            table.remote.begin(later, 7, "outbuffered", {}, next_number)
+            table.remote.begin_game(later, 7, "outbuffered", {}, next_number)
 
 
 # ---- clocks --------------------------------------------------------------------------------------

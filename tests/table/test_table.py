@@ -447,8 +447,8 @@ def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
         table.machines.seat_machine(NORTH, "Pip")
         rig.begin()
         moment = rig.view.moment
-        assert table.coaching.possible(SOUTH, moment, "")
-        assert table.coaching.possible(SOUTH, "1.0", "") == ()
+        assert table.coaching.possibilities(SOUTH, moment, "")
+        assert table.coaching.possibilities(SOUTH, "1.0", "") == ()
         with pytest.raises(Stale, match="That turn is over"):
             table.machines.act_at_random(NORTH, "1.0")
         table.machines.act_at_random(NORTH, moment)

@@ -57,7 +57,7 @@ class RulesPages(TableRouteGroup):
         game = self._games.get(view.game or "")
         if game is None:
             raise Illegal(Refusal.NO_GAME, say("No game is on: choose one first"))
-        rows = table.coaching.possible(seat, moment, entered)
+        rows = table.coaching.possibilities(seat, moment, entered)
         html = render_template(
             "_help.html",
             rows=rows,

@@ -125,7 +125,7 @@ class ChanceView:
         return self.chosen or say("Chance: no commitment (older version).")
 
 
-def chance_of(session: Session) -> ChanceView | None:
+def chance_view_of(session: Session) -> ChanceView | None:
     """Return the view of the chance of the game on the table. None if nothing is drawn or chosen.
 
     It does not say that the start of a lesson is chosen, because it always is.

@@ -118,12 +118,12 @@ def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
     if live.possible_actions:
         return _choice_sign(live, viewer)
     if session.undo_requester:
-        decider = frozenset({session.undo_requester.other})
+        asked_seat = frozenset({session.undo_requester.other})
         side = session.require_game().sides[session.undo_requester].name
         text = say("{side!c} wants the last move back", side=side)
         if viewer is session.undo_requester:
-            text = waiting_words(session, decider)
-        return Sign(text, "", decider)
+            text = waiting_words(session, asked_seat)
+        return Sign(text, "", asked_seat)
     if live.problems:
         return _problem_sign(live)
     if session.remote is not None and (remote_sign := _remote_sign(session, session.remote)):
@@ -252,15 +252,15 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     session = live.session
     if live.headline:
         return Sign(live.headline.content.text, is_headline=True)
-    wanted = instructions_of(live)
-    if todo := [item for item in wanted if not item.move.is_done]:
+    all_instructions = instructions_of(live)
+    if todo := [item for item in all_instructions if not item.move.is_done]:
         todo.sort(key=lambda item: item.seat is not viewer)  # first those for the viewer
         return _moves_sign(live, viewer, todo)
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_proven = live.has_cards or live.shows_expected_layout or live.problems
     # Such as a piece that lies on one that looks the same.
-    if wanted and live.quiet_reading.quiet and not is_proven:
+    if all_instructions and live.quiet_reading.quiet and not is_proven:
         advice = say("Check that the pieces are where they should be.")
         small = joined(" ", (advice, _confirm_words(viewer)))
         return Sign(say("Camera cannot tell: confirm by hand"), small, BOTH)
@@ -353,8 +353,8 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
         return Sign(say("Lay three tiles, then press ready"), hint, missing)
     if len(missing) > 1:
         return Sign(say("Both: lay three tiles, then press ready"), hint, missing)
-    late = missing or session.awaited_seats
-    return Sign(waiting_words(session, late), hint if viewer is None else offer, late)
+    seats = missing or session.awaited_seats
+    return Sign(waiting_words(session, seats), hint if viewer is None else offer, seats)
 
 
 def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
@@ -367,11 +367,11 @@ def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
         hint = say("{laid}. If not, lay the cards apart or tap them.", laid=Verbatim(action))
         return Sign(_confirm_reading_words(live, viewer), hint, BOTH)
     if session.paused_by:
-        why = _PAUSE_REASONS.get(session.paused_by, say("The clock is stopped."))
+        reason = _PAUSE_REASONS.get(session.paused_by, say("The clock is stopped."))
         if is_first_decision_after_lesson(session):
-            why = _LESSON_IS_OVER
+            reason = _LESSON_IS_OVER
         text = say("Start the clock") if session.paused_by == "start" else say("Resume")
-        return Sign(text, offer_words(session, viewer) or why, BOTH)
+        return Sign(text, offer_words(session, viewer) or reason, BOTH)
     offer = offer_words(session, viewer) or _timed_out_words(session)
     if session.countdown and session.countdown.has_run_out:
         (seat,) = session.awaited_seats

@@ -48,7 +48,7 @@ def build_public_view(session: Session, now_s: float) -> PublicView:
         moment=view.moment,
         game=view.game,
         title=i18n.sentence_to_json(view.title) if view.game else "",
-        options=_options(session),
+        options=_public_options(session),
         turn=view.turn.number if view.game else 0,
         stage=view.turn.stage,
         steps=view.turn.stage_count,
@@ -81,7 +81,7 @@ def build_public_view(session: Session, now_s: float) -> PublicView:
     )
 
 
-def _options(session: Session) -> dict[str, Any]:
+def _public_options(session: Session) -> dict[str, Any]:
     """Return the chosen options that the owner's page offers.
 
     Any other option may be secret, such as the order of a deck.
@@ -95,11 +95,11 @@ def _options(session: Session) -> dict[str, Any]:
 
 
 def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
-    shown, clock = view.seats[seat], view.time.clocks.get(seat)
+    seat_view, clock = view.seats[seat], view.time.clocks.get(seat)
     return PublicSeat(
-        door=shown.door,
-        awaited=shown.is_awaited,
-        sealed=shown.receipt is not None,
+        door=seat_view.door,
+        awaited=seat_view.is_awaited,
+        sealed=seat_view.receipt is not None,
         clock=_public_clock(clock, now_s) if clock else None,
     )
 

@@ -180,11 +180,8 @@ class RemoteGame:
         """Return the seat that is played at this table."""
         return self.remote_seat.seat.other
 
-    def payload(self, number: int) -> bytes:
-        """Return the message of this number, counted from 1, encoded.
-
-        Equal messages give equal bytes.
-        """
+    def encode_message(self, number: int) -> bytes:
+        """Encode the message of this number, counted from 1. Equal messages give equal bytes."""
         return _encode(_Envelope(self.remote_seat.id, number, self.outgoing_messages[number - 1]))
 
     @property

@@ -57,7 +57,7 @@ class RemoteTable:
         """Return whether a game at two tables is running."""
         return self.remote_game is not None and self._store.session.outcome is None
 
-    def begin(
+    def begin_game(
         self,
         remote_seat: RemoteSeat,
         number: int,

@@ -88,7 +88,7 @@ def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
     indices = [
         index
         for index in session.own_turn_indices(seat)
-        if live.reasons.get((seat, turns[index].moment))
+        if live.machine_reasons.get((seat, turns[index].moment))
     ]
     return [index for index in indices if turns[index].number == turns[indices[-1]].number]
 
@@ -162,7 +162,7 @@ class Coaching:
             actions.append(action)
             state = state_after_turns(session, index)
             orders += spell_action(session.require_game(), state, machine, action)
-            why |= dict.fromkeys(live.reasons[machine, turn.moment])
+            why |= dict.fromkeys(live.machine_reasons[machine, turn.moment])
         name, number = Verbatim(session.seats[machine].name), session.turns[indices[-1]].number
         heading = say("{name}, at the start", name=name)
         if number:
@@ -171,7 +171,7 @@ class Coaching:
 
     # ---- what a seat may do now ----
 
-    def plan(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
+    def planned_squares(self, seat: Seat, moment: str, entered: str) -> tuple[Square | None, ...]:
         """Return the square to which each order entered so far would lead (see `Game.plan`).
 
         `entered` is the notation of these orders. Empty if the seat does not have to act, or if the
@@ -182,7 +182,7 @@ class Coaching:
             return ()
         return session.require_game().plan(session.state, seat, entered) or ()
 
-    def possible(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
+    def possibilities(self, seat: Seat, moment: str, entered: str) -> tuple[Possible, ...]:
         """Return what a seat may do next after the orders entered so far."""
         session = self._session_if_due(seat, moment)
         if session is None:

@@ -95,8 +95,8 @@ class MachineSeats:
         """
         with self._store.hold():
             live = self._store.live
-            latest = [*live.reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
-            self._store.live = replace(live, reasons=dict(latest))
+            latest = [*live.machine_reasons.items(), ((seat, moment), reasons)][-MAX_REASONS:]
+            self._store.live = replace(live, machine_reasons=dict(latest))
 
     def act_at_random(self, seat: Seat, moment: str) -> None:
         """Take a random legal action for a machine whose program has failed.

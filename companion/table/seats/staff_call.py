@@ -68,20 +68,20 @@ class StaffBell:
         """
         if not self.has_listener:
             raise wrong_phase(say("Nobody can be called from here now: ask somebody in person."))
-        self._change(Call.CALLED, (Call.NONE,), by)
+        self._set_call(Call.CALLED, (Call.NONE,), by)
 
     def cancel(self) -> None:
         """End a call, for its caller or for the staff. Without a call it changes nothing."""
-        self._change(Call.NONE, (Call.CALLED, Call.COMING))
+        self._set_call(Call.NONE, (Call.CALLED, Call.COMING))
 
     def answer(self) -> None:
         """Note that somebody of the staff is coming. Without a call it changes nothing."""
-        self._change(Call.COMING, (Call.CALLED,), self.caller)
+        self._set_call(Call.COMING, (Call.CALLED,), self.caller)
 
-    def _change(self, call: Call, allowed: tuple[Call, ...], caller: str = "") -> None:
-        """Set the state of the call, if its present one is among those `allowed`."""
+    def _set_call(self, call: Call, allowed_before: tuple[Call, ...], caller: str = "") -> None:
+        """Set the state of the call, if its present one is among those `allowed_before`."""
         with self._lock:
-            if self.call not in allowed:
+            if self.call not in allowed_before:
                 return
             if call is Call.CALLED:
                 self.number += 1

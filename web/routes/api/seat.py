@@ -116,7 +116,7 @@ class SeatRoutes(TableRouteGroup):
     @seat_post("plan")
     def plan(self, seat: Seat, moment: ShortText, entered: ShortText) -> Picture:
         """Draw where the orders entered so far would lead. Nothing is stored."""
-        squares = self._table.coaching.plan(seat, moment, entered)
+        squares = self._table.coaching.planned_squares(seat, moment, entered)
         view = self._table.view(seat)
         # North sees the board rotated by half a turn
         quarters = 2 if seat is Seat.NORTH else 0
