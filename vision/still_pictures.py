@@ -23,7 +23,7 @@ from vision.detection.markers import (
     Luma,
     MarkerFinder,
     Sighting,
-    dictionary_of,
+    get_dictionary,
     sharpen,
 )
 from vision.reading.board_reader import BoardReader, board_reader
@@ -54,7 +54,7 @@ def read_images(
     """
     finder = MarkerFinder(dictionary or DICTIONARY, windows=THOROUGH)
     # Raises if the dictionary is unknown.
-    dictionary_of(finder.dictionary)
+    get_dictionary(finder.dictionary)
     # Photographs with other markers do not show a board of the kits.
     is_foreign = dictionary not in (None, DICTIONARY)
     for name in paths:

@@ -18,10 +18,10 @@ from companion.core.grid import Square
 from companion.core.ports import Frame
 from vision.detection.markers import MarkerFinder
 from vision.pieces.regions import vague_squares
-from vision.pose.board_fit import Evidence, LensPrior, fit_board, fit_lines
+from vision.pose.board_fit import LensPrior, Observations, fit_board, fit_lines
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose, at_height, corner_points_mm
-from vision.pose.printed_lines import confirm_squares, lines_of
+from vision.pose.printed_lines import confirm_squares, printed_lines_of
 from vision.reading.board_reader import board_reader
 from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
@@ -68,7 +68,7 @@ def test_a_series_tries_one_lens_model_a_picture() -> None:
 
 def two_corners(
     view: View, noise_px: float, seed: int
-) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Evidence]:
+) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Observations]:
     """Return a bare board, its pose, and its two southern corner markers with so much noise on
     them.
     """
@@ -77,7 +77,7 @@ def two_corners(
     true, board = camera_pose(KAHMATE, view), KAHMATE.board
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
     noise = np.random.default_rng(seed).normal(0, noise_px, (8, 2))
-    return table.render_luma(), true, Evidence(points_mm, true.to_px(points_mm) + noise)
+    return table.render_luma(), true, Observations(points_mm, true.to_px(points_mm) + noise)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -104,7 +104,7 @@ def test_the_spread_of_a_pose_covers_its_errors() -> None:
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
     for seed in range(60):
         noise = np.random.default_rng(seed).normal(0, 0.8, (8, 2))
-        seen = Evidence(points_mm, true.to_px(points_mm) + noise)
+        seen = Observations(points_mm, true.to_px(points_mm) + noise)
         pose = fit_board(
             seen, replace(true, lens=LENSES["webcam"]), np.array([0.2, 0.06, 1e-6])
         ).pose
@@ -120,12 +120,12 @@ def test_squares_beyond_torn_lines_are_not_confirmed() -> None:
     between.
     """
     luma, true, _ = two_corners(View(tilt_deg=0.0, focal_ratio=0.9, noise=1.0), 0.0, 0)
-    board, printed = KAHMATE.board, lines_of(KAHMATE.board)
+    board, printed = KAHMATE.board, printed_lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))
     good = printed.measure(luma, true, np.full(len(printed.middles_mm), 4.0))
     assert confirm_squares(board, good, 1.5, south, 0.5) == set(board.squares)
     ranks = printed.middles_mm[:, 1] / board.pitch_mm
-    torn = replace(good, off_px=np.where((ranks > 3.9) & (ranks < 6.1), 3.0, good.off_px))
+    torn = replace(good, offsets_px=np.where((ranks > 3.9) & (ranks < 6.1), 3.0, good.offsets_px))
     assert {square.rank for square in confirm_squares(board, torn, 1.5, south, 0.5)} == {
         0,
         1,

@@ -14,7 +14,7 @@ from companion.core.grid import Square
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import WorldPiece
 from companion.games.outbuffered import Outbuffered
-from vision.detection.markers import dictionary_of
+from vision.detection.markers import get_dictionary
 from vision.simulation.objects import fill_outline
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import View
@@ -91,7 +91,7 @@ TROUBLE = {
 def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
     table = render_table(KIT, TROUBLE[trouble])
     table.set_up(START)
-    detector = cv2.aruco.ArucoDetector(dictionary_of(DICTIONARY))
+    detector = cv2.aruco.ArucoDetector(get_dictionary(DICTIONARY))
     corners, ids, _ = detector.detectMarkers(table.render_luma())
     found = dict(zip(np.asarray(ids).ravel().tolist(), corners, strict=True))
     prints = prints_of(table)

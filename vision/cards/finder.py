@@ -26,9 +26,9 @@ from vision.cards.fans import (
 )
 from vision.detection.markers import (
     CLOSE_UP_OF_CARDS,
-    Likeness,
     Luma,
     MarkerFinder,
+    MatchThreshold,
     Sighting,
     best_guess,
     sharpen,
@@ -39,13 +39,14 @@ from vision.pose.pose import Points
 # which is a seventh.
 _MAX_SIDE_ERROR = 0.12
 
-# Minimum correlation of a soft print with that of one card, and its minimum lead over any other.
-# Measured over 300 tables: a wrong card has .68 and .12 at most.
-_MIN_LIKENESS = Likeness(correlation=0.78, lead=0.18)
+# Threshold for a soft print that is the marker of one card. Measured over 300 tables: a wrong card
+# reaches a correlation of .68 and a margin of .12 at most.
+_MATCH_THRESHOLD = MatchThreshold(correlation=0.78, margin=0.18)
 
-# The same for a print that is the marker of some card. Measured over the same tables: other print
-# of its size has .44 at most, and 99 % of the markers that do not decode have .59 at least.
-_MIN_RESEMBLANCE = Likeness(correlation=0.55, lead=0.0)
+# The same for a print that is the marker of any card. Measured over the same tables: other print of
+# its size reaches a correlation of .44 at most, and 99 % of the markers that do not decode reach
+# .59 at least.
+_PRINT_THRESHOLD = MatchThreshold(correlation=0.55, margin=0.0)
 
 # (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
@@ -95,25 +96,27 @@ class CardFinder:
             undecoded += self._search(sharp, side_px, quads_by_name)
             # Markers that are too soft to decode are identified by resemblance.
             for quad in _apart_from([*undecoded, *blobs], quads_by_name, apart_px):
-                guess = self._best_guess(sharp, quad, _MIN_LIKENESS)
+                guess = self._best_guess(sharp, quad, _MATCH_THRESHOLD)
                 if guess is not None:
                     _add_quad(quads_by_name, self._names[guess.marker], guess.corners_px, side_px)
             for blob in _apart_from(blobs, quads_by_name, apart_px):
-                if self._best_guess(sharp, blob, _MIN_RESEMBLANCE) is not None:
+                if self._best_guess(sharp, blob, _PRINT_THRESHOLD) is not None:
                     unclear_quads.append(blob)
         # Group markers into cards, and add the cards that cannot be read.
         cards, duplicates = self._group_by_card(view, quads_by_name)
         return [*cards, *self._unread_cards(view, cards, unclear_quads)], duplicates
 
-    def _best_guess(self, picture: Luma, quad: Points, min_likeness: Likeness) -> Sighting | None:
+    def _best_guess(
+        self, picture: Luma, quad: Points, threshold: MatchThreshold
+    ) -> Sighting | None:
         """Return the card's marker that a quadrangle resembles most, or None if it is not clear.
 
-        `min_likeness` is as in `best_guess`.
+        `threshold` is as in `best_guess`.
         """
         guesses = []
         for shift_px in _SHIFTS_PX:
             shifted = quad + shift_px
-            guess = best_guess(picture, shifted, self._names, CARD_DICTIONARY, min_likeness)
+            guess = best_guess(picture, shifted, self._names, CARD_DICTIONARY, threshold)
             if guess is not None:
                 guesses.append(guess)
         return max(guesses, key=attrgetter("score"), default=None)

@@ -67,19 +67,19 @@ _RECTIFIED_CORNERS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) 
 _MIN_CONTRAST = 42.0
 
 
-class Likeness(NamedTuple):
-    """How clearly a quadrangle shows the print of one marker and of no other."""
+class MatchThreshold(NamedTuple):
+    """Minimum values at which a quadrangle counts as the print of one marker and of no other."""
 
     correlation: float
-    """Correlation with that print, at most 1."""
-    lead: float
-    """By how much it exceeds the correlation with any other print."""
+    """Minimum correlation with that print, at most 1."""
+    margin: float
+    """Minimum difference to the second best correlation, that with any other print."""
 
 
-# Minimum likeness of a print that is guessed. It is strict, because a wrong marker is worse than
-# none. Measured: prints of other ids reach a correlation of .57 in sharp pictures and less in soft
-# ones. The right one falls to .76 where decoding fails.
-_MIN_LIKENESS = Likeness(correlation=0.68, lead=0.25)
+# Threshold for a print that is guessed. It is strict, because a wrong marker is worse than none.
+# Measured: prints of other ids reach a correlation of .57 in sharp pictures and less in soft ones.
+# The right one falls to .76 where decoding fails.
+_MATCH_THRESHOLD = MatchThreshold(correlation=0.68, margin=0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Sighting:
         """Intersection (2,) of the diagonals, which is the true centre in perspective too."""
         a, b, c, d = self.corners_px
         first, second = c - a, d - b
-        # Solve a + share * first = b + other_share * second for `share`, by cross products.
+        # Solve a + share * first = b + second_share * second for `share`, by cross products.
         cross = first[0] * second[1] - first[1] * second[0]
         if abs(cross) < 1e-9:
             # The diagonals are parallel: this is no quadrangle.
@@ -129,7 +129,7 @@ class FinderResult:
 
 
 @lru_cache(maxsize=8)
-def dictionary_of(name: str) -> cv2.aruco.Dictionary:
+def get_dictionary(name: str) -> cv2.aruco.Dictionary:
     """Return OpenCV's dictionary of that name, such as `DICT_6X6_250`.
 
     Raises `Malformed` if there is none.
@@ -144,11 +144,11 @@ def dictionary_of(name: str) -> cv2.aruco.Dictionary:
     return cv2.aruco.getPredefinedDictionary(number)
 
 
-class Windows(NamedTuple):
-    """How OpenCV turns a picture to black and white, which is tried with windows of several sizes.
+class ThresholdWindows(NamedTuple):
+    """Parameters of OpenCV's adaptive threshold, with which it binarises a picture.
 
-    A pixel is black if it is darker than the mean of the window around it. Markers are searched in
-    each of the results: more windows find more markers and take more time.
+    A pixel is black if it is darker than the mean of the window around it. Markers are searched
+    with windows of several sizes: more windows find more markers and take more time.
     """
 
     smallest_px: int
@@ -162,25 +162,25 @@ class Windows(NamedTuple):
 
 
 # All were chosen by trial on rendered tables. By default, a fine and a coarse window.
-NORMAL = Windows(7, 27, 20, 0.02)
+NORMAL = ThresholdWindows(7, 27, 20, 0.02)
 # A single window, which is fastest.
-QUICK = Windows(13, 13, 20, 0.02)
+QUICK = ThresholdWindows(13, 13, 20, 0.02)
 # Many windows, for single pictures.
-THOROUGH = Windows(3, 43, 4, 0.01)
+THOROUGH = ThresholdWindows(3, 43, 4, 0.01)
 # For large markers, as in a view of a few squares.
-CLOSE_UP = Windows(9, 33, 12, 0.05)
+CLOSE_UP = ThresholdWindows(9, 33, 12, 0.05)
 # The same for markers of cards. Edges of cards next to a marker are paler than its print and must
 # not merge with it.
-CLOSE_UP_OF_CARDS = Windows(13, 33, 20, 0.05, min_depth=25)
+CLOSE_UP_OF_CARDS = ThresholdWindows(13, 33, 20, 0.05, min_depth=25)
 
 
 @dataclass(frozen=True)
 class MarkerFinder:
-    """OpenCV's detector, with parameters that keep markers which its defaults discard."""
+    """OpenCV's ArUco detector, with parameters that find markers which its defaults miss."""
 
     dictionary: str = DICTIONARY
     """Name of the dictionary of the markers."""
-    windows: Windows = NORMAL
+    windows: ThresholdWindows = NORMAL
     is_rough: bool = False
     """Whether to fit corners from the lines of a marker's outline.
 
@@ -201,7 +201,7 @@ class MarkerFinder:
             parameters.minMarkerPerimeterRate = min(4.0, 4 * min_side_px / max(luma.shape))
 
         # A dictionary of a few prints is faster to search, and here allows no bit errors.
-        dictionary = dictionary_of(self.dictionary)
+        dictionary = get_dictionary(self.dictionary)
         if self.only_ids:
             dictionary = cv2.aruco.Dictionary(
                 dictionary.bytesList[list(self.only_ids)], dictionary.markerSize, 0
@@ -340,12 +340,12 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
 
     The array is cached, so it must not be changed.
     """
-    book = dictionary_of(dictionary)
+    book = get_dictionary(dictionary)
     return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), np.uint8)
 
 
 @lru_cache(maxsize=512)
-def _prints(marker: int, dictionary: str) -> NDArray[np.float64]:
+def _rotated_prints(marker: int, dictionary: str) -> NDArray[np.float64]:
     """Return (4, (n + 2)²): a print in four rotations, counter-clockwise by 0 to 3 quarter turns.
 
     Each has zero mean and unit length.
@@ -392,13 +392,13 @@ def best_guess(
     quad: Points,
     candidates: Iterable[int],
     dictionary: str = DICTIONARY,
-    min_likeness: Likeness = _MIN_LIKENESS,
+    threshold: MatchThreshold = _MATCH_THRESHOLD,
 ) -> Sighting | None:
     """Return a sighting of the candidate whose print fits a quadrangle (4, 2) px best.
 
     Its score is the correlation with that print. Returns None if there are no candidates, if the
-    contrast is too low, or if the likeness of the best one is below `min_likeness`. Only for
-    markers of five by five modules.
+    contrast is too low, or if the best one does not reach `threshold`. Only for markers of five by
+    five modules.
     """
     means = module_means(luma, quad)
     means -= means.mean()
@@ -410,20 +410,20 @@ def best_guess(
         return None
 
     # The correlation with each candidate in four rotations, (N, 4).
-    prints = np.stack([_prints(marker, dictionary) for marker in ids])
+    prints = np.stack([_rotated_prints(marker, dictionary) for marker in ids])
     correlations = prints @ (means.ravel() / norm)
     # The best rotation of each candidate, sorted by correlation.
     ranked = []
-    for marker, by_turns in zip(ids, correlations, strict=True):
-        turns = int(by_turns.argmax())
-        ranked.append((float(by_turns[turns]), marker, turns))
+    for marker, by_rotation in zip(ids, correlations, strict=True):
+        turns = int(by_rotation.argmax())
+        ranked.append((float(by_rotation[turns]), marker, turns))
     ranked.sort(reverse=True)
 
     # The best has to be likely, and clearly ahead of the next one.
     (score, marker, turns), *others = ranked
-    if score < min_likeness.correlation:
+    if score < threshold.correlation:
         return None
-    if others and score - others[0][0] < min_likeness.lead:
+    if others and score - others[0][0] < threshold.margin:
         return None
     # `rot90` rotates counter-clockwise: the print's upper left corner is that many corners further
     # back.

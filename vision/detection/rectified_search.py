@@ -70,8 +70,8 @@ _MIN_CORRELATION = 0.65
 # module make seven, and the white zone around it adds one module on each side.
 _WITH_QUIET_ZONE = 9 / 7
 
-# Prepares a view before it is searched for markers. Returns another view of the same size.
-Preparation = Callable[[Luma], Luma]
+# Returns a view (h, w) with clearer markers, of the same size, before it is searched.
+Preprocessor = Callable[[Luma], Luma]
 
 
 def _leave_unchanged(view: Luma) -> Luma:
@@ -83,10 +83,10 @@ def _remove_shadows(view: Luma) -> Luma:
 
 
 # For views in which most markers decode.
-PLAIN: Sequence[Preparation] = (_leave_unchanged,)
+PLAIN: Sequence[Preprocessor] = (_leave_unchanged,)
 
 # For markers that are out of focus or under shadows with edges.
-ENHANCED: Sequence[Preparation] = (sharpen, _remove_shadows)
+ENHANCED: Sequence[Preprocessor] = (sharpen, _remove_shadows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,27 +124,27 @@ class _SquaresView(_View):
         return self.kit.board.square_at(x, y) in self.area
 
 
-def read_from_above(
+def find_missed_pieces(
     kit: Kit,
     pose: Pose,
     luma: Luma,
     *,
     known_ids: Collection[int],
     squares: Collection[Square],
-    preparations: Sequence[Preparation],
+    preprocessors: Sequence[Preprocessor],
 ) -> tuple[Sighting, ...]:
     """Return the pieces' markers, other than the `known_ids`, on and around these squares.
 
-    `luma` is the (height, width) picture. Each view of it is searched after each of the
-    `preparations`, which are `PLAIN` or `ENHANCED`.
+    The squares are searched in views from straight above of the (height, width) picture `luma`.
+    Each view is searched once after each of the `preprocessors`, which are `PLAIN` or `ENHANCED`.
     """
     sightings: dict[int, Sighting] = {}
-    for area in _areas(squares):
+    for area in _connected_areas(squares):
         # Markers of one height are in one plane. The highest come first.
         for height_mm in sorted({face.height_mm for face in kit.faces}, reverse=True):
-            view = _view_of(kit, pose, luma, area, height_mm)
+            view = _rectify_squares(kit, pose, luma, area, height_mm)
             wanted_ids = view.markers - set(known_ids) - set(sightings)
-            for sighting in _sightings_in(view, wanted_ids, view.is_in_area, preparations):
+            for sighting in _search_view(view, wanted_ids, view.is_in_area, preprocessors):
                 # From the view to the board, and from there to the picture.
                 corners_mm = at_height(view.top_view.to_board(sighting.corners_px), height_mm)
                 corners_px = pose.to_px(corners_mm)
@@ -179,12 +179,12 @@ def _find_corner(
     )
     view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
     # Match the print as a template, before the search for outlines.
-    correlation, quad = _best_match(view.luma, marker)
+    correlation, quad = _match_template(view.luma, marker)
     # Without a likely match at a well predicted position, it is not visible.
     if is_well_predicted and correlation < _MIN_CORRELATION:
         return None
     # Search for all corner markers, so that another one is not mistaken for this one.
-    sightings = _sightings_in(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
+    sightings = _search_view(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
     best = next((sighting for sighting in sightings if sighting.marker == marker), None)
     if best is None and correlation >= _MIN_CORNER_SCORE:
         # An object that touches a marker merges with its outline, which then is no quadrangle.
@@ -196,21 +196,21 @@ def _find_corner(
     return Sighting(marker, refine_corners(luma, [corners_px])[0], best.score)
 
 
-def _sightings_in(
+def _search_view(
     view: _View,
     wanted_ids: set[int],
     may_guess: Callable[[Points], bool],
-    preparations: Sequence[Preparation],
+    preprocessors: Sequence[Preprocessor],
 ) -> Iterator[Sighting]:
     """Yield each marker with a wanted id once, in pixels of the view.
 
-    The view is searched after each of the `preparations`, until all are found. Markers that do not
+    The view is searched after each of the `preprocessors`, until all are found. Markers that do not
     decode are guessed where `may_guess` holds for their corners (4, 2) px.
     """
-    for prepare in preparations:
+    for prepare in preprocessors:
         picture = prepare(view.luma)
         result = _FINDER.find(picture, _MIN_SIDE_SHARE * view.side_px)
-        guesses = _guesses(picture, result, view.side_px, wanted_ids, may_guess)
+        guesses = _guess_markers(picture, result, view.side_px, wanted_ids, may_guess)
         for sighting in (*result.sightings, *guesses):
             if sighting.marker in wanted_ids:
                 wanted_ids = wanted_ids - {sighting.marker}
@@ -219,7 +219,7 @@ def _sightings_in(
             return
 
 
-def _best_match(view: Luma, marker: int) -> tuple[float, Points]:
+def _match_template(view: Luma, marker: int) -> tuple[float, Points]:
     """Return the highest correlation of a view with a marker's upright print, and where it is.
 
     That is a quadrangle, (4, 2) px of the view, upper left first, clockwise.
@@ -246,7 +246,7 @@ def _small_print(marker: int) -> Luma:
     return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
 
 
-def _areas(squares: Collection[Square]) -> list[set[Square]]:
+def _connected_areas(squares: Collection[Square]) -> list[set[Square]]:
     """Return the squares in connected groups, so that each group needs only one view."""
     remaining = set(squares)
     areas = []
@@ -264,15 +264,17 @@ def _areas(squares: Collection[Square]) -> list[set[Square]]:
     return areas
 
 
-def _view_of(kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float) -> _SquaresView:
+def _rectify_squares(
+    kit: Kit, pose: Pose, luma: Luma, area: set[Square], height_mm: float
+) -> _SquaresView:
     """Return the top view of these squares at the height of a piece's marker."""
     # In px per mm.
     scale = max(_SQUARE_PX / kit.board.pitch_mm, _MARKER_PX / kit.tag_mm)
-    top_view = pose.top_view(*_extent_of(kit, area), height_mm, scale)
+    top_view = pose.top_view(*_squares_extent(kit, area), height_mm, scale)
     return _SquaresView(top_view, top_view.rectify(luma), kit.tag_mm * scale, kit, area)
 
 
-def _extent_of(
+def _squares_extent(
     kit: Kit, area: Collection[Square]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the lower left and upper right corner, (x, y) mm, of these squares with a margin."""
@@ -283,7 +285,7 @@ def _extent_of(
     return (float(low[0]), float(low[1])), (float(high[0]), float(high[1]))
 
 
-def _guesses(
+def _guess_markers(
     picture: Luma,
     result: FinderResult,
     side_px: float,

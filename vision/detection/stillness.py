@@ -144,7 +144,7 @@ _MIN_CORRELATION = 0.15
 _MIN_MOVED_SHARE = 0.02
 
 
-def dilate(blocks: BlockMask, side: int = 3) -> BlockMask:
+def dilate_blocks(blocks: BlockMask, side: int = 3) -> BlockMask:
     """Return these blocks and their neighbours, within squares of `side` blocks around each."""
     return np.asarray(cv2.dilate(blocks.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
@@ -156,7 +156,7 @@ def block_centres_px(blocks: BlockMask) -> NDArray[np.float64]:
     return np.column_stack([columns, rows]) * np.float64(BLOCK_PX) + (BLOCK_PX - 1) / 2
 
 
-class Exposure(NamedTuple):
+class LightChange(NamedTuple):
     """Change of light from one picture to another: now = before * gain + offset."""
 
     gain: BlockMeans
@@ -165,8 +165,8 @@ class Exposure(NamedTuple):
     """(rows, 1): the offset of each row of blocks, in levels."""
 
 
-def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
-    """Return the change of light from `before` to `now`, both (rows, columns).
+def estimate_light_change(before: BlockMeans, now: BlockMeans) -> LightChange:
+    """Estimate the change of light from `before` to `now`, both (rows, columns).
 
     Changes in less than half of the picture are ignored.
 
@@ -177,33 +177,35 @@ def exposure_between(before: BlockMeans, now: BlockMeans) -> Exposure:
     much better than the row gains alone.
     """
     sampling = slice(None, None, LIGHT_SAMPLING)
-    if median_of(np.abs(now[sampling, sampling] - before[sampling, sampling])) < _MAX_SAME_LIGHT:
-        return Exposure(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
+    if fast_median(np.abs(now[sampling, sampling] - before[sampling, sampling])) < _MAX_SAME_LIGHT:
+        return LightChange(np.ones((len(now), 1), np.float32), np.zeros((len(now), 1), np.float32))
 
     # Row gains, from every fourth block.
-    row_gains = _gains_of_rows(before[:, 2::4], now[:, 2::4])
-    by_rows = Exposure(row_gains, np.zeros_like(row_gains))
+    row_gains = _estimate_row_gains(before[:, 2::4], now[:, 2::4])
+    by_rows = LightChange(row_gains, np.zeros_like(row_gains))
     # The remaining change may be a global gain and offset.
     predicted = (before[sampling, sampling] * row_gains[sampling]).ravel()
-    gain, offset = _gain_and_offset(predicted, now[sampling, sampling].ravel())
-    by_both = Exposure(
+    gain, offset = _estimate_gain_and_offset(predicted, now[sampling, sampling].ravel())
+    by_both = LightChange(
         (row_gains * np.float32(gain)).clip(*_GAINS), np.full_like(row_gains, offset)
     )
     if abs(offset) >= _SMALL_OFFSET:
         # The offset distorted the row gains, so estimate them again without it.
-        correction = _gains_of_rows(before[:, 2::4] * by_both.gain + by_both.offset, now[:, 2::4])
-        by_both = Exposure((by_both.gain * correction).clip(*_GAINS), by_both.offset)
+        correction = _estimate_row_gains(
+            before[:, 2::4] * by_both.gain + by_both.offset, now[:, 2::4]
+        )
+        by_both = LightChange((by_both.gain * correction).clip(*_GAINS), by_both.offset)
 
     # The median residual of either model.
     residuals = []
     for gains, offsets in (by_both, by_rows):
         predicted = before[sampling, sampling] * gains[sampling] + offsets[sampling]
-        residuals.append(median_of(np.abs(now[sampling, sampling] - predicted)))
-    of_both, of_rows = residuals
-    return by_both if of_both < _MAX_RESIDUAL_RATIO * of_rows else by_rows
+        residuals.append(fast_median(np.abs(now[sampling, sampling] - predicted)))
+    residual_of_both, residual_of_rows = residuals
+    return by_both if residual_of_both < _MAX_RESIDUAL_RATIO * residual_of_rows else by_rows
 
 
-def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:
+def _estimate_row_gains(before: BlockMeans, now: BlockMeans) -> BlockMeans:
     """Return (rows, 1): the gain of each row, from its median and smoothed over rows."""
     # The median of each row, by partition.
     ratios = now / np.maximum(before, np.float32(_MIN_BRIGHTNESS))
@@ -214,7 +216,7 @@ def _gains_of_rows(before: BlockMeans, now: BlockMeans) -> BlockMeans:
     return np.asarray(smooth, np.float32)
 
 
-def _gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[float, float]:
+def _estimate_gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[float, float]:
     """Return gain and offset between two sets of blocks (N,), from their dark and bright thirds."""
     # Saturated blocks contain no information about the light. Keep them only if they are three
     # quarters or more.
@@ -230,17 +232,17 @@ def _gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[float, float]
     bright_before = float(before[bright[third // 2]])
     if bright_before - dark_before < _MIN_CONTRAST:
         # There is too little contrast for a gain, so estimate an offset only.
-        offset = median_of(now - before)
+        offset = fast_median(now - before)
         return 1.0, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
-    dark_now = median_of(now[dark])
-    bright_now = median_of(now[bright])
+    dark_now = fast_median(now[dark])
+    bright_now = fast_median(now[bright])
     gain = float(np.clip((bright_now - dark_now) / (bright_before - dark_before), *_GAINS))
     offset = bright_now - gain * bright_before
     return gain, float(np.clip(offset, -_MAX_OFFSET, _MAX_OFFSET))
 
 
-def median_of(values: NDArray[Any]) -> float:
-    """Return the median of an array, the upper one for an even number of values.
+def fast_median(values: NDArray[Any]) -> float:
+    """Return the median of an array, or the upper median for an even number of values.
 
     `np.median` is several times slower for small arrays.
     """
@@ -248,22 +250,22 @@ def median_of(values: NDArray[Any]) -> float:
     return float(np.partition(values, middle, axis=None)[middle])
 
 
-def split_change(
-    before: BlockMeans, now: BlockMeans, exposure: Exposure
+def compensate_light(
+    before: BlockMeans, now: BlockMeans, light_change: LightChange
 ) -> tuple[BlockMeans, BlockMeans]:
-    """Split the change from `before` to `now` into what the light does not explain, and the rest.
+    """Return the residual change from `before` to `now`, and the shift that the light explains.
 
-    The rest is the effect of the light, without a sign. Both are (rows, columns) in levels.
+    The shift has no sign. Both are (rows, columns) in levels.
     """
     # `before` in the light of `now`.
-    predicted = np.minimum(before * exposure.gain + exposure.offset, np.float32(255))
-    shift = np.asarray(cv2.absdiff(predicted, before), np.float32)
+    predicted = np.minimum(before * light_change.gain + light_change.offset, np.float32(255))
+    light_shift = np.asarray(cv2.absdiff(predicted, before), np.float32)
     residual = np.asarray(cv2.subtract(now, predicted), np.float32)
     is_saturated = before > _SATURATED
     if is_saturated.any():
         # A saturated block may have been much brighter, so it need not darken like the rest.
         residual[is_saturated & (residual > 0) & (now <= before + 2)] = 0
-    return residual, shift
+    return residual, light_shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +285,7 @@ class Noise:
     """
 
 
-def bounds_of(noise: Noise, residual: BlockMeans) -> BlockMeans:
+def noise_bounds(noise: Noise, residual: BlockMeans) -> BlockMeans:
     """Return (rows, columns): the minimum significant change of each block, in levels.
 
     Before anything is learned, it is estimated from the changes `residual` of this frame.
@@ -306,7 +308,7 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     """
     magnitudes = np.abs(residual)
     before = noise.mean_square
-    if moved is not None and is_incoherent(residual, moved):
+    if moved is not None and is_only_noise(residual, moved):
         # The movement is only noise.
         moved = None
     if before is None or before.shape != residual.shape:
@@ -378,7 +380,7 @@ def _codec_step_of(magnitudes: BlockMeans, sigma: float) -> float:
     return min(float(np.partition(alone, index)[index]), _MAX_STEP)
 
 
-def is_incoherent(residual: BlockMeans, moved: BlockMask) -> bool:
+def is_only_noise(residual: BlockMeans, moved: BlockMask) -> bool:
     """Return whether the apparent movement of the `moved` blocks is only noise.
 
     Adjacent parts of real objects change alike, while noise changes each block by itself.
@@ -417,9 +419,9 @@ class Background:
     """The picture at the time when all of it was last read."""
     averaged_pictures: BlockMeans | None = None
     """Number of still pictures averaged in each block of `as_read`."""
-    exposure: Exposure | None = None
+    light_change: LightChange | None = None
     """Change of light from `as_read` to the last picture."""
-    calm_pictures: int = 0
+    unchanged_pictures: int = 0
     """Number of pictures without any difference from what was read."""
     faint_since_reading: BlockMask | None = None
     """Blocks where the last picture differed faintly from `as_read`. The difference counts only if

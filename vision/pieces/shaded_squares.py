@@ -21,7 +21,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from vision.detection.stillness import median_of
+from vision.detection.stillness import fast_median
 
 # Brightness of a cell relative to paper or its logarithm, (h, w) or (N,).
 Values = NDArray[np.float32]
@@ -43,11 +43,12 @@ _STEP_MM = 0.8
 # Minimum number of pixels in a step.
 _MIN_PIXELS = 4
 
-# Maximum difference (a logarithm) between paper and the estimated light.
-_MAX_STRAY = 0.14
+# Maximum residual (a logarithm) between paper and the estimated light. Pixels beyond it are
+# outliers.
+_MAX_RESIDUAL = 0.14
 
-# Share of the paper that may differ more.
-_MAX_STRAY_SHARE = 0.03
+# Maximum share of the paper that differs by more.
+_MAX_OUTLIER_SHARE = 0.03
 
 # Minimum width of a shadow in mm.
 _MIN_SHADOW_MM = 5.0
@@ -125,15 +126,15 @@ class _Light:
     coefficients: NDArray[np.float64] | None = None
     # Coordinate across the edge at which step 0 begins.
     first_mm: float = 0.0
-    # Share of the cell's paper that differs from this light.
-    stray_share: float = 1.0
+    # Share of the cell's paper that is brighter or darker than this light explains.
+    outlier_share: float = 1.0
     # Whether it changes within a stripe that is too narrow for a shadow.
     has_narrow_stripes: bool = True
 
     @property
     def explains_paper(self) -> bool:
         """Whether all of the cell's paper is white in this light, but for a few pixels."""
-        return self.stray_share <= _MAX_STRAY_SHARE and not self.has_narrow_stripes
+        return self.outlier_share <= _MAX_OUTLIER_SHARE and not self.has_narrow_stripes
 
     def at(self, offsets_mm: Offsets) -> Values:
         """Return (N,): the light at these offsets (N, 2) from the middle of the cell."""
@@ -194,8 +195,8 @@ def _best_light(cell: _Cell, angle_rad: float) -> _Light:
             return best
         middle_rad = best.angle_rad
         for offset_rad in np.radians(offsets_deg):
-            other = _fit_light(cell, middle_rad + offset_rad)
-            best = other if other.stray_share < best.stray_share else best
+            light = _fit_light(cell, middle_rad + offset_rad)
+            best = light if light.outlier_share < best.outlier_share else best
     if best.explains_paper or not _continues_beyond(cell):
         return best
     # Where two shadows cross, the steepest change is the edge of one. The soft rim of the other is
@@ -218,7 +219,7 @@ def _continues_beyond(cell: _Cell) -> bool:
         return False
     dark, bright = np.quantile(values[~cell.is_beyond], _MOST_QUANTILES)
     dark_beyond, bright_beyond = np.quantile(values[cell.is_beyond], _ALL_QUANTILES)
-    tolerance = _MAX_STRAY + cell.pixels.max_difference
+    tolerance = _MAX_RESIDUAL + cell.pixels.max_difference
     return bool(dark > dark_beyond - tolerance and bright < bright_beyond + tolerance)
 
 
@@ -285,15 +286,15 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
         means = np.bincount(steps, even - tone * cell.is_beyond) / np.maximum(counts, 1)
         if cell.is_beyond.any():
             residual = even - tone * cell.is_beyond - means[steps]
-            change = median_of(residual[cell.is_beyond]) - median_of(residual[~cell.is_beyond])
+            change = fast_median(residual[cell.is_beyond]) - fast_median(residual[~cell.is_beyond])
             tone = min(max(tone + change, -max_tone), max_tone)
     profile = means[known_steps]
     light = _Light(angle_rad, (known_steps, profile), coefficients, first_mm)
     residual = values - tone * cell.is_beyond - light.at(offsets_mm)
-    is_stray = np.abs(residual - median_of(residual)) > _MAX_STRAY
-    stray_share = float(np.count_nonzero(is_stray) / residual.size)
+    is_outlier = np.abs(residual - fast_median(residual)) > _MAX_RESIDUAL
+    outlier_share = float(np.count_nonzero(is_outlier) / residual.size)
     has_stripes = _has_narrow_stripes(profile)
-    return replace(light, stray_share=stray_share, has_narrow_stripes=has_stripes)
+    return replace(light, outlier_share=outlier_share, has_narrow_stripes=has_stripes)
 
 
 def _gentle_coefficients(

@@ -39,7 +39,7 @@ _MAX_RESIDUAL_SHARE = 0.02
 Quads = Mapping[int, Points]
 
 
-def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+def drop_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """Return the sightings without duplicates, which show the same marker in the same place."""
     distinct: list[Sighting] = []
     for sighting in sightings:
@@ -48,13 +48,18 @@ def without_duplicates(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     return tuple(distinct)
 
 
-def corner_points(board: Board, corners: Quads) -> tuple[Points, Points]:
-    """Return the corners of corner markers: (N, 3) mm on the board, and (N, 2) px."""
+def corner_correspondences(board: Board, corners: Quads) -> tuple[Points, Points]:
+    """Return the object points (N, 3) mm on the board and the image points (N, 2) px of corners.
+
+    There are four points for each of the corner markers.
+    """
     points_mm = [corner_points_mm(board, marker) for marker in corners]
     return np.vstack(points_mm), np.vstack(list(corners.values()))
 
 
-def boards_among(board: Board, corners: Sequence[Sighting], lens: Lens, size: Size) -> list[Quads]:
+def group_by_board(
+    board: Board, corners: Sequence[Sighting], lens: Lens, size: Size
+) -> list[Quads]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
     `size` is that of the picture. Groups of one marker are dropped.
@@ -115,7 +120,7 @@ def _fit_group(
     board: Board, group: Sequence[Sighting], lens: Lens, size: Size
 ) -> tuple[Pose | None, float]:
     """Return the best pose and its residual in px, or None and infinity if none fits."""
-    points_mm, points_px = corner_points(board, _by_id(group))
+    points_mm, points_px = corner_correspondences(board, _by_id(group))
     pose = solve_pose(points_mm, points_px, lens, size)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     if pose is None or pose.rms_px > max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px):
@@ -127,24 +132,24 @@ def _by_id(sightings: Iterable[Sighting]) -> Quads:
     return {sighting.marker: sighting.corners_px for sighting in sightings}
 
 
-def copy_in_play(
+def find_copy_in_play(
     kit: Kit,
     groups: Sequence[Quads],
     pieces: Quads,
     lens: Lens,
     size: Size,
     *,
-    last: Pose | None,
+    last_pose: Pose | None,
 ) -> Quads | None:
-    """Return the copy in the last pose of the board, else the only copy with pieces on it.
+    """Return the copy that lies in the board's last pose, or else the only copy with pieces on it.
 
-    Returns None if that does not decide. `pieces` are the corners (4, 2) px of other markers by id,
-    and `size` is that of the picture. `last` is None if no board is known.
+    Returns None if there is no such copy. `pieces` are the corners (4, 2) px of other markers by
+    id, and `size` is that of the picture. `last_pose` is None if no board is known.
     """
-    if last is not None:
+    if last_pose is not None:
         for group in groups:
-            points_mm, points_px = corner_points(kit.board, group)
-            shift_px = np.abs(points_px - last.to_px(points_mm)).max()
+            points_mm, points_px = corner_correspondences(kit.board, group)
+            shift_px = np.abs(points_px - last_pose.to_px(points_mm)).max()
             # The upper sides of the markers, each of which has four corners.
             sides_px = np.linalg.norm(points_px[1::4] - points_px[::4], axis=1)
             if shift_px < _MAX_SHIFT_SIDES * sides_px.min():
@@ -157,7 +162,7 @@ def copy_in_play(
 
 def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: Size) -> bool:
     """Return whether at least one piece lies on a square of this copy of the board."""
-    points_mm, points_px = corner_points(kit.board, group)
+    points_mm, points_px = corner_correspondences(kit.board, group)
     pose = solve_pose(points_mm, points_px, lens, size)
     if pose is None:
         return False

@@ -9,7 +9,7 @@ the pose is certain to less than half a square. Each of them makes the pose more
 away.
 
 Pose and lens are varied by nine numbers, the *change*: rotation vector (3), translation in mm (3),
-log focal length, k1 and k2. Covariances and derivatives have the same order. The limits were chosen
+log focal length, k1 and k2. Covariances and Jacobians have the same order. The limits were chosen
 by trial on rendered views with two hidden corners, see `tests/bench/reading/corners.py`.
 """
 
@@ -25,7 +25,7 @@ from companion.core.kit import Board
 from vision.detection.markers import Luma
 from vision.pose.optics import Lens
 from vision.pose.pose import Floats, Points, Pose, square_corners_mm
-from vision.pose.printed_lines import Lines, lines_of
+from vision.pose.printed_lines import LineMeasurements, printed_lines_of
 
 # Maximum number of steps of one fit, which bounds the time. It usually converges sooner.
 _MAX_STEPS = 8
@@ -56,7 +56,7 @@ _FINAL_REACH_PX = 3.0
 # px.
 _CONVERGED_PX = 1.0
 
-# Steps whose predicted gain in misfit is smaller are not tried. A misfit of 1/2 is one
+# Steps whose predicted gain in cost is smaller are not tried. A cost of 1/2 is one
 # observation that is off by a standard deviation.
 _MIN_GAIN = 1e-2
 
@@ -89,7 +89,7 @@ class Tag:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Observations:
     """What was observed in a picture, without the printed lines."""
 
     points_mm: Points
@@ -115,11 +115,11 @@ class Fit:
     """A pose with its (9, 9) covariance, and the observations it is based on."""
 
     pose: Pose
-    misfit: float
-    """Half the robust sum of squared residuals, each divided by its standard deviation."""
+    cost: float
+    """Half the Huber sum of squared residuals, each divided by its standard deviation."""
     tags: Sequence[Tag] = ()
     """The tags that fit the board."""
-    lines: Lines | None = field(default=None, repr=False)
+    lines: LineMeasurements | None = field(default=None, repr=False)
     """The printed lines as measured against the last pose. None if they were not measured."""
 
     @property
@@ -129,38 +129,40 @@ class Fit:
         return self.pose.covariance[6:8, 6:8]
 
 
-def fit_board(evidence: Evidence, start: Pose, lens_sigmas: Floats) -> Fit:
+def fit_board(observations: Observations, start: Pose, lens_sigmas: Floats) -> Fit:
     """Return the best pose near `start` from markers alone. Tags that do not fit are dropped.
 
     `lens_sigmas` (3,): prior standard deviations of log focal length, k1 and k2, around the lens of
     `start`.
     """
     prior = LensPrior(start.lens, lens_sigmas)
-    fit = _least_squares(_Problem(evidence, start, prior))
+    fit = _least_squares(_FitProblem(observations, start, prior))
     # Tags held in a hand are not on the board's plane.
     limit_px = _MAX_TAG_ERROR_PX * start.width_px / 1280
-    errors_px = tag_errors_px(fit.pose, evidence.tags)
-    tags = zip(evidence.tags, errors_px, strict=True)
+    errors_px = tag_errors_px(fit.pose, observations.tags)
+    tags = zip(observations.tags, errors_px, strict=True)
     fitting = [tag for tag, error_px in tags if error_px <= limit_px]
-    if len(fitting) < len(evidence.tags):
+    if len(fitting) < len(observations.tags):
         # The outliers distorted the first fit, so start again without them.
-        fit = _least_squares(_Problem(replace(evidence, tags=fitting), start, prior))
+        fit = _least_squares(_FitProblem(replace(observations, tags=fitting), start, prior))
     return replace(fit, tags=fitting)
 
 
-def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: LensPrior) -> Fit:
+def fit_lines(
+    luma: Luma, board: Board, observations: Observations, fit: Fit, prior: LensPrior
+) -> Fit:
     """Return the fit, refined with all printed lines that are unambiguous in the picture.
 
     `fit` is that of the markers alone, and has a covariance. `prior` is that of the lens.
     """
-    printed = lines_of(board)
+    printed = printed_lines_of(board)
     middles_mm = printed.middles_mm
     was_unambiguous = np.zeros(len(middles_mm), bool)
     is_unambiguous = was_unambiguous
 
     # Each round adds the lines whose predicted position has become certain, from the corners
     # outwards.
-    evidence = replace(evidence, tags=fit.tags)
+    observations = replace(observations, tags=fit.tags)
     for _ in range(_MAX_LINE_ROUNDS):
         pose = fit.pose
         # The search range of each line. It is unambiguous if it does not reach the next line.
@@ -172,13 +174,13 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
             luma, pose, np.where(is_unambiguous, np.maximum(reach_px, _FINAL_REACH_PX), np.nan)
         )
         # Fit corners, tags and these lines together.
-        problem = _Problem(evidence, pose, prior, (middles_mm, lines))
+        problem = _FitProblem(observations, pose, prior, (middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
         # Stop when the pose is stable with all visible lines, or with no more lines than in the
         # last round.
         shifts_px = np.abs(fit.pose.to_px(middles_mm) - pose.to_px(middles_mm))
-        is_at_rest = shifts_px.max() < _CONVERGED_PX
-        if is_at_rest and (
+        is_stable = shifts_px.max() < _CONVERGED_PX
+        if is_stable and (
             is_unambiguous[lines.is_inside].all() or is_unambiguous.sum() <= was_unambiguous.sum()
         ):
             break
@@ -191,7 +193,7 @@ def fit_lines(luma: Luma, board: Board, evidence: Evidence, fit: Fit, prior: Len
 
 def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Floats:
     """Return (T,): the root mean square error of each tag in px."""
-    squared_px = (_TagArrays(tags).misfits_px(pose) ** 2).sum(axis=1)
+    squared_px = (_TagArrays(tags).residuals_px(pose) ** 2).sum(axis=1)
     # Four corners per tag.
     return np.asarray(np.sqrt(squared_px.reshape(-1, 4).mean(axis=1)), np.float64)
 
@@ -201,8 +203,8 @@ def _predicted_sigmas_px(pose: Pose, points_mm: Points, normals: Points) -> Floa
     assert pose.covariance is not None
     # Derivatives of the points along their normals, by the nine numbers of a change.
     _, by_pose, by_lens = pose.project(points_mm)
-    slopes = np.hstack([by_pose, by_lens]).reshape(-1, 2, 9)
-    along = np.einsum("nij,ni->nj", slopes, normals)
+    jacobian = np.hstack([by_pose, by_lens]).reshape(-1, 2, 9)
+    along = np.einsum("nij,ni->nj", jacobian, normals)
     return np.asarray(np.sqrt(np.einsum("ni,ij,nj->n", along, pose.covariance, along).clip(0)))
 
 
@@ -214,9 +216,9 @@ class _TagArrays:
         self._heights_mm = np.repeat([tag.height_mm for tag in tags], 4)
         sides_mm = np.array([tag.side_mm for tag in tags]).reshape(-1, 1)
         # The corners of a square as complex numbers, so that a rotation is a product.
-        self._models = sides_mm * _complex(square_corners_mm(0, 0, 1.0))
+        self._models = sides_mm * _to_complex(square_corners_mm(0, 0, 1.0))
 
-    def misfits_px(self, pose: Pose) -> Points:
+    def residuals_px(self, pose: Pose) -> Points:
         """Return (4 T, 2): residuals in px of the tags' corners.
 
         The rays of a tag's corners are intersected with the plane of the tag. The square that fits
@@ -225,7 +227,7 @@ class _TagArrays:
         if not len(self._heights_mm):
             return np.empty((0, 2))
         corners_mm = np.nan_to_num(pose.to_plane(self._corners_px, self._heights_mm))
-        corners = _complex(corners_mm).reshape(-1, 4)
+        corners = _to_complex(corners_mm).reshape(-1, 4)
         middles = corners.mean(axis=1, keepdims=True)
         # The best rotation is the mean direction of the corners relative to those of the model.
         turns = (np.conj(self._models) * (corners - middles)).sum(axis=1, keepdims=True)
@@ -235,12 +237,12 @@ class _TagArrays:
         return np.asarray(pose.to_px(squares_mm) - self._corners_px, np.float64)
 
 
-def _complex(points: Points) -> NDArray[np.complex128]:
+def _to_complex(points: Points) -> NDArray[np.complex128]:
     # Points (N, 2) as (N,) complex numbers x + iy.
     return points[:, 0] + 1j * points[:, 1]
 
 
-class _Problem:
+class _FitProblem:
     """A least-squares problem: residuals, in standard deviations, as a function of a change (9,).
 
     `start` is the pose from which the change counts. `lines` are the middles (N, 3) mm of all
@@ -249,37 +251,37 @@ class _Problem:
 
     def __init__(
         self,
-        evidence: Evidence,
+        observations: Observations,
         start: Pose,
         prior: LensPrior,
-        lines: tuple[Points, Lines] | None = None,
+        lines: tuple[Points, LineMeasurements] | None = None,
     ) -> None:
         self.start = start
-        self.corner_count = len(evidence.points_px)
-        self._evidence = evidence
-        self._tags = _TagArrays(evidence.tags)
+        self.corner_count = len(observations.points_px)
+        self._observations = observations
+        self._tags = _TagArrays(observations.tags)
         self._weights = 1 / np.maximum(prior.sigmas, _MIN_SIGMA)
 
         # The offset of the start's lens from the prior's.
         self._lens_offset = start.lens.change_from(prior.lens)
-        # (8 T, 9): derivatives of the tags' residuals. None before they are computed.
-        self._tag_derivatives: Floats | None = None
+        # (8 T, 9): Jacobian of the tags' residuals. None before it is computed.
+        self._tag_jacobian: Floats | None = None
         # Everything that is projected: the corners, then the middles of the lines that were found.
-        self._points_mm = evidence.points_mm
+        self._points_mm = observations.points_mm
         # (N, 2) each: these middles as measured, and the unit vectors across their lines.
         self._lines_px = np.empty((0, 2))
         self._normals = np.empty((0, 2))
         if lines is not None:
             middles_mm, measured = lines
             is_found = measured.is_found
-            self._points_mm = np.vstack([evidence.points_mm, middles_mm[is_found]])
+            self._points_mm = np.vstack([observations.points_mm, middles_mm[is_found]])
             self._lines_px = measured.measured_px[is_found]
             self._normals = measured.normals[is_found]
 
     @property
     def coordinate_count(self) -> int:
         """Number of observed coordinates."""
-        tags = len(self._evidence.tags)
+        tags = len(self._observations.tags)
         return 2 * self.corner_count + 8 * tags + len(self._lines_px)
 
     def pose(self, change: Floats) -> Pose:
@@ -292,58 +294,58 @@ class _Problem:
         )
 
     def linearise(self, change: Floats) -> tuple[Floats, Floats]:
-        """Return the residuals (M,) after a change (9,), and their derivatives (M, 9) by it.
+        """Return the residuals (M,) after a change (9,), and their Jacobian (M, 9).
 
         The last three residuals are the prior of the lens.
         """
         pose = self.pose(change)
-        evidence = self._evidence
+        observations = self._observations
         projected_px, by_pose, by_lens = pose.project(self._points_mm)
-        slopes = np.hstack([by_pose, by_lens])
+        jacobian = np.hstack([by_pose, by_lens])
         corner_count = self.corner_count
-        corner_errors = projected_px[:corner_count] - evidence.points_px
+        corner_residuals = projected_px[:corner_count] - observations.points_px
 
         # A line constrains only the direction across it.
-        line_errors = projected_px[corner_count:] - self._lines_px
-        line_errors = (line_errors * self._normals).sum(axis=1)
-        line_slopes = slopes[2 * corner_count :].reshape(-1, 2, 9)
-        across = (line_slopes * self._normals[:, :, None]).sum(axis=1)
-        tag_errors = self._tags.misfits_px(pose).ravel()
-        if self._tag_derivatives is None or not len(self._normals):
-            # Tag derivatives are slow and change little once lines constrain the pose: compute
-            # them once.
-            self._tag_derivatives = self._tag_slopes(change, tag_errors)
+        line_residuals = projected_px[corner_count:] - self._lines_px
+        line_residuals = (line_residuals * self._normals).sum(axis=1)
+        line_jacobian = jacobian[2 * corner_count :].reshape(-1, 2, 9)
+        across = (line_jacobian * self._normals[:, :, None]).sum(axis=1)
+        tag_residuals = self._tags.residuals_px(pose).ravel()
+        if self._tag_jacobian is None or not len(self._normals):
+            # The tags' Jacobian is slow and changes little once lines constrain the pose: compute
+            # it once.
+            self._tag_jacobian = self._compute_tag_jacobian(change, tag_residuals)
         prior = self._weights * (self._lens_offset + change[6:])
         residuals = [
-            corner_errors.ravel() / _CORNER_PX,
-            tag_errors / _CORNER_PX,
-            line_errors / _LINE_PX,
+            corner_residuals.ravel() / _CORNER_PX,
+            tag_residuals / _CORNER_PX,
+            line_residuals / _LINE_PX,
             prior,
         ]
-        all_slopes = [
-            slopes[: 2 * corner_count] / _CORNER_PX,
-            self._tag_derivatives / _CORNER_PX,
+        jacobians = [
+            jacobian[: 2 * corner_count] / _CORNER_PX,
+            self._tag_jacobian / _CORNER_PX,
             across / _LINE_PX,
             np.hstack([np.zeros((3, 6)), np.diag(self._weights)]),
         ]
-        return np.concatenate(residuals), np.vstack(all_slopes)
+        return np.concatenate(residuals), np.vstack(jacobians)
 
-    def _tag_slopes(self, change: Floats, tag_errors: Floats) -> Floats:
-        """Return (8 T, 9): derivatives of the tags' residuals (8 T,) px by pose and lens."""
-        slopes = np.empty((len(tag_errors), 9))
-        if not len(tag_errors):
-            return slopes
+    def _compute_tag_jacobian(self, change: Floats, tag_residuals: Floats) -> Floats:
+        """Return (8 T, 9): Jacobian of the tags' residuals (8 T,) px by pose and lens."""
+        jacobian = np.empty((len(tag_residuals), 9))
+        if not len(tag_residuals):
+            return jacobian
         # Finite differences: the best-fitting square has no simple derivative.
         for number, step in enumerate(_DIFFERENCE_STEPS):
             shifted = change.copy()
             shifted[number] += step
-            shifted_errors = self._tags.misfits_px(self.pose(shifted)).ravel()
-            slopes[:, number] = (shifted_errors - tag_errors) / step
-        return slopes
+            shifted_residuals = self._tags.residuals_px(self.pose(shifted)).ravel()
+            jacobian[:, number] = (shifted_residuals - tag_residuals) / step
+        return jacobian
 
 
-def _robust(residuals: Floats) -> tuple[Floats, float]:
-    """Return Huber weights of the residuals, and half the robust sum of squares.
+def _huber(residuals: Floats) -> tuple[Floats, float]:
+    """Return the Huber weights of the residuals, and the cost: half the robust sum of squares.
 
     The last three residuals (the prior) always have full weight.
     """
@@ -360,7 +362,7 @@ def _robust(residuals: Floats) -> tuple[Floats, float]:
     return weights, float(costs.sum())
 
 
-def _least_squares(problem: _Problem) -> Fit:
+def _least_squares(problem: _FitProblem) -> Fit:
     """Return the fit that solves a problem, by Levenberg-Marquardt with Huber weights.
 
     Its pose has a covariance (9, 9).
@@ -368,23 +370,23 @@ def _least_squares(problem: _Problem) -> Fit:
     change = np.zeros(9)
     # A usual start. A step that helps makes it ten times smaller, any other ten times larger.
     damping = 1e-3
-    residuals, slopes = problem.linearise(change)
-    weights, cost = _robust(residuals)
+    residuals, jacobian = problem.linearise(change)
+    weights, cost = _huber(residuals)
     for _ in range(_MAX_STEPS):
         # The normal equations of the linearised problem.
-        weighted = slopes * weights[:, None]
-        normal = slopes.T @ weighted
+        weighted = jacobian * weights[:, None]
+        normal = jacobian.T @ weighted
         descent = -weighted.T @ residuals
         # More damping makes the step shorter and safer.
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), descent)
         predicted_gain = step @ (descent - 0.5 * normal @ step)
         if predicted_gain < _MIN_GAIN:
             break
-        trial_residuals, trial_slopes = problem.linearise(change + step)
-        trial_weights, trial_cost = _robust(trial_residuals)
+        trial_residuals, trial_jacobian = problem.linearise(change + step)
+        trial_weights, trial_cost = _huber(trial_residuals)
         if trial_cost < cost:
             change = change + step
-            residuals, slopes = trial_residuals, trial_slopes
+            residuals, jacobian = trial_residuals, trial_jacobian
             weights, cost = trial_weights, trial_cost
             damping /= 10
         else:
@@ -392,12 +394,12 @@ def _least_squares(problem: _Problem) -> Fit:
 
     # The root mean square residual of the corners. Each has two coordinates.
     pose = problem.pose(change)
-    corner_errors_px = residuals[: 2 * problem.corner_count] * _CORNER_PX
-    rms_px = float(np.sqrt(2 * (corner_errors_px**2).mean()))
+    corner_residuals_px = residuals[: 2 * problem.corner_count] * _CORNER_PX
+    rms_px = float(np.sqrt(2 * (corner_residuals_px**2).mean()))
 
     # Larger residuals than expected make the result less certain. The cost is half the sum of
     # squares, so only residuals that are clearly too large count.
     excess = max(1.0, cost / max(1, problem.coordinate_count - 9))
-    covariance = excess * np.linalg.pinv(slopes.T @ (slopes * weights[:, None]), hermitian=True)
+    covariance = excess * np.linalg.pinv(jacobian.T @ (jacobian * weights[:, None]), hermitian=True)
     fitted = replace(pose, rms_px=rms_px, covariance=np.asarray(covariance, np.float64))
     return Fit(fitted, cost)

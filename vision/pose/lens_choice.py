@@ -1,5 +1,5 @@
-"""Selects the lens model that explains the board: the assumed one, one with more terms, or a
-fisheye.
+"""Selects the lens model that explains the board: the assumed one, one with more distortion terms,
+or a fisheye.
 
 The assumed lens stays unless another model explains corner markers, pieces and printed lines much
 better. Models with more terms pay a penalty, the Bayesian information criterion (Schwarz 1978), so
@@ -22,15 +22,15 @@ import numpy as np
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pose.board_fit import Evidence, Fit, LensPrior, fit_board, fit_lines
+from vision.pose.board_fit import Fit, LensPrior, Observations, fit_board, fit_lines
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points, Pose, solve_pose
-from vision.pose.printed_lines import Lines, confirm_squares, lines_of
+from vision.pose.printed_lines import LineMeasurements, confirm_squares, printed_lines_of
 
 # Width of the pictures for which limits in px hold. They are scaled to others.
 _REFERENCE_WIDTH_PX = 1280
 
-# ---- what is assumed of a lens before the fit (`priors_of`, `wide_priors`, `fit_model`) ----------
+# ---- what is assumed of a lens before the fit (`model_priors`, `wide_angle_priors`, `fit_model`) -
 
 # Standard deviation of a term that a model does not vary.
 _FIXED_SIGMA = 1e-6
@@ -58,7 +58,7 @@ _MIN_FISHEYE_FOCAL = 0.3
 # Range of focal lengths of real lenses, in picture widths.
 _FOCAL_LIMITS = 0.1, 10.0
 
-# ---- whether a pose agrees with the printed lines (`is_explained`) -------------------------------
+# ---- whether a pose agrees with the printed lines (`agrees_with_lines`) --------------------------
 
 # Search range of lines when a pose is checked. Larger: the neighbouring line is found instead.
 _CHECK_PX = 6.0
@@ -66,7 +66,7 @@ _CHECK_PX = 6.0
 # Minimum share of the lines that must be found for a check. With fewer, the corners decide.
 _MIN_FOUND_SHARE = 0.3
 
-# Minimum share of the lines found that must lie near those of the fit (see `_is_near`). Also used
+# Minimum share of the lines found that must lie near those of the fit (see `_are_near`). Also used
 # by `try_model`.
 _MIN_NEAR_SHARE = 0.75
 
@@ -107,7 +107,8 @@ _MAX_CORNER_OFFSET = 5.0
 
 # ---- which squares confirm the pose (`confirmed_squares`) ----------------------------------------
 
-# Maximum offset of a line that matches the pose of a fit.
+# Maximum offset of a line that matches the pose of a fit. It is scaled up for wider pictures, but
+# not down for narrower ones.
 _MAX_MATCHING_PX = 1.5
 
 # Minimum share of the visible lines around a confirmed square that match the pose.
@@ -116,7 +117,7 @@ _MIN_MATCHING_SHARE = 0.5
 # ---- models and their fits -----------------------------------------------------------------------
 
 
-def priors_of(lens: Lens, focal_sigma: float) -> Iterator[LensPrior]:
+def model_priors(lens: Lens, focal_sigma: float) -> Iterator[LensPrior]:
     """Yield the prior of the assumed lens first, then those of models with more freedom.
 
     `focal_sigma` is the standard deviation of the assumed log focal length.
@@ -129,56 +130,56 @@ def priors_of(lens: Lens, focal_sigma: float) -> Iterator[LensPrior]:
         yield LensPrior(lens.to_fisheye(), UNKNOWN_SIGMAS)
 
 
-def wide_priors(lens: Lens) -> Iterator[LensPrior]:
+def wide_angle_priors(lens: Lens) -> Iterator[LensPrior]:
     """Yield priors of lenses with wider angles than the assumed one, which does not fit."""
-    for share in _WIDER_FOCALS:
+    for factor in _WIDER_FOCALS:
         # A shorter focal length is a wider angle.
-        other = replace(lens, focal_ratio=lens.focal_ratio * share)
-        yield LensPrior(other, UNKNOWN_SIGMAS)
+        wider = replace(lens, focal_ratio=lens.focal_ratio * factor)
+        yield LensPrior(wider, UNKNOWN_SIGMAS)
         if not lens.is_fisheye:
-            fisheye = Lens(max(other.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True)
+            fisheye = Lens(max(wider.focal_ratio, _MIN_FISHEYE_FOCAL), is_fisheye=True)
             yield LensPrior(fisheye, UNKNOWN_SIGMAS)
 
 
-def best_wide_fit(evidence: Evidence, lens: Lens, size: Size) -> Fit | None:
-    """Return the fit of the model from `wide_priors` that explains the markers best.
+def best_wide_fit(observations: Observations, lens: Lens, size: Size) -> Fit | None:
+    """Return the fit of the model from `wide_angle_priors` that explains the markers best.
 
     `size` is that of the picture. Returns None if no model gives a pose.
     """
-    fits = [fit_model(evidence, prior, size) for prior in wide_priors(lens)]
-    return min((fit for fit in fits if fit is not None), key=attrgetter("misfit"), default=None)
+    fits = [fit_model(observations, prior, size) for prior in wide_angle_priors(lens)]
+    return min((fit for fit in fits if fit is not None), key=attrgetter("cost"), default=None)
 
 
-def fit_model(evidence: Evidence, prior: LensPrior, size: Size) -> Fit | None:
+def fit_model(observations: Observations, prior: LensPrior, size: Size) -> Fit | None:
     """Return the best pose and lens near a prior, from markers alone.
 
     `size` is that of the picture. Returns None without a pose, with a camera below the board, or
     with a focal length that no real lens has.
     """
-    start = solve_pose(evidence.points_mm, evidence.points_px, prior.lens, size)
+    start = solve_pose(observations.points_mm, observations.points_px, prior.lens, size)
     if start is None:
         return None
-    fit = fit_board(evidence, start, prior.sigmas)
+    fit = fit_board(observations, start, prior.sigmas)
     is_above = fit.pose.eye_mm[2] > 0
     low, high = _FOCAL_LIMITS
     is_real = low <= fit.pose.lens.focal_ratio <= high
     return fit if is_above and is_real else None
 
 
-def is_explained(luma: Luma, board: Board, pose: Pose) -> bool:
-    """Return whether most of the printed lines that are found are where the pose predicts them.
+def agrees_with_lines(luma: Luma, board: Board, pose: Pose) -> bool:
+    """Return whether most of the printed lines that are found are where a pose predicts them.
 
-    With too few lines, the residual of the corners decides.
+    If too few lines are found, the reprojection error of the corner markers decides.
     """
     scale = pose.width_px / _REFERENCE_WIDTH_PX
-    printed = lines_of(board)
+    printed = printed_lines_of(board)
     lines = printed.measure(luma, pose, np.full(len(printed.middles_mm), _CHECK_PX * scale))
     if lines.is_found.sum() < _MIN_FOUND_SHARE * max(8, lines.is_inside.sum()):
         return pose.rms_px <= _MAX_ERROR_PX * scale
-    return _is_near(lines, _MIN_NEAR_SHARE, _MAX_ERROR_PX * scale)
+    return _are_near(lines, _MIN_NEAR_SHARE, _MAX_ERROR_PX * scale)
 
 
-class Trial(NamedTuple):
+class ModelTrial(NamedTuple):
     """The result of trying one lens model."""
 
     fit: Fit | None
@@ -190,8 +191,8 @@ class Trial(NamedTuple):
 
 
 def try_model(
-    luma: Luma, board: Board, evidence: Evidence, assumed: LensPrior, tried_count: int
-) -> Trial:
+    luma: Luma, board: Board, observations: Observations, assumed: LensPrior, tried_count: int
+) -> ModelTrial:
     """Fit the next model to the markers, and then to the lines.
 
     `tried_count` is the number of models that were tried before. If the lens is unknown, models of
@@ -199,32 +200,32 @@ def try_model(
     minimum.
     """
     size = (luma.shape[1], luma.shape[0])
-    priors = list(priors_of(assumed.lens, float(assumed.sigmas[0])))
+    priors = list(model_priors(assumed.lens, float(assumed.sigmas[0])))
     # The assumed deviation is `UNKNOWN_SIGMAS` before any view of the board.
     if assumed.sigmas[0] >= _FOCAL_SIGMA:
-        priors += wide_priors(assumed.lens)
+        priors += wide_angle_priors(assumed.lens)
     prior = priors[tried_count]
     is_last = tried_count + 1 == len(priors)
-    by_markers = fit_model(evidence, prior, size)
+    by_markers = fit_model(observations, prior, size)
     if by_markers is None:
-        return Trial(None, math.inf, is_last)
-    fit = fit_lines(luma, board, evidence, by_markers, prior)
+        return ModelTrial(None, math.inf, is_last)
+    fit = fit_lines(luma, board, observations, by_markers, prior)
     # The assumed model has an advantage over all others.
     cost = _cost(fit, prior) + (_MIN_GAIN if tried_count else 0.0)
     lines = fit.lines
     assert lines is not None
     are_most_found = lines.is_found.sum() >= _MIN_EXPLAINED_SHARE * lines.is_inside.sum()
-    share = _MIN_NEAR_SHARE_OF_FAMILY if tried_count < 2 else _MIN_NEAR_SHARE
-    is_all_explained = are_most_found and _is_near(
-        lines, share, _MAX_EXPLAINED_PX * size[0] / _REFERENCE_WIDTH_PX
+    min_share = _MIN_NEAR_SHARE_OF_FAMILY if tried_count < 2 else _MIN_NEAR_SHARE
+    is_all_explained = are_most_found and _are_near(
+        lines, min_share, _MAX_EXPLAINED_PX * size[0] / _REFERENCE_WIDTH_PX
     )
-    return Trial(fit, cost, bool(is_all_explained or is_last))
+    return ModelTrial(fit, cost, bool(is_all_explained or is_last))
 
 
-def _is_near(lines: Lines, share: float, within_px: float) -> bool:
-    """Return whether this share of the found lines is within `within_px` of the prediction."""
-    off_px = np.abs(lines.off_px[lines.is_found])
-    return bool(len(off_px) and np.quantile(off_px, share) <= within_px)
+def _are_near(lines: LineMeasurements, min_share: float, max_offset_px: float) -> bool:
+    """Return whether at least this share of the found lines is near where it is predicted."""
+    offsets_px = np.abs(lines.offsets_px[lines.is_found])
+    return bool(len(offsets_px) and np.quantile(offsets_px, min_share) <= max_offset_px)
 
 
 def _cost(fit: Fit, prior: LensPrior) -> float:
@@ -237,26 +238,26 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
     assert lines is not None
     sigma_px = _LINE_PX * fit.pose.width_px / _REFERENCE_WIDTH_PX
     # The offsets of visible lines, in standard deviations.
-    offsets = np.where(lines.is_found, np.abs(lines.off_px) / sigma_px, _MISSING_OFFSET)
+    offsets = np.where(lines.is_found, np.abs(lines.offsets_px) / sigma_px, _MISSING_OFFSET)
     offsets = offsets.clip(0, _MISSING_OFFSET)[lines.is_inside]
-    corners = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_OFFSET)
+    corner_offset = min(fit.pose.rms_px / sigma_px, _MAX_CORNER_OFFSET)
     # Bayesian information criterion: each free term costs the logarithm of the number of
     # observations.
-    terms = np.count_nonzero(prior.sigmas > _FIXED_SIGMA)
-    penalty = terms * math.log(2 * len(offsets) + 1)
-    return float((offsets**2).sum() + _CORNER_WEIGHT * corners**2 + penalty) / 2
+    free_terms = np.count_nonzero(prior.sigmas > _FIXED_SIGMA)
+    penalty = free_terms * math.log(2 * len(offsets) + 1)
+    return float((offsets**2).sum() + _CORNER_WEIGHT * corner_offset**2 + penalty) / 2
 
 
-def confirmed_squares(board: Board, fit: Fit, corners: Points) -> frozenset[Square]:
+def confirmed_squares(board: Board, fit: Fit, corners_mm: Points) -> frozenset[Square]:
     """Return the squares where printed lines confirm the pose of a fit.
 
-    They are connected with the corner markers whose centres on the board are `corners` (N, 2) mm.
+    They are connected with the corner markers whose centres on the board are `corners_mm` (N, 2).
     """
     if fit.lines is None:
         return frozenset()
     # The squares next to these corners: the first or last file and rank, by the half of the board.
     last = board.files - 1, board.ranks - 1
-    is_far = corners > np.array([board.width_mm, board.height_mm]) / 2
+    is_far = corners_mm > np.array([board.width_mm, board.height_mm]) / 2
     starts = [Square(*corner) for corner in (is_far * last).tolist()]
-    within_px = _MAX_MATCHING_PX * max(1.0, fit.pose.width_px / _REFERENCE_WIDTH_PX)
-    return frozenset(confirm_squares(board, fit.lines, within_px, starts, _MIN_MATCHING_SHARE))
+    max_offset_px = _MAX_MATCHING_PX * max(1.0, fit.pose.width_px / _REFERENCE_WIDTH_PX)
+    return frozenset(confirm_squares(board, fit.lines, max_offset_px, starts, _MIN_MATCHING_SHARE))

@@ -138,11 +138,11 @@ class Pose:
         )
         # OpenCV's columns are derivatives by both focal lengths, by k1 and k2, and by the pose.
         if self.lens.is_fisheye:
-            projected, slopes = cv2.fisheye.projectPoints(points, *camera)
-            by_focal, by_distortion, by_pose = slopes[:, :2], slopes[:, 4:6], slopes[:, 8:14]
+            projected, jacobian = cv2.fisheye.projectPoints(points, *camera)
+            by_focal, by_distortion, by_pose = jacobian[:, :2], jacobian[:, 4:6], jacobian[:, 8:14]
         else:
-            projected, slopes = cv2.projectPoints(points, *camera)
-            by_focal, by_distortion, by_pose = slopes[:, 6:8], slopes[:, 10:12], slopes[:, :6]
+            projected, jacobian = cv2.projectPoints(points, *camera)
+            by_focal, by_distortion, by_pose = jacobian[:, 6:8], jacobian[:, 10:12], jacobian[:, :6]
         # The derivative by the logarithm is that by the focal length, times the focal length.
         by_log_focal = self.matrix[0, 0] * by_focal.sum(axis=1)
         return Projection(
@@ -178,9 +178,9 @@ class Pose:
         # Six numbers of the pose, or nine with those of the lens.
         number = len(self.covariance)
         _, by_pose, by_lens = self.project(points)
-        slopes = np.hstack([by_pose, by_lens])[:, :number].reshape(-1, 2, number)
+        jacobian = np.hstack([by_pose, by_lens])[:, :number].reshape(-1, 2, number)
         # The covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse.
-        errors = slopes @ self.covariance @ slopes.swapaxes(1, 2)
+        errors = jacobian @ self.covariance @ jacobian.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]
         return np.asarray(np.sqrt(largest.clip(0)) / np.maximum(self.px_per_mm(points), 1e-6))
 
@@ -201,7 +201,7 @@ class Pose:
         height = max(1, round((high - low_mm[1]) * scale))
 
         # The spacing in px of exactly computed positions.
-        every = _SPACING_PX if max(width, height) <= _LARGE_VIEW_PX else 2 * _SPACING_PX
+        spacing = _SPACING_PX if max(width, height) <= _LARGE_VIEW_PX else 2 * _SPACING_PX
         # A point (x, y) mm at this height lies on the ray to_rays @ (x, y, 1), in camera axes.
         to_rays = self.axes.copy()
         to_rays[:, 2] = to_rays[:, 2] * z_mm + self.translation.ravel()
@@ -211,14 +211,16 @@ class Pose:
         to_mm = np.array([[step, 0, left + step / 2], [0, -step, high - step / 2], [0, 0, 1]])
         # Sparse positions, one extra at each end. Each is the centre of the block of pixels into
         # which `resize` expands it.
-        first = -(every + 1) / 2
-        to_view = np.array([[every, 0, first], [0, every, first], [0, 0, 1]])
-        size = math.ceil(width / every) + 2, math.ceil(height / every) + 2
+        first = -(spacing + 1) / 2
+        to_view = np.array([[spacing, 0, first], [0, spacing, first], [0, 0, 1]])
+        size = math.ceil(width / spacing) + 2, math.ceil(height / spacing) + 2
         sparse = self._source_px(to_rays @ to_mm @ to_view, size)
 
         # Interpolate the positions between, and cut off the margin.
-        dense = cv2.resize(sparse, None, fx=every, fy=every, interpolation=cv2.INTER_LINEAR)
-        source_px = np.asarray(dense[every : every + height, every : every + width], np.float32)
+        dense = cv2.resize(sparse, None, fx=spacing, fy=spacing, interpolation=cv2.INTER_LINEAR)
+        source_px = np.asarray(
+            dense[spacing : spacing + height, spacing : spacing + width], np.float32
+        )
         return TopView(source_px, low_mm, high_mm, z_mm, scale)
 
     def _source_px(self, to_rays: Floats, size: Size) -> NDArray[np.float32]:
@@ -396,14 +398,14 @@ def fit_pose(
     the smaller error is returned.
     """
     # Refine each start, and the last pose if there is one.
-    starts = _starts(points_mm, points_px, lens, size)
+    starts = _initial_poses(points_mm, points_px, lens, size)
     if guess is not None:
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
     poses = [refine_pose(start, points_mm, points_px, lens) for start in starts]
     return min((pose for pose in poses if pose is not None), key=attrgetter("rms_px"), default=None)
 
 
-def _starts(points_mm: Points, points_px: Points, lens: Lens, size: Size) -> list[Pose]:
+def _initial_poses(points_mm: Points, points_px: Points, lens: Lens, size: Size) -> list[Pose]:
     """Return the one or two poses from which points of a plane look alike, the better one first."""
     matrix = lens.matrix(size)
     normalised = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
@@ -455,8 +457,8 @@ def refine_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -
 
 def _with_covariance(pose: Pose, points_mm: Points) -> Pose:
     """Return the pose with the covariance of a least-squares fit to these corners (N, 3)."""
-    slopes = pose.project(points_mm).by_pose
+    jacobian = pose.project(points_mm).by_pose
     min_px = _MIN_CORNER_PX if pose.markers >= 4 else _MIN_CORNER_PX_OF_FEW
     corner_px = max(min_px, pose.rms_px)
-    covariance = corner_px**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
+    covariance = corner_px**2 * np.linalg.pinv(jacobian.T @ jacobian, hermitian=True)
     return replace(pose, covariance=np.asarray(covariance))

@@ -78,7 +78,7 @@ _MAX_REACH_SHARE = 0.45
 _END_MARGIN_PX = 0.25
 
 
-def _profiles(
+def _sample_profiles(
     luma: NDArray[np.uint8],
     middles: NDArray[np.floating],
     directions: NDArray[np.floating],
@@ -97,16 +97,16 @@ def _profiles(
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class LineMeasurements:
     """Measurements of (N,) half sides of squares in one picture."""
 
     is_inside: NDArray[np.bool_]
     """(N,): whether each half side is inside the picture, and large enough there to be seen."""
     is_found: NDArray[np.bool_]
     """(N,): whether each line was found unambiguously."""
-    off_px: Floats
+    offsets_px: Floats
     """(N,): offset of each line from the predicted middle, along `normals`. Only valid if found."""
-    points_px: Points
+    predicted_px: Points
     """(N, 2): the predicted middles."""
     normals: Points
     """(N, 2): unit vectors across the lines, towards growing board coordinates."""
@@ -114,7 +114,7 @@ class Lines:
     @property
     def measured_px(self) -> Points:
         """(N, 2): the measured middles."""
-        return self.points_px + self.off_px[:, None] * self.normals
+        return self.predicted_px + self.offsets_px[:, None] * self.normals
 
 
 class _Side(NamedTuple):
@@ -130,7 +130,7 @@ class _Side(NamedTuple):
     squares: list[int]
 
 
-def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
+def _printed_sides(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
     """Return all sides of these squares on which a line is printed."""
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
@@ -160,7 +160,7 @@ def _sides_of(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
 
 
 class PrintedLines:
-    """All (N,) half sides of a board's squares on which lines are printed. Made by `lines_of`.
+    """All (N,) half sides of a board's squares on which lines are printed. See `printed_lines_of`.
 
     The two halves of a side have indices 2 i and 2 i + 1.
     """
@@ -168,7 +168,7 @@ class PrintedLines:
     def __init__(self, board: Board) -> None:
         self.squares = tuple(square for square in board.squares if square not in board.holes)
         """All squares on which pieces can be."""
-        sides = _sides_of(board, self.squares)
+        sides = _printed_sides(board, self.squares)
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
         axes = np.repeat([side.axis for side in sides], 2)
         samples = []
@@ -236,10 +236,10 @@ class PrintedLines:
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
         return middles, normals, np.abs(scale)
 
-    def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> Lines:
+    def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> LineMeasurements:
         """Measure all lines in a picture, each at most `reach_px` (N,) from where it is predicted.
 
-        Lines with a reach of NaN are not searched.
+        LineMeasurements with a reach of NaN are not searched.
         """
         middles, normals, scale = self.geometry(pose)
         samples_px = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
@@ -251,18 +251,18 @@ class PrintedLines:
         farthest_px = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
         limited_px = np.minimum(reach_px, farthest_px)
         wanted = np.flatnonzero(is_inside & np.isfinite(limited_px))
-        off_px = np.zeros(len(middles))
+        offsets_px = np.zeros(len(middles))
         is_found = np.zeros(len(middles), bool)
         if len(wanted):
             flank_px = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
             sizes_px = np.stack([limited_px, flank_px, self._half_pair_mm * scale])
-            off_px[wanted], is_found[wanted] = _offsets(
+            offsets_px[wanted], is_found[wanted] = _measure_offsets(
                 luma, samples_px[wanted], normals[wanted], sizes_px[:, wanted]
             )
-        return Lines(is_inside, is_found, off_px, middles, normals)
+        return LineMeasurements(is_inside, is_found, offsets_px, middles, normals)
 
 
-def _offsets(
+def _measure_offsets(
     luma: Luma, samples_px: Points, normals: Points, sizes_px: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the offset (N,) of each line along its normal in px, and whether (N,) it was found.
@@ -280,7 +280,7 @@ def _offsets(
 
     # The mean profile over the sample points of each half side.
     directions = normals.repeat(_SAMPLES, axis=0)
-    tones = _profiles(luma, samples_px.reshape(-1, 2), directions, offsets_px)
+    tones = _sample_profiles(luma, samples_px.reshape(-1, 2), directions, offsets_px)
     by_line = tones.reshape(len(samples_px), _SAMPLES, -1)
     profile = np.add.reduce(by_line, axis=1, dtype=np.uint16) / _SAMPLES
 
@@ -291,7 +291,7 @@ def _offsets(
         # A pair of lines is measured at its middle.
         contrast = (_shift(contrast, half_pair_px) + _shift(contrast, -half_pair_px)) / 2
     contrast = np.where(np.abs(offsets_px) <= reach_px[:, None], contrast, -1.0)
-    columns, sub_steps, is_alone = _peaks(contrast)
+    columns, sub_steps, is_alone = _find_peaks(contrast)
     rows = np.arange(len(contrast))
     min_share = np.where(half_pair_px > 0, _MIN_PAIR_CONTRAST, _MIN_CONTRAST)
     min_contrast = np.maximum(min_share * beside[rows, columns], _MIN_CONTRAST_LEVELS)
@@ -310,7 +310,7 @@ def _shift(values: Floats, by_px: Floats) -> Floats:
     return np.take_along_axis(values, sources.clip(0, columns[-1]), axis=1)
 
 
-def _peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
+def _find_peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
     """Return the maximum of each row of `contrast` (N, K).
 
     These are its column (N,), its sub-pixel offset in columns (N,), and whether it has no rival
@@ -333,28 +333,32 @@ def _peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_
 
 
 @lru_cache(maxsize=16)
-def lines_of(board: Board) -> PrintedLines:
-    """Return the lines of a board, from a cache."""
+def printed_lines_of(board: Board) -> PrintedLines:
+    """Return the printed lines of a board, which are cached."""
     return PrintedLines(board)
 
 
 def confirm_squares(
-    board: Board, lines: Lines, within_px: float, corners: Iterable[Square], min_share: float
+    board: Board,
+    lines: LineMeasurements,
+    max_offset_px: float,
+    corners: Iterable[Square],
+    min_share: float,
 ) -> set[Square]:
     """Return the squares at which the printed lines confirm the pose.
 
-    A line confirms the pose if it is found within `within_px` of where it is predicted. A square is
-    good if, in both directions, at least `min_share` of the visible lines around it confirm the
-    pose. Good squares that a chain of good squares connects with one of the `corners` are
-    confirmed, and so are their neighbours.
+    A line confirms the pose if it is found within `max_offset_px` of where it is predicted. A
+    square is good if, in both directions, at least `min_share` of the visible lines around it
+    confirm the pose. Good squares that a chain of good squares connects with one of the `corners`
+    are confirmed, and so are their neighbours.
 
     The chain is needed because a pose may be right at its corners and off by a whole square farther
     away, where lines seem to fit again. In between it is off by half a square, and no line fits.
     The neighbours are included because pieces may hide their lines, and the pose changes little
     from one square to the next.
     """
-    printed = lines_of(board)
-    is_near = lines.is_found & (np.abs(lines.off_px) <= within_px)
+    printed = printed_lines_of(board)
+    is_near = lines.is_found & (np.abs(lines.offsets_px) <= max_offset_px)
 
     # A pose that is wrong in one direction still fits the lines along it, so both directions have
     # to match.

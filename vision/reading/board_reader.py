@@ -29,7 +29,7 @@ from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.detect import detect, shows_board
 from vision.reading.judge import judge
-from vision.reading.locate import forget_board, locate, start_with_lens
+from vision.reading.locate import forget_board, initial_location, locate
 from vision.reading.look import Budget, Look, Memory, Vote
 from vision.reading.motion import detect_motion
 from vision.reading.place import misprinted_size, place
@@ -93,7 +93,7 @@ def board_reader(
                 known=", ".join(LENSES),
             )
         )
-    return BoardReader(Memory(dict(kits), start_with_lens(LENSES[model]), thorough))
+    return BoardReader(Memory(dict(kits), initial_location(LENSES[model]), thorough))
 
 
 class BoardReader:
@@ -141,7 +141,7 @@ class BoardReader:
         """
         with self._lock:
             self.mirror = Mirror()
-            location = start_with_lens(lens, is_calibrated)
+            location = initial_location(lens, is_calibrated)
             self.memory = replace(
                 self.memory,
                 location=location,

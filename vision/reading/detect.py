@@ -30,7 +30,7 @@ from vision.detection.markers import (
     scan_quickly,
 )
 from vision.detection.rectified_search import find_missed_corners
-from vision.detection.stillness import dilate
+from vision.detection.stillness import dilate_blocks
 from vision.pieces.regions import extend_by_markers
 from vision.pose.pose import Points, corner_points_mm, fit_pose, middle_mm
 from vision.reading.locate import confirm_board
@@ -195,7 +195,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     # The side of a tag in the middle of the board.
     tag_px = kit.tag_mm * float(pose.px_per_mm(middle_mm(kit.board))[0])
     # Markers that reach into the due blocks are searched for again as a whole.
-    blocks, touched = extend_by_markers(dilate(look.due_blocks), reference.sightings)
+    blocks, touched = extend_by_markers(dilate_blocks(look.due_blocks), reference.sightings)
     boxes = boxes_around(blocks, _BOX_MARGIN_TAGS * tag_px, luma)
     searched_px = 0
     for box in boxes:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from companion.core.grid import Square
 from vision.detection.markers import Sighting
-from vision.detection.rectified_search import ENHANCED, PLAIN, Preparation, read_from_above
+from vision.detection.rectified_search import ENHANCED, PLAIN, Preprocessor, find_missed_pieces
 from vision.pieces.empty_squares import find_empty, find_shaded, learn_appearances
 from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
@@ -142,8 +142,8 @@ def _look_closer(
     ranked = _rank_squares(undecided, memory.failed_attempts, snapshot, is_contrast_first=True)
     candidates = set(ranked[: look.budget.closer_squares])
     empty = set[Square]()
-    for preparations in (PLAIN, ENHANCED):
-        sightings = _search_markers(look, pieces, candidates, preparations)
+    for preprocessors in (PLAIN, ENHANCED):
+        sightings = _search_markers(look, pieces, candidates, preprocessors)
         if not sightings:
             continue
         look, pieces = _add_sightings(look, memory, pieces, sightings)
@@ -195,12 +195,12 @@ def _rank_squares(
 
 
 def _search_markers(
-    look: Look, pieces: Pieces, squares: Set[Square], preparations: Sequence[Preparation]
+    look: Look, pieces: Pieces, squares: Set[Square], preprocessors: Sequence[Preprocessor]
 ) -> tuple[Sighting, ...]:
     """Return markers on and around these squares that this picture has not shown yet, or that may
     have been read wrongly.
 
-    `preparations` are the ways in which the view is prepared, such as sharpening.
+    `preprocessors` are the ways in which the view is prepared, such as sharpening.
     """
     known_ids = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
@@ -209,13 +209,13 @@ def _search_markers(
         # is searched for again.
         if not (piece.is_plausible and piece.is_sure) and marker not in pieces.strangers:
             known_ids.discard(marker)
-    return read_from_above(
+    return find_missed_pieces(
         pieces.kit,
         pieces.pose,
         look.luma,
         known_ids=known_ids,
         squares=squares,
-        preparations=preparations,
+        preprocessors=preprocessors,
     )
 
 

@@ -28,17 +28,17 @@ from vision.detection.markers import Luma, Sighting
 from vision.pieces.regions import vague_squares
 from vision.pose.board_copies import (
     Quads,
-    boards_among,
-    copy_in_play,
-    corner_points,
-    without_duplicates,
+    corner_correspondences,
+    drop_duplicates,
+    find_copy_in_play,
+    group_by_board,
 )
-from vision.pose.board_fit import Evidence, Fit, LensPrior, Tag, fit_board, fit_lines
+from vision.pose.board_fit import Fit, LensPrior, Observations, Tag, fit_board, fit_lines
 from vision.pose.lens_choice import (
     UNKNOWN_SIGMAS,
+    agrees_with_lines,
     best_wide_fit,
     confirmed_squares,
-    is_explained,
     try_model,
 )
 from vision.pose.lens_estimate import LensEstimate
@@ -149,7 +149,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     return replace(look, pose=pose, vague_squares=squares), memory
 
 
-def start_with_lens(lens: Lens, is_calibrated: bool = False) -> Location:
+def initial_location(lens: Lens, is_calibrated: bool = False) -> Location:
     """Return the first location of a camera with this lens. A calibrated lens is not refined."""
     return Location(lens, LensEstimate.initial(lens, is_calibrated))
 
@@ -200,7 +200,7 @@ def confirm_board(
 ) -> Location | None:
     """Return the new location if the sightings confirm the last pose. Otherwise None."""
     board_markers, others = _split_markers(board, sightings)
-    corners = _single_markers(board_markers)
+    corners = _unique_markers(board_markers)
     if len(corners) < len(board_markers):
         # A corner marker is there twice. It is not known yet which one is the board's.
         return None
@@ -216,12 +216,12 @@ def _split_markers(
     """
     board_markers = list[Sighting]()
     others = list[Sighting]()
-    for sighting in without_duplicates(sightings):
+    for sighting in drop_duplicates(sightings):
         if sighting.marker in board.corners:
             board_markers.append(sighting)
         else:
             others.append(sighting)
-    return board_markers, _single_markers(others)
+    return board_markers, _unique_markers(others)
 
 
 def _confirm_pose(
@@ -260,13 +260,13 @@ def _confirm_pose(
     return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **others})
 
 
-def _single_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
+def _unique_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
     """Return the corners (4, 2) px of the markers that are seen exactly once, by id."""
-    times = Counter(sighting.marker for sighting in sightings)
+    counts = Counter(sighting.marker for sighting in sightings)
     return {
         sighting.marker: sighting.corners_px
         for sighting in sightings
-        if times[sighting.marker] == 1
+        if counts[sighting.marker] == 1
     }
 
 
@@ -284,37 +284,37 @@ def _corners_in_play(
     given by id, as corners (4, 2) px. Returns no markers if one is there twice and no group fits a
     board, or if board and twin cannot be told apart.
     """
-    single = _single_markers(board_markers)
+    unique = _unique_markers(board_markers)
     lens = location.lens_estimate.lens
 
     # Each marker is printed once on a board.
-    has_twins = len(single) < len(board_markers)
-    if not has_twins and _fit_one_board(location.lens_estimate, kit.board, single, size):
-        return single, location
+    has_twins = len(unique) < len(board_markers)
+    if not has_twins and _may_be_one_board(location.lens_estimate, kit.board, unique, size):
+        return unique, location
 
     # Some do not belong to the board: group those that fit together.
-    groups = boards_among(kit.board, board_markers, lens, size)
+    groups = group_by_board(kit.board, board_markers, lens, size)
     if len(groups) == 1 and len(groups[0]) == len(board_markers):
         return groups[0], location
     if not has_twins:
-        return single, location
+        return unique, location
     if not groups:
         return {}, location
     advice = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
-    in_play = copy_in_play(kit, groups, others, lens, size, last=location.pose)
+    in_play = find_copy_in_play(kit, groups, others, lens, size, last_pose=location.pose)
     return in_play or {}, replace(location, twin_advice=advice, problem=advice)
 
 
-def _fit_one_board(estimate: LensEstimate, board: Board, corners: Quads, size: Size) -> bool:
+def _may_be_one_board(estimate: LensEstimate, board: Board, corners: Quads, size: Size) -> bool:
     """Return whether all these corners can belong to one board.
 
     Fewer than three always can, and so can any while the lens is unknown.
     """
     if len(corners) < 3 or not estimate.is_lens_known:
         return True
-    pose, limit_px = _pose_of(board, corners, estimate.lens, size)
+    pose, limit_px = _pose_and_limit(board, corners, estimate.lens, size)
     return pose is not None and pose.rms_px <= limit_px
 
 
@@ -331,22 +331,24 @@ def _locate_by_corners(
     view may also teach the lens, but not if no pose fits.
     """
     board, estimate = kit.board, location.lens_estimate
-    evidence = Evidence(*corner_points(board, corners), _tags(kit, others))
+    observations = Observations(*corner_correspondences(board, corners), _tags_among(kit, others))
 
     # A first pose with the lens as it is known so far.
-    start, limit_px = _pose_of(board, corners, estimate.lens, size)
+    start, limit_px = _pose_and_limit(board, corners, estimate.lens, size)
     # A corner may have been moved. With a lens that is not known yet, residuals do not prove it.
     if (
         estimate.is_lens_known
         and start is not None
         and start.rms_px > _MIN_MISFIT_WIDTHS * start.width_px
     ):
-        evidence, start = _drop_moved_marker(board, corners, start, evidence)
+        observations, start = _drop_moved_marker(board, corners, start, observations)
     if len(corners) >= 3 and start is not None and start.rms_px <= _TEACHING_FACTOR * limit_px:
-        estimate = estimate.with_view(evidence.points_mm, evidence.points_px, start)
-    pose = solve_pose(evidence.points_mm, evidence.points_px, estimate.lens, size, location.pose)
+        estimate = estimate.with_view(observations.points_mm, observations.points_px, start)
+    pose = solve_pose(
+        observations.points_mm, observations.points_px, estimate.lens, size, location.pose
+    )
     if pose is None or pose.rms_px > limit_px:
-        fit, location = _search_wide_lens(location, evidence, size, limit_px)
+        fit, location = _search_wide_lens(location, observations, size, limit_px)
         if fit is None:
             problem = location.problem or say(
                 "The corner markers do not lie as on the board “{board}”: put down the board that "
@@ -365,7 +367,7 @@ def _locate_by_corners(
         lens_estimate=estimate,
         pose=replace(pose, markers=len(corners)),
         is_confirmed=True,
-        evidence=evidence,
+        observations=observations,
         anchors_px=others,
         corners_px=corners,
         is_aligned=False,
@@ -376,7 +378,7 @@ def _locate_by_corners(
 
 
 def _search_wide_lens(
-    location: Location, evidence: Evidence, size: Size, limit_px: float
+    location: Location, observations: Observations, size: Size, limit_px: float
 ) -> tuple[Fit | None, Location]:
     """Return a fit with a lens of a wider angle than the assumed one, and the new location.
 
@@ -386,7 +388,7 @@ def _search_wide_lens(
     """
     if not _may_search(location):
         return None, location
-    fit = best_wide_fit(evidence, location.nominal, size)
+    fit = best_wide_fit(observations, location.nominal, size)
     if fit is None or fit.pose.rms_px > limit_px:
         return None, replace(location, failed_searches=location.failed_searches + 1)
     return fit, location
@@ -402,8 +404,8 @@ def _may_search(location: Location) -> bool:
     )
 
 
-def _tags(kit: Kit, others: Quads) -> list[Tag]:
-    """Return those of these markers, (4, 2) px by id, that belong to pieces."""
+def _tags_among(kit: Kit, others: Quads) -> list[Tag]:
+    """Return the markers of pieces among these markers, which are (4, 2) px by id."""
     tags = []
     for marker, px in others.items():
         face = kit.face_by_marker.get(marker)
@@ -413,37 +415,39 @@ def _tags(kit: Kit, others: Quads) -> list[Tag]:
 
 
 def _drop_moved_marker(
-    board: Board, corners: Quads, pose: Pose, evidence: Evidence
-) -> tuple[Evidence, Pose | None]:
-    """Return the evidence without corners of a marker that was moved or partly hidden.
+    board: Board, corners: Quads, pose: Pose, observations: Observations
+) -> tuple[Observations, Pose | None]:
+    """Return the observations without corners of a marker that was moved or partly hidden.
 
     Also returns the pose from the other corners, or None if they give none. One of four markers can
     be found out by the other three. With fewer than four, nothing is left out.
     """
     if len(corners) < 4:
-        return evidence, pose
+        return observations, pose
     # The three markers that fit best predict where the fourth has to be.
     for left_out in corners:
-        rest = {marker: px for marker, px in corners.items() if marker != left_out}
-        other, _ = _pose_of(board, rest, pose.lens, pose.size)
-        if other is not None and other.rms_px < pose.rms_px:
-            pose = other
-    points_mm, points_px = evidence.points_mm, evidence.points_px
+        three = {marker: px for marker, px in corners.items() if marker != left_out}
+        candidate, _ = _pose_and_limit(board, three, pose.lens, pose.size)
+        if candidate is not None and candidate.rms_px < pose.rms_px:
+            pose = candidate
+    points_mm, points_px = observations.points_mm, observations.points_px
     # (16,): the residual of each corner of the four markers.
     residuals_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
     min_misfit_px = _MIN_MISFIT_WIDTHS * pose.width_px
     is_good = residuals_px <= max(min_misfit_px, _OUTLIER_FACTOR * float(np.median(residuals_px)))
     points_mm, points_px = points_mm[is_good], points_px[is_good]
     refined = refine_pose(pose, points_mm, points_px, pose.lens)
-    return replace(evidence, points_mm=points_mm, points_px=points_px), refined
+    return replace(observations, points_mm=points_mm, points_px=points_px), refined
 
 
-def _pose_of(board: Board, corners: Quads, lens: Lens, size: Size) -> tuple[Pose | None, float]:
+def _pose_and_limit(
+    board: Board, corners: Quads, lens: Lens, size: Size
+) -> tuple[Pose | None, float]:
     """Return the pose from corner markers or None, and the maximum residual of a pose that fits.
 
     The pose itself may have a larger one.
     """
-    points_mm, points_px = corner_points(board, corners)
+    points_mm, points_px = corner_correspondences(board, corners)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
     limit_px = max(_MAX_RESIDUAL_PX, _MAX_RESIDUAL_SHARE * diagonal_px)
     return fit_pose(points_mm, points_px, lens, size), limit_px
@@ -459,20 +463,20 @@ def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     searched for. A pose from four corners is not even checked where no other model may be searched
     for.
     """
-    pose, evidence, estimate = location.pose, location.evidence, location.lens_estimate
+    pose, observations, estimate = location.pose, location.observations, location.lens_estimate
     assert pose is not None
-    assert evidence is not None
+    assert observations is not None
     if pose.markers >= 4:
         # Four corners: lines only check whether the lens is right.
-        is_aligned = not _may_search(location) or is_explained(luma, board, pose)
+        is_aligned = not _may_search(location) or agrees_with_lines(luma, board, pose)
         return replace(location, is_aligned=is_aligned)
     sigmas = _lens_sigmas(estimate)
     # Fewer corners: pieces and lines have to locate the rest of the board.
-    by_markers = fit_board(evidence, pose, sigmas)
+    by_markers = fit_board(observations, pose, sigmas)
     location = replace(location, pose=replace(by_markers.pose, markers=pose.markers))
-    if not is_explained(luma, board, by_markers.pose):
+    if not agrees_with_lines(luma, board, by_markers.pose):
         return location
-    fit = fit_lines(luma, board, evidence, by_markers, LensPrior(estimate.lens, sigmas))
+    fit = fit_lines(luma, board, observations, by_markers, LensPrior(estimate.lens, sigmas))
     return _use_fit(replace(location, is_aligned=True), board, fit)
 
 
@@ -495,12 +499,12 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
     Returns the new location. Until the search is done, no square is confirmed. Failed searches in a
     row are counted.
     """
-    evidence, tried, best = location.evidence, location.models_tried, location.best_model
-    assert evidence is not None
+    observations, tried, best = location.observations, location.models_tried, location.best_model
+    assert observations is not None
     prior = LensPrior(location.lens_estimate.lens, _lens_sigmas(location.lens_estimate))
     is_done = False
     while not is_done and tried < location.models_tried + max_models:
-        fit, cost, is_done = try_model(luma, board, evidence, prior, tried)
+        fit, cost, is_done = try_model(luma, board, observations, prior, tried)
         tried += 1
         if fit is not None and (best is None or cost < best.cost):
             best = BestModel(cost, fit)
@@ -509,7 +513,7 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
     if not is_done:
         return replace(location, unconfirmed_squares=frozenset(board.squares) - board.holes)
     # A fit that explains the lines no better than before has failed too.
-    is_good = best is not None and is_explained(luma, board, best.fit.pose)
+    is_good = best is not None and agrees_with_lines(luma, board, best.fit.pose)
     failed = 0 if is_good else location.failed_searches + 1
     location = replace(location, failed_searches=failed, unconfirmed_squares=NO_SQUARES)
     return location if best is None else _use_fit(location, board, best.fit)

@@ -33,7 +33,7 @@ from vision.detection.stillness import Background, BlockMask
 from vision.pieces.empty_squares import EmptyAppearances
 from vision.pieces.snapshots import PaperMemory
 from vision.pose.board_copies import Quads
-from vision.pose.board_fit import Evidence, Fit
+from vision.pose.board_fit import Fit, Observations
 from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import Lens
 from vision.pose.pose import Points, Pose
@@ -262,8 +262,8 @@ class Location:
     """
     is_confirmed: bool = False
     """Whether the markers of the last picture that was searched are where `pose` puts them."""
-    evidence: Evidence | None = None
-    """The corner markers, and markers of pieces, from which that pose was found."""
+    observations: Observations | None = None
+    """The corner markers, and markers of pieces, from which that pose was computed."""
     corners_px: Quads = field(default_factory=dict)
     """(4, 2) px: where the board's corner markers were, by id."""
     anchors_px: Quads = field(default_factory=dict)

@@ -31,12 +31,12 @@ from vision.detection.stillness import (
     BlockMeans,
     Noise,
     block_centres_px,
-    bounds_of,
-    dilate,
-    exposure_between,
+    compensate_light,
+    dilate_blocks,
+    estimate_light_change,
+    fast_median,
     learn_noise,
-    median_of,
-    split_change,
+    noise_bounds,
 )
 from vision.pieces.regions import blocks_over
 from vision.pose.pose import Points
@@ -201,12 +201,18 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         return movement, replace(past, current=current, running_mean=current, as_read=None)
 
     # Changes of light are removed first, then differences above the noise are searched for.
-    exposure = exposure_between(past.as_read, current)
-    residual, shift = split_change(past.as_read, current, exposure)
-    changed_blocks, faint = _find_clusters(past.noise, residual, shift, past.faint_since_reading)
+    light_change = estimate_light_change(past.as_read, current)
+    residual, light_shift = compensate_light(past.as_read, current, light_change)
+    changed_blocks, faint = _find_clusters(
+        past.noise, residual, light_shift, past.faint_since_reading
+    )
     ratios = _light_ratios(past, current)
     background = replace(
-        past, current=current, exposure=exposure, faint_since_reading=faint, light_ratios=ratios
+        past,
+        current=current,
+        light_change=light_change,
+        faint_since_reading=faint,
+        light_ratios=ratios,
     )
     moving_blocks = None
     if changed_blocks is None:
@@ -225,7 +231,7 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
     # The next frame is compared with the running average, except where something moves.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
     if moving_blocks is not None:
-        mean = np.where(dilate(moving_blocks), current, mean)
+        mean = np.where(dilate_blocks(moving_blocks), current, mean)
     return movement, replace(background, running_mean=mean)
 
 
@@ -240,7 +246,7 @@ def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
         # The median over some blocks. One level more avoids division by zero in black blocks.
         sampling = slice(None, None, LIGHT_SAMPLING)
         before, now = past.whole_as_read[sampling, sampling], current[sampling, sampling]
-        ratio = median_of((now + 1) / (before + 1))
+        ratio = fast_median((now + 1) / (before + 1))
     if abs(ratio - 1) <= _MAX_LIGHT_CHANGE:
         return ()
     # The history restarts when the brightness changes in the other direction.
@@ -256,10 +262,10 @@ def _learn_still_picture(background: Background, residual: BlockMeans) -> Backgr
     """
     assert background.as_read is not None
     assert background.averaged_pictures is not None
-    calm = background.calm_pictures + 1
+    unchanged = background.unchanged_pictures + 1
     noise = background.noise
     as_read, averaged = background.as_read, background.averaged_pictures
-    if calm < _LEARNING_FRAMES or calm % _LEARNING_INTERVAL == 0:
+    if unchanged < _LEARNING_FRAMES or unchanged % _LEARNING_INTERVAL == 0:
         noise = learn_noise(noise, residual, None)
     # Blocks that average only a few pictures: each further one makes their mean less noisy.
     is_young = averaged < _MAX_AVERAGED
@@ -271,7 +277,7 @@ def _learn_still_picture(background: Background, residual: BlockMeans) -> Backgr
         noise=noise,
         as_read=as_read,
         averaged_pictures=averaged,
-        calm_pictures=calm,
+        unchanged_pictures=unchanged,
         faint_since_last=None,
     )
 
@@ -285,25 +291,27 @@ def _detect_movement(
     and the updated background. Noise is learned only where nothing moves.
     """
     assert background.running_mean is not None
-    exposure = exposure_between(background.running_mean, current)
-    residual, shift = split_change(background.running_mean, current, exposure)
+    light_change = estimate_light_change(background.running_mean, current)
+    residual, light_shift = compensate_light(background.running_mean, current, light_change)
     noise = background.noise
-    moving_blocks, faint = _find_clusters(noise, residual, shift, background.faint_since_last)
-    noise = learn_noise(noise, residual, None if moving_blocks is None else dilate(moving_blocks))
+    moving_blocks, faint = _find_clusters(noise, residual, light_shift, background.faint_since_last)
+    noise = learn_noise(
+        noise, residual, None if moving_blocks is None else dilate_blocks(moving_blocks)
+    )
     return moving_blocks, residual, replace(background, noise=noise, faint_since_last=faint)
 
 
 def _find_clusters(
-    noise: Noise, residual: BlockMeans, shift: BlockMeans, faint: BlockMask | None
+    noise: Noise, residual: BlockMeans, light_shift: BlockMeans, faint: BlockMask | None
 ) -> tuple[BlockMask | None, BlockMask | None]:
     """Return the connected blocks that changed by more than noise, and the faintly changed ones.
 
-    Either is None if there are no such blocks. `residual` is the difference of each block that
-    light does not explain, and `shift` the one that it does. A cluster counts at once if it is
-    clear, otherwise only where blocks were already `faint` in the frame before.
+    Either is None if there are no such blocks. `residual` and `light_shift` are those of
+    `compensate_light`. A cluster counts at once if it is clear, otherwise only where blocks were
+    already `faint` in the frame before.
     """
     # A strong change of light may be uneven, so it widens the bounds.
-    bounds = bounds_of(noise, residual) + np.float32(_LIGHT_TOLERANCE) * shift
+    bounds = noise_bounds(noise, residual) + np.float32(_LIGHT_TOLERANCE) * light_shift
 
     # The squared difference relative to the bound. Noise alone rarely exceeds 1.
     power = residual / bounds
@@ -317,12 +325,12 @@ def _find_clusters(
     lasting = sums >= _MIN_CLEAR_CLUSTER
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
-    near = dilate(cores, 3)
+    near = dilate_blocks(cores, 3)
     if not lasting.any():
         return None, near
 
     # Everything connected with a movement belongs to it.
-    around = dilate(lasting, 5)
+    around = dilate_blocks(lasting, 5)
     cluster = around & near & (power >= _MIN_MEMBER)
     return cluster, near & ~around
 
@@ -349,11 +357,11 @@ def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
 
     If `blocks` (rows, columns) are given, only these were read.
     """
-    current, as_read, exposure = past.current, past.as_read, past.exposure
+    current, as_read, light_change = past.current, past.as_read, past.light_change
     averaged = past.averaged_pictures
     if current is None:
         return past
-    if as_read is None or exposure is None or averaged is None or blocks is None:
+    if as_read is None or light_change is None or averaged is None or blocks is None:
         return replace(
             past,
             as_read=current,
@@ -363,7 +371,7 @@ def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
             light_ratios=(),
         )
     # The reference was read in another light: convert the new blocks to that light.
-    in_old_light = (current - exposure.offset) / exposure.gain
+    in_old_light = (current - light_change.offset) / light_change.gain
     as_read = np.where(blocks, in_old_light, as_read)
     averaged = np.where(blocks, np.float32(1), averaged)
     return replace(past, as_read=as_read, averaged_pictures=averaged, faint_since_reading=None)

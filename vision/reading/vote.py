@@ -15,7 +15,7 @@ import numpy as np
 
 from companion.core.grid import Square
 from vision.cards.fans import join_fans
-from vision.detection.stillness import dilate
+from vision.detection.stillness import dilate_blocks
 from vision.pose.pose import Pose, at_height, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
@@ -49,7 +49,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Later pictures are compared with this one where it was read: in these blocks, or everywhere.
     blocks = None
     if look.reference is not None and look.due_blocks is not None:
-        blocks = dilate(look.due_blocks)
+        blocks = dilate_blocks(look.due_blocks)
     background = mark_read(memory.background, blocks)
     unsettled = memory.unsettled_blocks
     if blocks is None and background.current is not None:

@@ -30,7 +30,7 @@ from companion.core.kit import (
     Seat,
 )
 from vision.detection.markers import THOROUGH, Luma, MarkerFinder, Sighting, sharpen
-from vision.pose.board_copies import without_duplicates
+from vision.pose.board_copies import drop_duplicates
 from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 
 # Number of pictures in a row that have to agree. With two of them one wrong picture makes a tie.
@@ -112,7 +112,7 @@ class TileReader:
     def _own_among(self, sightings: Iterable[Sighting]) -> Sequence[Sighting]:
         """Return the markers of strips and tiles, each once."""
         own = [sighting for sighting in sightings if sighting.marker in self._own_ids]
-        return without_duplicates(own)
+        return drop_duplicates(own)
 
     def _rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose

@@ -24,7 +24,7 @@ from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
-from vision.detection.markers import Luma, dictionary_of
+from vision.detection.markers import Luma, get_dictionary
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import View
 from vision.still_pictures import read_images
@@ -38,7 +38,7 @@ def aruco(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
     """Return OpenCV's `ArucoDetector` with its defaults, as a function that answers the ids in a
     picture.
     """
-    detector = cv2.aruco.ArucoDetector(dictionary_of(dictionary))
+    detector = cv2.aruco.ArucoDetector(get_dictionary(dictionary))
 
     def find(luma: Luma) -> list[int]:
         ids = detector.detectMarkers(luma)[1]
