@@ -71,13 +71,13 @@ _PHOTOGRAPH_SIDE_PX = 640
 _PHOTOGRAPH_QUALITY = 50
 
 # Height above the board, in mm, that is shown with it. Pieces are lower.
-_TALL_MM = 15.0
+_MAX_PIECE_HEIGHT_MM = 15.0
 
 # Paper around the corner markers that belongs to the printed board, in mm.
-_EDGE_MM = 4.0
+_PAPER_MARGIN_MM = 4.0
 
-# Brightness of squares that are covered.
-_GREY = 128
+# Brightness with which hidden squares of a photograph are covered.
+_COVER_LEVEL = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class BoardEye:
     """
 
     link: CameraLink
-    """The link to the camera. Whoever makes the watcher sets it, as the watcher makes the link."""
+    """The link to the camera. It is set from outside, once the watcher has made it."""
 
     def __init__(
         self,
@@ -176,12 +176,12 @@ class BoardEye:
         if width > _MAX_PICTURE_WIDTH_PX:
             size = _MAX_PICTURE_WIDTH_PX, max(1, round(height * _MAX_PICTURE_WIDTH_PX / width))
             luma = np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), np.uint8)
-        return _jpeg(combine_bgr(luma, _colours_of(last.frame)), _PICTURE_QUALITY)
+        return _encode_jpeg(combine_bgr(luma, _colours_of(last.frame)), _PICTURE_QUALITY)
 
     def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
 
-        Empty if nothing is found, or for a picture that was blacked out, see
+        Empty if nothing seems wrong, or for a picture that was blacked out, see
         `vision.tiles.board_only`.
         """
         last = self._last
@@ -207,7 +207,7 @@ class BoardEye:
             squares.append(
                 SquareSeen(
                     square,
-                    _faces(reading, square),
+                    _faces_on(reading, square),
                     is_known,
                     read_frame.details.confidence.get(square, 1.0 if is_known else 0.0),
                     weaknesses[square],
@@ -215,14 +215,14 @@ class BoardEye:
                 )
             )
         # A second board comes first: as long as it is in view, all readings are doubtful.
-        known_advice = read_frame.details.advice
-        twins = [item for item in known_advice if item.weakness is Weakness.TWIN]
-        others = [item for item in known_advice if item.weakness is not Weakness.TWIN]
+        reader_advice = read_frame.details.advice
+        twins = [item for item in reader_advice if item.weakness is Weakness.TWIN]
+        others = [item for item in reader_advice if item.weakness is not Weakness.TWIN]
         advice = (*twins, *advise(kit, pose, weaknesses), *others)
         height, width = read_frame.frame.luma.shape
         return BoardSeen(
             size_px=(width, height),
-            outline_px=_outline(pose.to_px(board_outline_mm(kit.board))),
+            outline_px=_to_outline(pose.to_px(board_outline_mm(kit.board))),
             kit=kit,
             reading=reading,
             squares=tuple(squares),
@@ -238,21 +238,23 @@ class BoardEye:
         return tuple(_settled_frame(read_frame) for read_frame in frames)
 
     def photograph(self) -> bytes | None:
-        """Return the board from straight above as a small JPEG. None unless it lies still in view.
+        """Return the board from straight above as a small JPEG. None if it moves or is not in view.
 
-        Squares that are not read are covered, because a hand of cards or a phone may lie there. Of
-        a board of cards the strips beyond the zones are left out too.
+        Unknown squares are covered, because a hand of cards or a phone may lie there. The strips
+        beyond the zones of a board of cards are left out too.
         """
         last = self._last
         if last is None or last.board_in_view is None or not last.reading.quiet:
             return None
         kit, pose = last.board_in_view
-        area = _area_mm(kit)
+        area = _photographed_area_mm(kit)
         view = _from_above(last.frame, pose, area)
-        return _jpeg(_cover(view, kit, area, last.reading.unknown), _PHOTOGRAPH_QUALITY)
+        return _encode_jpeg(
+            _cover_squares(view, kit, area, last.reading.unknown), _PHOTOGRAPH_QUALITY
+        )
 
 
-def _faces(reading: Reading, square: Square) -> tuple[str, ...]:
+def _faces_on(reading: Reading, square: Square) -> tuple[str, ...]:
     """Return the names of what is read on a square: cards from the bottom to the top, or a face."""
     if square in reading.fans:
         return tuple(reading.fans[square])
@@ -264,7 +266,7 @@ def _square_px(read_frame: _ReadFrame, kit: Kit, pose: Pose, square: Square) -> 
     corners_mm = square_outline_mm(kit.board, square).copy()
     if not kit.deck and square in read_frame.reading.seen:
         corners_mm[:, 2] = kit.face(read_frame.reading.seen[square]).height_mm
-    return _outline(pose.to_px(corners_mm))
+    return _to_outline(pose.to_px(corners_mm))
 
 
 def _settled_frame(read_frame: _ReadFrame) -> SettledFrame:
@@ -274,16 +276,16 @@ def _settled_frame(read_frame: _ReadFrame) -> SettledFrame:
     kit, pose = read_frame.details.kit, read_frame.details.pose
     if kit is not None and pose is not None:
         # The board with everything that stands on it: a flat box.
-        floor = board_outline_mm(kit.board, _EDGE_MM)
-        box = np.vstack([floor, floor + np.array([0.0, 0.0, _TALL_MM])])
+        floor = board_outline_mm(kit.board, _PAPER_MARGIN_MM)
+        box = np.vstack([floor, floor + np.array([0.0, 0.0, _MAX_PIECE_HEIGHT_MM])])
         hull = cv2.convexHull(pose.to_px(box).astype(np.float32))
-        outline = _outline(np.asarray(hull, np.float64).reshape(-1, 2))
+        outline = _to_outline(np.asarray(hull, np.float64).reshape(-1, 2))
         for square in kit.board.squares:
-            squares[square] = _outline(pose.to_px(square_outline_mm(kit.board, square)))
+            squares[square] = _to_outline(pose.to_px(square_outline_mm(kit.board, square)))
     return SettledFrame(read_frame.number, read_frame.frame, read_frame.reading, outline, squares)
 
 
-def _outline(points_px: Points) -> Outline:
+def _to_outline(points_px: Points) -> Outline:
     # Points (N, 2) px as pairs of numbers, to a tenth of a pixel.
     return tuple((round(float(x), 1), round(float(y), 1)) for x, y in points_px)
 
@@ -291,7 +293,7 @@ def _outline(points_px: Points) -> Outline:
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-def _area_mm(kit: Kit) -> Area:
+def _photographed_area_mm(kit: Kit) -> Area:
     """Return the area of the printed board with its strips, or of the zones of a board of cards."""
     board = kit.board
     strip = 0.0 if kit.deck else board.strip_mm
@@ -308,24 +310,24 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     if colours is None:
         return view
     # Colours have a lower resolution.
-    share = colours.shape[1] / frame.luma.shape[1]
-    return combine_bgr(view, top_view.rectify_colours(colours, share))
+    colour_scale = colours.shape[1] / frame.luma.shape[1]
+    return combine_bgr(view, top_view.rectify_colours(colours, colour_scale))
 
 
-def _cover(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
+def _cover_squares(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
     """Return a view of an area with hidden squares in grey, and half of the gaps around them."""
     left_mm, _, right_mm, top_mm = area_mm
     scale = view.shape[1] / (right_mm - left_mm)
     covered = view.copy()
     board = kit.board
-    half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
+    half_mm = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2
     for square in hidden:
         x_mm, y_mm = board.centre_mm(square)
-        # Rows count from the far edge.
-        middle = np.array([x_mm - left_mm, top_mm - y_mm])
-        left, top = ((middle - half) * scale).clip(0).astype(int)
-        right, bottom = np.ceil((middle + half) * scale).astype(int)
-        covered[top:bottom, left:right] = _GREY
+        # Row 0 is at the far edge.
+        middle_mm = np.array([x_mm - left_mm, top_mm - y_mm])
+        left, top = ((middle_mm - half_mm) * scale).clip(0).astype(int)
+        right, bottom = np.ceil((middle_mm + half_mm) * scale).astype(int)
+        covered[top:bottom, left:right] = _COVER_LEVEL
     return covered
 
 
@@ -333,6 +335,6 @@ def _colours_of(frame: Frame) -> Colours | None:
     return frame.colours() if frame.colours else None
 
 
-def _jpeg(picture: Picture, quality: int) -> bytes:
+def _encode_jpeg(picture: Picture, quality: int) -> bytes:
     """Return a grey (height, width) or BGR picture as a JPEG."""
     return bytes(cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1])

@@ -3,8 +3,8 @@ too small.
 
 Everything is measured in the picture itself, square by square. The worst measures become advice in
 plain words, on the camera page. Nothing here changes what is read. Limits without a source were
-chosen by eye on rendered boards. Stricter ones give advice where all is read, laxer ones none where
-squares stay unknown.
+chosen by eye on rendered boards. Stricter limits give needless advice on squares that are read,
+laxer ones give none on squares that stay unknown.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from vision.pose.pose import (
     square_outline_mm,
 )
 
-# Width of a marker in modules, with its black border.
-MODULES = 7
+# Width of a marker with its black border, in modules. A module is one black or white square of it.
+MODULES_PER_MARKER = 7
 
 # Minimum width of a module in px where the pose is known. Measured: 16 px per marker suffice.
 _MIN_MODULE_PX = 2.3
@@ -73,13 +73,13 @@ _MAX_NAMED_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class Measure:
-    """What was measured in one square of a picture, with its margin."""
+class SquareMeasurement:
+    """What was measured in one square of a picture and a small margin around it."""
 
-    paper: float
+    paper_level: float
     """Brightness of its paper, 0 to 255."""
-    glare: float
-    """Share of it that is overexposed."""
+    glare_share: float
+    """Share of its pixels that are overexposed, 0 to 1."""
     blur_px: float | None
     """Standard deviation of its blur. None if nothing in it has an edge."""
     module_px: float
@@ -88,17 +88,16 @@ class Measure:
     """Whether all of it is inside the picture."""
 
     def weaknesses(self, needed_module_px: float) -> tuple[Weakness, ...]:
-        """Return what makes the square hard to read, in the order of glare, dark, blur and small.
+        """Return what makes the square hard to read: cut, or else any of glare, dark, blur, small.
 
-        Of a square that is cut off, this is the only one.
         `needed_module_px` is the minimum width of a marker's module.
         """
         if not self.is_inside:
             return (Weakness.CUT,)
         weaknesses = []
-        if self.glare > _MAX_GLARE:
+        if self.glare_share > _MAX_GLARE:
             weaknesses.append(Weakness.GLARE)
-        if self.paper < _MIN_PAPER:
+        if self.paper_level < _MIN_PAPER:
             weaknesses.append(Weakness.DARK)
         if self.blur_px is not None and self.blur_px > _MAX_BLUR_MODULES * self.module_px:
             weaknesses.append(Weakness.BLUR)
@@ -113,10 +112,10 @@ def needed_module_px(kit: Kit) -> float:
 
 
 # The measure of a square that is outside the picture.
-_OUTSIDE = Measure(0, 0, None, 0, False)
+_OUTSIDE_PICTURE = SquareMeasurement(0, 0, None, 0, False)
 
 
-def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
+def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeasurement]:
     """Return what is measured in each square on which pieces can be.
 
     `luma` is a (height, width) picture, and `pose` that of the board in it.
@@ -134,7 +133,7 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
     slopes = _slopes(luma)
     reblurred = _slopes(_reblur(luma))
     centres_mm = at_height(np.array([board.centre_mm(square) for square in squares]))
-    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
+    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES_PER_MARKER
     modules_px = module_mm * pose.px_per_mm(centres_mm)
     measures = {}
     for number, square in enumerate(squares):
@@ -142,11 +141,11 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, Measure]:
         here = slice(top, bottom), slice(left, right)
         patch = luma[here]
         if patch.size < _MIN_PATCH_PX:
-            measures[square] = _OUTSIDE
+            measures[square] = _OUTSIDE_PICTURE
             continue
-        measures[square] = Measure(
-            paper=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
-            glare=float((patch >= _MIN_OVEREXPOSED).mean()),
+        measures[square] = SquareMeasurement(
+            paper_level=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
+            glare_share=float((patch >= _MIN_OVEREXPOSED).mean()),
             blur_px=_blur_px(slopes[here], reblurred[here]),
             module_px=float(modules_px[number]),
             is_inside=bool(pose.is_in_picture(quads[number]).all()),
@@ -201,37 +200,40 @@ def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
     return ()
 
 
-def advise(kit: Kit, pose: Pose, weak: Mapping[Square, Sequence[Weakness]]) -> tuple[Advice, ...]:
-    """Return what to do about weak squares, the one that concerns most of them first.
+def advise(
+    kit: Kit, pose: Pose, weaknesses: Mapping[Square, Sequence[Weakness]]
+) -> tuple[Advice, ...]:
+    """Return what to do about weak squares, the advice that helps most of them first.
 
-    `weak` are the weaknesses of all squares of the board in view.
+    `weaknesses` are those of all squares of the board in view. Strong squares have none.
     """
-    # Each with the number of squares that it concerns.
+    # Each with the number of squares that it helps.
     advice: list[tuple[int, Advice]] = []
     corners_mm = np.vstack([corner_points_mm(kit.board, corner) for corner in kit.board.corners])
     if not pose.is_in_picture(pose.to_px(corners_mm)).all():
         # A corner outside is worse than anything else, because the pose depends on it.
         why = say("A corner of the board is cut off.")
-        advice.append((len(weak), Advice(say("Turn the camera a little"), why, Weakness.CUT)))
+        advice.append((len(weaknesses), Advice(say("Turn the camera a little"), why, Weakness.CUT)))
     for kind in Weakness:
-        squares = [square for square, kinds in weak.items() if kind in kinds]
+        squares = [square for square, kinds in weaknesses.items() if kind in kinds]
         if squares and kind is not Weakness.CUT:
-            advice.append((len(squares), _advice(kind, name_squares(kit, squares, len(weak)))))
+            places = name_squares(kit, squares, len(weaknesses))
+            advice.append((len(squares), _advice_for(kind, places)))
     advice.sort(key=lambda item: -item[0])
     return tuple(item for _, item in advice)
 
 
-def _advice(kind: Weakness, where: str) -> Advice:
-    """Return the advice for a weakness. `where` names its squares."""
+def _advice_for(kind: Weakness, places: str) -> Advice:
+    """Return the advice for a weakness. `places` names the weak squares."""
     if kind is Weakness.GLARE:
         text = say("Move the lamp, or unlock the exposure")
-        return Advice(text, say("It is too bright on {places}.", places=where), kind)
+        return Advice(text, say("It is too bright on {places}.", places=places), kind)
     if kind is Weakness.DARK:
-        return Advice(say("Switch on a lamp"), say("It is dark on {places}.", places=where), kind)
+        return Advice(say("Switch on a lamp"), say("It is dark on {places}.", places=places), kind)
     if kind is Weakness.BLUR:
         text = say("Turn the lens, or unlock the focus")
-        return Advice(text, say("The picture is not sharp on {places}.", places=where), kind)
-    why = say("Markers on {places} are too small.", places=where)
+        return Advice(text, say("The picture is not sharp on {places}.", places=places), kind)
+    why = say("Markers on {places} are too small.", places=places)
     return Advice(say("Move the camera closer, and steeper"), why, kind)
 
 

@@ -1,5 +1,5 @@
-"""Reads single pictures: what lies on the board as plain JSON, and sentences about what could not
-be read.
+"""Reads single pictures: returns what lies on the board as plain JSON, with sentences about what
+could not be read.
 
 This is the command `companion read`. Each picture is read by itself, with more time than a frame of
 a camera.
@@ -72,7 +72,7 @@ def read_images(
                 yield _empty_answer(str(path), error.message)
                 continue
             reader = None if is_foreign else board_reader(kits, thorough=True)
-            yield _answer(path, luma, finder, reader)
+            yield _read_image(path, luma, finder, reader)
 
 
 def _empty_answer(name: str, problem: str) -> dict[str, Any]:
@@ -90,13 +90,13 @@ def _empty_answer(name: str, problem: str) -> dict[str, Any]:
     }
 
 
-def _answer(
+def _read_image(
     path: Path, luma: Luma, finder: MarkerFinder, reader: BoardReader | None
 ) -> dict[str, Any]:
-    """Return what a (height, width) picture shows. Without a reader these are only its markers."""
+    """Return the answer for a (height, width) picture. Without a reader it has only its markers."""
     answer = _empty_answer(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
-    sightings = _find_all(finder, luma)
+    sightings = _find_markers(finder, luma)
     problems = list[str]()
     if reader is not None:
         reading = reader.read_picture(luma)
@@ -123,7 +123,7 @@ def _answer(
     return answer
 
 
-def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
+def _find_markers(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
     """Return the markers of a picture. Small ones are also searched enlarged and sharpened."""
     sightings = list(finder.find(luma).sightings)
     if max(luma.shape) > _ENLARGE_BELOW_PX:
@@ -137,11 +137,11 @@ def _find_all(finder: MarkerFinder, luma: Luma) -> list[Sighting]:
     return sightings
 
 
-def _add_new(sightings: list[Sighting], others: Iterable[Sighting]) -> None:
+def _add_new(sightings: list[Sighting], candidates: Iterable[Sighting]) -> None:
     # The same marker in another place counts as new.
-    for other in others:
-        if not any(other.is_same(sighting) for sighting in sightings):
-            sightings.append(other)
+    for candidate in candidates:
+        if not any(candidate.is_same(sighting) for sighting in sightings):
+            sightings.append(candidate)
 
 
 def _board_problems(reading: Reading, problem: str, note: str) -> list[str]:

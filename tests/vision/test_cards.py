@@ -17,7 +17,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading
 from companion.games.binmat import Binmat
-from vision.cards.fans import UNREAD, OpenCard, fan_order
+from vision.cards.fans import UNREAD, OpenCard, order_fan
 from vision.detection.markers import Luma
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
@@ -191,7 +191,7 @@ def test_cards_lie_as_their_seat_lays_them(
     for name, y_mm in (("4^", 0.0), ("9^", apart_mm)):
         outline = rectangle_corners_mm(0.0, y_mm, 63.0, 88.0, 0.0)
         cards.append(OpenCard(name, 0.0, y_mm, 0.0, (), outline))
-    assert fan_order(cards, direction, KIT.deck) == fan
+    assert order_fan(cards, direction, KIT.deck) == fan
 
 
 def test_a_wide_gap_may_hide_a_card(table: SimulatedTable) -> None:

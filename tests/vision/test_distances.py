@@ -16,7 +16,7 @@ from companion.core.kit import Kit
 from companion.games import GAMES, game_named
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose
-from vision.readability import MODULES, needed_module_px
+from vision.readability import MODULES_PER_MARKER, needed_module_px
 from vision.simulation.render import camera_pose
 from vision.simulation.view import View
 
@@ -56,7 +56,7 @@ def distance_mm(kit: Kit, pose: Pose) -> float:
 
 def smallest_px(kit: Kit, pose: Pose) -> float:
     """Return the module of the marker that appears smallest."""
-    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES
+    module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES_PER_MARKER
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     centres = np.array([(*kit.board.centre_mm(square), 0.0) for square in squares])
     return module_mm * float(pose.px_per_mm(centres).min())

@@ -8,7 +8,7 @@ from reading_tools import KITS, ReadTable, lay, tops
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
-from vision.pieces.empty_squares import find_shaded
+from vision.pieces.empty_squares import find_shaded_squares
 from vision.pose.pose import at_height
 from vision.reading import detect, judge
 from vision.reading.look import Vote
@@ -48,7 +48,7 @@ def test_only_squares_near_movement_are_judged_anew(
 ) -> None:
     seen = large()
     seen.read(4)
-    judged = squares_asked(monkeypatch, "find_empty", 3)
+    judged = squares_asked(monkeypatch, "find_empty_squares", 3)
     monkeypatch.setattr(
         detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched")
     )
@@ -141,11 +141,11 @@ def test_few_squares_a_picture_are_asked_in_vain(
     asked: list[set[Square]] = []
 
     def spy(*arguments: Any) -> Any:
-        bare, vain = find_shaded(*arguments)
+        bare, vain = find_shaded_squares(*arguments)
         asked.append(vain)
         return bare, vain
 
-    monkeypatch.setattr(judge, "find_shaded", spy)
+    monkeypatch.setattr(judge, "find_shaded_squares", spy)
     seen = large()
     seen.read(4)
     seen.table.hold_hand(E5)

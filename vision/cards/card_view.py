@@ -95,14 +95,14 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
     # Compare with the paper beside each print.
-    beside = close_dark(even, _PRINT_MM * scale)
+    beside = close_dark_gaps(even, _PRINT_MM * scale)
     pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK_TONE), cv2.CMP_GE)
     # The closing fills thin strokes of dark print with pale, so that only bold ones stay dark.
     # Inverted, these are the 255.
-    return 255 - close_dark(np.asarray(pale, np.uint8), _STROKE_MM * scale)
+    return 255 - close_dark_gaps(np.asarray(pale, np.uint8), _STROKE_MM * scale)
 
 
-def close_dark(view: Luma, size_px: float) -> Luma:
+def close_dark_gaps(view: Luma, size_px: float) -> Luma:
     """Return a view (h, w) without dark parts that are narrower than `size_px`.
 
     They become as bright as what is beside them. This is a morphological closing.

@@ -127,7 +127,7 @@ def _marker_offset(deck: Deck) -> Points:
     return np.array([deck.width_mm / 2 - from_edge, deck.height_mm / 2 - from_edge])
 
 
-def cards_of_markers(
+def group_markers(
     deck: Deck, quads_mm: Mapping[str, Sequence[Points]]
 ) -> dict[str, OpenCard | None]:
     """Return the card that all markers of one name belong to, for each name.
@@ -137,7 +137,7 @@ def cards_of_markers(
     cards: dict[str, OpenCard | None] = {}
     for name, quads in quads_mm.items():
         cards[name] = None
-        pose = _pose_by_markers(deck, quads)
+        pose = _pose_from_markers(deck, quads)
         if pose is not None:
             x, y, turn = pose
             outline = rectangle_corners_mm(x, y, deck.width_mm, deck.height_mm, turn)
@@ -149,7 +149,7 @@ def cards_of_markers(
 _CardPose = tuple[float, float, float]
 
 
-def _pose_by_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
+def _pose_from_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     """Return where the card lies to which all these markers (4, 2) mm belong.
 
     None if they belong to more than one card.
@@ -157,7 +157,7 @@ def _pose_by_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     if len(quads) > 2:
         return None
     offset = _marker_offset(deck)
-    pose = _pose_by_marker(offset, quads[0])
+    pose = _pose_from_marker(offset, quads[0])
     if len(quads) == 1:
         return pose
     # The line between both markers gives the direction more precisely than either of them.
@@ -172,7 +172,7 @@ def _pose_by_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     return *((first + second) / 2).tolist(), turn
 
 
-def _pose_by_marker(offset: Points, quad: Points) -> _CardPose:
+def _pose_from_marker(offset: Points, quad: Points) -> _CardPose:
     """Return where a card lies by its upper right marker (4, 2) mm, which is at `offset` on it."""
     # The directions of the print, each summed over two opposite edges.
     up = quad[0] - quad[3] + quad[1] - quad[2]
@@ -192,7 +192,7 @@ def _pose_by_marker(offset: Points, quad: Points) -> _CardPose:
 # ---- the order of a fan --------------------------------------------------------------------------
 
 
-def fan_order(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[str, ...]:
+def order_fan(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
     `UNREAD` stands for every card whose position in the fan is a guess. If all were read, it also
@@ -205,7 +205,7 @@ def fan_order(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[
         return tuple(card.name for card in cards)
 
     # Which card lies above which, as far as that is proved.
-    above = _closure(_proofs(cards))
+    above = _transitive_closure(_proofs(cards))
     if above.diagonal().any():
         return guess
 
@@ -258,7 +258,7 @@ def _reaches_into(quad: Points, outline: Points) -> bool:
     )
 
 
-def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _transitive_closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the transitive closure (N, N) of the proofs."""
     above = proofs.copy()
     for middle in range(len(above)):
@@ -270,7 +270,7 @@ def _closure(proofs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _distances_mm(cards: Sequence[OpenCard], direction: float, deck: Deck) -> list[float]:
     """Return how far the middle of each card is from its seat, up to a constant.
 
-    `direction` is as in `fan_order`.
+    `direction` is as in `order_fan`.
     """
     # Of a card that was not read, the marker next to its seat is in sight.
     marker_to_middle = float(_marker_offset(deck)[1])
@@ -289,7 +289,7 @@ def _overlap(one: OpenCard, other: OpenCard) -> bool:
 # ---- several pictures ----------------------------------------------------------------------------
 
 
-def join_fans(
+def merge_fans(
     pictures: Sequence[Layout], unknown: Collection[Square]
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
     """Return the fans on which several pictures of a still table agree, and the differing zones.

@@ -17,7 +17,7 @@ from companion.core.grid import Square
 from companion.core.kit import Deck, Kit, Layout, Seat
 from vision.cards.card_view import MAX_SCALE, Mask, card_view
 from vision.cards.covered_zones import CoverDetector
-from vision.cards.fans import UNREAD, OpenCard, fan_order, zones_of
+from vision.cards.fans import UNREAD, OpenCard, order_fan, zones_of
 from vision.cards.finder import CardFinder
 from vision.detection.markers import Luma
 from vision.pose.pose import Points, Pose, TopView, at_height, middle_mm
@@ -88,7 +88,7 @@ class CardReader:
             if zone not in unknown:
                 # Fans grow away from their seat.
                 direction = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
-                fans[zone] = fan_order(zone_cards, direction, self._deck)
+                fans[zone] = order_fan(zone_cards, direction, self._deck)
         return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
 
     def _view_from_above(self, pose: Pose) -> tuple[TopView, Mask]:

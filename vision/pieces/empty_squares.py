@@ -160,7 +160,7 @@ class EmptyAppearance:
 EmptyAppearances = Mapping[Square, EmptyAppearance]
 
 
-def find_empty(
+def find_empty_squares(
     appearances: EmptyAppearances, board: Board, snapshot: Snapshot, squares: Iterable[Square]
 ) -> set[Square]:
     """Return those of these squares of a snapshot that are certainly empty, in plain light."""
@@ -187,7 +187,7 @@ def find_empty(
     return empty
 
 
-def find_shaded(
+def find_shaded_squares(
     board: Board, snapshot: Snapshot, squares: Iterable[Square], max_failures: int
 ) -> tuple[set[Square], set[Square]]:
     """Return the squares that are empty under shadows with edges, and those whose test failed.
@@ -353,8 +353,8 @@ def _shows_shaded(cells: SquareCells, snapshot: Snapshot, square: Square) -> boo
     printed = reflectance(snapshot.tones[row], visible, paper, sides)
     if printed is None:
         return False
-    walled = cells.walled_parts[[number]]
-    (depths,), _ = measure_outlines(cells, printed[None], visible[None], walled)
+    is_lineless = cells.lineless_parts[[number]]
+    (depths,), _ = measure_outlines(cells, printed[None], visible[None], is_lineless)
     # All visible parts of its outline have to be present, but for a few. Comparisons with NaN are
     # false.
     visible_count = np.count_nonzero(~np.isnan(depths))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from companion.core.grid import Square
 from companion.core.kit import Board
 from vision.detection.markers import Luma
-from vision.pieces.square_cells import THIRDS, Mask, SquareCells, cells_of
+from vision.pieces.square_cells import PARTS_PER_SIDE, Mask, SquareCells, cells_of
 from vision.pose.pose import Floats, Points, Pose, TopView
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -125,7 +125,7 @@ class PaperView(NamedTuple):
 
 
 def _no_depths() -> Tone:
-    return np.zeros(4 * THIRDS, np.float32)
+    return np.zeros(4 * PARTS_PER_SIDE, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +158,14 @@ def take_snapshot(
     luma: Luma,
     pose: Pose,
     corners: Iterable[int],
-    bodies: Points,
+    hulls_mm: Points,
     *,
     squares: Collection[Square] | None,
 ) -> tuple[Snapshot, PaperMemory]:
     """Return a snapshot of these squares of a (height, width) picture, and the updated memory.
 
     None means all squares. Only then are the brightness of the paper and the depth of the outlines
-    measured. `corners` are ids of the corner markers that were read in this picture. `bodies` (N,
+    measured. `corners` are ids of the corner markers that were read in this picture. `hulls_mm` (N,
     K, 2) mm are points on the board whose convex hulls pieces hide.
     """
     # The cells of the requested squares.
@@ -179,24 +179,24 @@ def take_snapshot(
     origins = cells.origins[numbers]
     if squares is not None and chosen:
         # For a few squares a part of the view is enough.
-        top_view, visible, origins = _part_around(cells, top_view, visible, origins)
+        top_view, visible, origins = _crop_around(cells, top_view, visible, origins)
     view = top_view.rectify(luma)
     if squares is None:
-        paper = _with_brightness(paper, cells, view, corners, top_view)
-    white = _paper_over(paper, top_view)
-    visible = visible & ~_occlusion(cells, top_view, bodies)
+        paper = _with_paper_brightness(paper, cells, view, corners, top_view)
+    white = _paper_brightness_over(paper, top_view)
+    visible = visible & ~_occlusion_mask(cells, top_view, hulls_mm)
 
     # Brightness relative to paper, and the pixels that say something.
     relative = np.asarray(cv2.divide(view, white, dtype=cv2.CV_32F), np.float32)
-    tones = _cells_in(cells, relative, origins)
-    glints = _glints(cells, tones)
-    visible_in_cells = _cells_in(cells, visible, origins) & ~glints
+    tones = _cut_cells(cells, relative, origins)
+    glints = _find_glints(cells, tones)
+    visible_in_cells = _cut_cells(cells, visible, origins) & ~glints
     is_burnt = (view >= _MIN_BURNT) & (white < _MAX_GLARE_PAPER)
-    burnt = _cells_in(cells, is_burnt, origins) & ~glints
+    burnt = _cut_cells(cells, is_burnt, origins) & ~glints
 
     # The outlines.
-    walled = cells.walled_parts[numbers]
-    line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, walled)
+    is_lineless = cells.lineless_parts[numbers]
+    line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, is_lineless)
     if squares is None:
         paper = _with_outlines(paper, line_depths, line_tones)
     snapshot = Snapshot(
@@ -224,7 +224,7 @@ def _with_view(paper: PaperMemory, cells: SquareCells, pose: Pose) -> PaperMemor
     return replace(paper, view=PaperView(pose, top_view, top_view.pixels_in_picture(pose.size)))
 
 
-def _part_around(
+def _crop_around(
     cells: SquareCells, top_view: TopView, visible: Mask, origins: NDArray[np.int_]
 ) -> tuple[TopView, Mask, NDArray[np.int_]]:
     """Return the part of a view that contains some cells, its visible pixels, and its origins.
@@ -239,19 +239,19 @@ def _part_around(
     return top_view.crop(*part), visible[part], origins - (top, left)
 
 
-def _occlusion(cells: SquareCells, top_view: TopView, bodies: Points) -> Mask:
+def _occlusion_mask(cells: SquareCells, top_view: TopView, hulls_mm: Points) -> Mask:
     """Return (h, w): which pixels of a view pieces hide, with a margin.
 
-    `bodies` (N, K, 2) mm are points on the board. Pieces hide their convex hulls.
+    `hulls_mm` (N, K, 2) mm are points on the board. Pieces hide their convex hulls.
     """
     hidden = np.zeros(top_view.source_px.shape[:2], np.uint8)
-    for body in bodies:
-        hull = cv2.convexHull(top_view.to_view(body).round().astype(np.int32))
+    for points_mm in hulls_mm:
+        hull = cv2.convexHull(top_view.to_view(points_mm).round().astype(np.int32))
         cv2.fillConvexPoly(hidden, hull, 1)
     return cv2.dilate(hidden, _AROUND, iterations=cells.occlusion_margin_px).view(np.bool_)
 
 
-def _cells_in(
+def _cut_cells(
     cells: SquareCells, layer: NDArray[_Kind], origins: NDArray[np.int_]
 ) -> NDArray[_Kind]:
     """Return (N, side, side): the cells of a view (h, w) with these `origins` (N, 2)."""
@@ -259,7 +259,7 @@ def _cells_in(
     return windows[origins[:, 0], origins[:, 1]]
 
 
-def _glints(cells: SquareCells, tones: Tone) -> Mask:
+def _find_glints(cells: SquareCells, tones: Tone) -> Mask:
     """Return (N, side, side): which pixels show reflections of a lamp.
 
     They are few and much brighter than the cell's paper. Nothing that lies on a square is so
@@ -279,7 +279,7 @@ def _glints(cells: SquareCells, tones: Tone) -> Mask:
 # ---- brightness of paper -------------------------------------------------------------------------
 
 
-def _with_brightness(
+def _with_paper_brightness(
     paper: PaperMemory, cells: SquareCells, view: Luma, corners: Iterable[int], top_view: TopView
 ) -> PaperMemory:
     """Return the memory with the brightness of paper from a view (h, w).
@@ -319,7 +319,7 @@ def _with_brightness(
     return replace(paper, corner_whites=whites, white_plane=plane, white_limits=limits)
 
 
-def _paper_over(paper: PaperMemory, top_view: TopView) -> Tone:
+def _paper_brightness_over(paper: PaperMemory, top_view: TopView) -> Tone:
     """Return (h, w): the brightness of white paper over a view, of 255."""
     height, width = top_view.source_px.shape[:2]
     # Evaluate the plane over the view, clipped to the limits for paper.
@@ -353,7 +353,7 @@ def _typical_depths(depths: Tone | Floats) -> Tone:
     part has a line, the depth is 0.
     """
     # Horizontal and vertical lines differ in a picture with motion blur.
-    sides = depths.reshape(-1, 4, THIRDS)
+    sides = depths.reshape(-1, 4, PARTS_PER_SIDE)
     medians = []
     for parts in (sides[:, ::2], sides[:, 1::2]):
         visible = parts[~np.isnan(parts)]
@@ -361,17 +361,17 @@ def _typical_depths(depths: Tone | Floats) -> Tone:
         has_lines = lines.size > _MIN_PARTS_WITH_LINE * visible.size
         medians.append(float(np.median(lines)) if has_lines else 0.0)
     # The order of the sides is top, right, bottom, left.
-    return np.repeat(np.array(medians * 2, np.float32), THIRDS)
+    return np.repeat(np.array(medians * 2, np.float32), PARTS_PER_SIDE)
 
 
 def measure_outlines(
-    cells: SquareCells, tones: Tone, visible: Mask, walled: Mask
+    cells: SquareCells, tones: Tone, visible: Mask, is_lineless: Mask
 ) -> tuple[Tone, Tone]:
     """Return the depths of the outlines of cells, and the brightness of the paper along them.
 
-    Both are (N, 12), for the three parts above, right, below and left. NaN where one is `walled`
-    (N, 12) or too little of it is visible. `tones` and `visible` are (N, side, side). A line is
-    darker than what is outside and inside of it.
+    Both are (N, 12), for the three parts above, right, below and left. NaN for parts that are
+    `is_lineless` (N, 12), or of which too little is visible. `tones` and `visible` are (N, side,
+    side). A line is darker than what is outside and inside of it.
     """
     # (12, depth, length): indices into a flattened cell, so `bands` are (N, 12, depth, length).
     pixels = cells.outline_pixels
@@ -390,7 +390,7 @@ def measure_outlines(
     inside = np.maximum.accumulate(brightest[:, :, ::-1], axis=2)[:, :, ::-1]
     drop = np.minimum(outside, inside) - profile
     depths = np.where(is_seen, drop, -np.inf).max(axis=2)
-    is_hidden = walled | (counts.sum(axis=2) < _MIN_VISIBLE * pixels[0].size)
+    is_hidden = is_lineless | (counts.sum(axis=2) < _MIN_VISIBLE * pixels[0].size)
     depths[is_hidden] = np.nan
     paper_tones = visible_quantile(profile, is_seen, _BESIDE_LINE_QUANTILE)
     paper_tones[is_hidden] = np.nan

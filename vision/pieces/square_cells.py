@@ -50,7 +50,7 @@ Mask = NDArray[np.bool_]
 PixelNumbers = NDArray[np.int_]
 
 # Number of parts into which each side of an outline is divided.
-THIRDS = 3
+PARTS_PER_SIDE = 3
 
 # Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
 # same number of px.
@@ -184,13 +184,13 @@ class SquareCells:
         # Depth of the search across the outline, and where its parts start along it.
         depth = 2 * self.overlap_px + round((board.gap_mm / 2 + _LINE_MARGIN_MM) * self.scale)
         start = self.overlap_px + round((board.gap_mm / 2 + _CORNER_MARGIN_MM) * self.scale)
-        length = (side - 2 * start) // THIRDS
+        length = (side - 2 * start) // PARTS_PER_SIDE
         numbers = np.arange(side * side).reshape(side, side)
         # Rotate the cell so that each side becomes the upper one.
         sides = []
         for turn in range(4):
-            sides.append(np.rot90(numbers, turn)[:depth, start : start + THIRDS * length])
-        parts = np.stack(sides).reshape(4, depth, THIRDS, length)
+            sides.append(np.rot90(numbers, turn)[:depth, start : start + PARTS_PER_SIDE * length])
+        parts = np.stack(sides).reshape(4, depth, PARTS_PER_SIDE, length)
         return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
     @cached_property
@@ -234,11 +234,11 @@ class SquareCells:
     # ---- all (N,) squares of the board ----
 
     @cached_property
-    def walled_parts(self) -> Mask:
+    def lineless_parts(self) -> Mask:
         """(N, 12): whether each part of an outline has no line."""
         # There is no line between a square and a wall, unless a gap separates them.
         walls = frozenset() if self.board.gap_mm else self.board.holes
-        return np.repeat(self._is_next(walls), THIRDS, axis=1)
+        return np.repeat(self._is_next(walls), PARTS_PER_SIDE, axis=1)
 
     @cached_property
     def next_to_paper(self) -> Mask:

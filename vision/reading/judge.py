@@ -17,10 +17,10 @@ from typing import NamedTuple
 from companion.core.grid import Square
 from vision.detection.markers import Sighting
 from vision.detection.rectified_search import ENHANCED, PLAIN, Preprocessor, find_missed_pieces
-from vision.pieces.empty_squares import find_empty, find_shaded, learn_appearances
+from vision.pieces.empty_squares import find_empty_squares, find_shaded_squares, learn_appearances
 from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
-from vision.reading.place import bodies_mm, place_pieces
+from vision.reading.place import occlusion_hulls_mm, place_pieces
 
 # Minimum correlation between a marker that does not decode and its print. Below it the reading is a
 # guess, on which three pictures have to agree instead of two. (`markers.best_guess` accepts 0.68
@@ -44,7 +44,7 @@ class _CloserLook(NamedTuple):
 
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Find the empty and the unknown squares, and make the vote of this picture."""
-    kit, pieces = look.kit, look.pieces
+    kit, pieces, reference = look.kit, look.pieces, look.reference
     if kit is None or pieces is None:
         vote = _vote_without_pieces(look, memory)
         return replace(look, vote=vote), replace(memory, reference=None)
@@ -53,48 +53,62 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     without_piece = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     candidates = without_piece & look.squares_to_judge
     empty = set[Square]()
-    # Without a reference the whole board is judged, and the brightness of its paper is measured.
-    is_whole = look.reference is None
-    if candidates or is_whole:
-        # First step: plain light.
-        snapshot, memory = _snapshot_of(look, memory, pieces, None if is_whole else candidates)
-        empty = _certainly_empty(look, memory, pieces, snapshot, candidates)
-        # Squares that so far neither are empty nor have a piece.
-        undecided = candidates - empty
-        # Second step: the closer look. What is read while something moves is read again when all
-        # is still. So on a whole board this step, which takes long, can wait until then.
-        is_worth_closer_look = look.is_still or not is_whole
-        if undecided and is_worth_closer_look:
-            closer = _look_closer(look, memory, pieces, snapshot, undecided)
-            look, pieces = closer.look, closer.pieces
-            without_piece -= pieces.seen.keys()
-            empty |= closer.empty
-            # Third step: shadows with edges.
-            if look.is_still:
-                undecided &= without_piece - empty
-                shaded, failed = _find_shaded_squares(
-                    look, memory, pieces, closer.snapshot, undecided
-                )
-                empty |= shaded
-                attempts = Counter(memory.failed_attempts) + Counter(failed)
-                memory = replace(memory, failed_attempts=attempts)
-        # A piece found in the closer look overrides the evidence of empty paper.
-        empty &= without_piece - pieces.doubtful_squares
-        if look.is_still:
-            appearances = learn_appearances(memory.empty_appearances, snapshot, empty)
-            memory = replace(memory, empty_appearances=appearances)
-    if look.reference is not None:
+    if candidates or reference is None:
+        look, memory, pieces, empty = _judge_candidates(look, memory, pieces, candidates)
+        without_piece -= pieces.seen.keys()
+    if reference is not None:
         # Squares that were not judged keep their state.
-        empty |= (
-            look.reference.empty_squares - candidates - pieces.doubtful_squares - pieces.seen.keys()
-        )
-    # Last step: the vote.
+        empty |= reference.empty_squares - candidates - pieces.doubtful_squares - pieces.seen.keys()
     unknown = frozenset(without_piece - empty) | pieces.doubtful_squares
     look = _with_vote(
         replace(look, pieces=pieces, empty_squares=frozenset(empty), unknown_squares=unknown),
         pieces,
     )
     return look, replace(memory, reference=replace(look, reference=None))
+
+
+def _judge_candidates(
+    look: Look, memory: Memory, pieces: Pieces, candidates: Set[Square]
+) -> tuple[Look, Memory, Pieces, set[Square]]:
+    """Return look, memory and pieces after a closer look, and the candidates that are empty.
+
+    Candidates are the squares to judge on which no piece was read. Each step is slower than the one
+    before, and judges only the squares that are still undecided.
+    """
+    # Without a reference the whole board is judged, and the brightness of its paper is measured.
+    is_whole = look.reference is None
+    # First step: plain light. A square with a doubtful piece or a vague pose is never called empty.
+    snapshot, memory = _snapshot_of(look, memory, pieces, None if is_whole else candidates)
+    testable = candidates - pieces.doubtful_squares - look.vague_squares
+    empty = find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
+    undecided = candidates - empty
+    # While something moves, the slow steps on a whole board wait: it is read again when all is
+    # still.
+    if undecided and (look.is_still or not is_whole):
+        # Second step: the closer look.
+        closer = _look_closer(look, memory, pieces, snapshot, undecided)
+        look, pieces = closer.look, closer.pieces
+        empty |= closer.empty
+        if look.is_still:
+            # Third step: shadows with edges. Paper has less contrast than what lies on it, also
+            # under shadows. A failed test is slow, so the picture's budget limits their number.
+            undecided = undecided - pieces.seen.keys() - empty
+            testable = undecided - pieces.doubtful_squares - look.vague_squares
+            ranked = _rank_squares(
+                testable, memory.failed_attempts, closer.snapshot, is_contrast_first=False
+            )
+            shaded, failed = find_shaded_squares(
+                pieces.kit.board, closer.snapshot, ranked, look.budget.shaded_failures
+            )
+            empty |= shaded
+            attempts = Counter(memory.failed_attempts) + Counter(failed)
+            memory = replace(memory, failed_attempts=attempts)
+    # A piece found in the closer look overrides the evidence of empty paper.
+    empty = empty - pieces.seen.keys() - pieces.doubtful_squares
+    if look.is_still:
+        appearances = learn_appearances(memory.empty_appearances, snapshot, empty)
+        memory = replace(memory, empty_appearances=appearances)
+    return look, memory, pieces, empty
 
 
 def _snapshot_of(
@@ -108,24 +122,13 @@ def _snapshot_of(
     # `place` has made it, because this is a board of pieces.
     assert paper is not None
     # Parts of the board that pieces hide are not evidence.
-    bodies = bodies_mm(pieces.kit, pieces.pose, pieces.placed)
+    hulls_mm = occlusion_hulls_mm(pieces.kit, pieces.pose, pieces.placed)
     ids = set(map(attrgetter("marker"), look.sightings))
     corner_ids = ids.intersection(pieces.kit.board.corners)
     snapshot, paper = take_snapshot(
-        paper, look.luma, pieces.pose, corner_ids, bodies, squares=squares
+        paper, look.luma, pieces.pose, corner_ids, hulls_mm, squares=squares
     )
     return snapshot, replace(memory, paper=paper)
-
-
-def _certainly_empty(
-    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, squares: Set[Square]
-) -> set[Square]:
-    """Return those of these squares that certainly are empty, judged in plain light.
-
-    Squares with a doubtful piece or a vague pose are left out.
-    """
-    testable = squares - pieces.doubtful_squares - look.vague_squares
-    return find_empty(memory.empty_appearances, pieces.kit.board, snapshot, testable)
 
 
 # ---- the closer look -----------------------------------------------------------------------------
@@ -152,25 +155,13 @@ def _look_closer(
             break
         # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
         snapshot, _ = _snapshot_of(look, memory, pieces, undecided)
-        empty |= _certainly_empty(look, memory, pieces, snapshot, undecided)
+        testable = undecided - pieces.doubtful_squares - look.vague_squares
+        empty |= find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
         undecided = undecided - empty
         candidates = candidates.difference(pieces.seen, empty)
         if not candidates:
             break
     return _CloserLook(look, pieces, snapshot, empty)
-
-
-def _find_shaded_squares(
-    look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, undecided: Set[Square]
-) -> tuple[set[Square], set[Square]]:
-    """Return the squares that are empty under shadows with edges, and those whose test failed.
-
-    A failed test is slow, so the picture's budget limits their number.
-    """
-    testable = undecided - pieces.doubtful_squares - look.vague_squares
-    # Paper has less contrast than what lies on it, also under shadows.
-    ranked = _rank_squares(testable, memory.failed_attempts, snapshot, is_contrast_first=False)
-    return find_shaded(pieces.kit.board, snapshot, ranked, look.budget.shaded_failures)
 
 
 def _rank_squares(

@@ -325,7 +325,7 @@ def _find_clusters(
     lasting = sums >= _MIN_CLEAR_CLUSTER
     if faint is not None and faint.shape == cores.shape:
         lasting |= cores & faint
-    near = dilate_blocks(cores, 3)
+    near = dilate_blocks(cores)
     if not lasting.any():
         return None, near
 

@@ -406,7 +406,7 @@ def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
 # ---- what pieces hide ----------------------------------------------------------------------------
 
 
-def bodies_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
+def occlusion_hulls_mm(kit: Kit, pose: Pose, placed: Sequence[PlacedPiece]) -> Points:
     """Return (N, 16, 2) mm: points (x, y) on the board whose convex hull each piece hides.
 
     These are the corners of its foot, and the points where the rays past its top meet the board.

@@ -14,7 +14,7 @@ from operator import attrgetter
 import numpy as np
 
 from companion.core.grid import Square
-from vision.cards.fans import join_fans
+from vision.cards.fans import merge_fans
 from vision.detection.stillness import dilate_blocks
 from vision.pose.pose import Pose, at_height, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
@@ -67,10 +67,11 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
         # Movement may have changed squares that were given up.
         given_up = memory.given_up_squares - look.squares_to_judge
         memory = replace(memory, given_up_squares=given_up)
-    if not is_quiet:
-        return look, memory
-    given_up = _squares_to_give_up(look, memory)
-    memory = replace(memory, settled_vote=joint, unsettled_blocks=None, given_up_squares=given_up)
+    if is_quiet:
+        given_up = _squares_to_give_up(look, memory)
+        memory = replace(
+            memory, settled_vote=joint, unsettled_blocks=None, given_up_squares=given_up
+        )
     return look, memory
 
 
@@ -164,7 +165,7 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
     joint, is_unanimous = _join_pieces(votes)
     fans = list(map(attrgetter("fans"), votes))
     if any(fans):
-        joint_fans, differing = join_fans(fans, joint.unknown)
+        joint_fans, differing = merge_fans(fans, joint.unknown)
         joint = replace(joint, fans=joint_fans, unknown=joint.unknown | differing)
         is_unanimous &= not differing
     return joint, is_unanimous
