@@ -29,7 +29,7 @@ from companion.hub.adapter import HubAdapter
 from companion.hub.joining import join
 from companion.hub.loop_thread import LoopThread, close_client
 from companion.hub.membership import Membership
-from companion.hub.subjects import RECORDS, inbox_prefix, record_subject
+from companion.hub.subjects import RECORDS_STREAM, inbox_prefix, record_subject
 from companion.hub_server.app import Hub
 from companion.hub_server.folder import HubSettings
 from companion.service.app import Companion
@@ -55,7 +55,7 @@ def hub_settings(folder: Path, **more: Any) -> HubSettings:
         "name": "Our club",
         "nats_host": "127.0.0.1",
         "nats_port": free_port(),
-        "keep_mb": 64,
+        "max_store_mb": 64,
         **more,
     }
     return HubSettings(folder, values.pop("web", web), **values)
@@ -148,7 +148,7 @@ async def read_stored_records(server: str, seed: str, table: str) -> list[Public
         records, sequence = [], 1
         while True:
             message = await stream.get_msg(
-                RECORDS, seq=sequence, subject=subject, next=True, direct=True
+                RECORDS_STREAM, seq=sequence, subject=subject, next=True, direct=True
             )
             sequence = (message.seq or 0) + 1
             records.append(decode_record(message.data or b""))
@@ -173,7 +173,7 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 def shows_last_input(hub: Hub, table: TableAtHub) -> bool:
     """Return whether the hub's room shows the table's last input."""
     tables = hub.room.tables()
-    shown = next((other.latest for other in tables if other.id == table.member.table), None)
+    shown = next((other.latest for other in tables if other.id == table.member.table_id), None)
     return shown is not None and shown.record.entry == table.entries()[-1]
 
 
@@ -186,8 +186,8 @@ def need_of_table(hub: Hub, number: int) -> str:
 
 def kill_nats(hub: Hub) -> None:
     """End the hub's NATS server by SIGKILL."""
-    assert hub.nats is not None
-    pid = until("NATS runs", lambda: hub.nats and hub.nats.pid)
+    assert hub.nats_server is not None
+    pid = until("NATS runs", lambda: hub.nats_server and hub.nats_server.pid)
     os.kill(pid, signal.SIGKILL)
 
 
@@ -232,7 +232,7 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str
     """Connect to NATS with a table's key, or with the hub's own. Try again while the server has not
     read the key yet.
     """
-    prefix = inbox_prefix(table.member.table) if table else "_INBOX"
+    prefix = inbox_prefix(table.member.table_id) if table else "_INBOX"
     seed = table.member.seed if table else hub.folder.file.seed
 
     async def note(error: Exception) -> None:

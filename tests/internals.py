@@ -67,7 +67,7 @@ def simulate_full_disk(store: Journal | LeagueFile) -> None:
 
 def nats_url(hub: Hub) -> str:
     """Return the address of a hub's NATS server."""
-    return hub.nats.url
+    return hub.nats_server.url
 
 
 def league_file_of(league: League) -> LeagueFile:

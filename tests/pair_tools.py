@@ -17,7 +17,7 @@ from waiting import until
 
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.hub.subjects import PAIRS
+from companion.hub.subjects import PAIRS_STREAM
 from companion.hub_server.app import Hub
 from companion.table.session import Phase
 
@@ -100,7 +100,9 @@ def count_messages(hub: Hub, pair: str) -> int:
     counts: list[int] = []
 
     async def count(client: Client) -> None:
-        stream = await client.jetstream().stream_info(PAIRS, subjects_filter=f"pairs.{pair}.>")
+        stream = await client.jetstream().stream_info(
+            PAIRS_STREAM, subjects_filter=f"pairs.{pair}.>"
+        )
         counts.append(len(stream.state.subjects or {}))
 
     act_with_key(hub, None, count)

@@ -21,7 +21,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import WebSettings
 from companion.core.errors import Stale
 from companion.core.kit import SEATS, Seat
-from companion.hub.pair_line import SILENCE_TIMEOUT_S
+from companion.hub.pair_client import SILENCE_TIMEOUT_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
 from companion.league.tournament import BoardVerdict, System

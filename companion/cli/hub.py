@@ -170,9 +170,9 @@ def _web_settings(options: argparse.Namespace) -> WebSettings:
 @command("host-key", "show the key of the hub's owner", FOLDER)
 def host_key(options: argparse.Namespace) -> None:
     """Print the owner key of the hub on this machine."""
-    from companion.hub_server.folder import existing_folder  # noqa: PLC0415 - brings what only a hub needs
+    from companion.hub_server.folder import open_existing_folder  # noqa: PLC0415 - brings what only a hub needs
 
-    print(format_host_key(existing_folder(options.folder).file.host_key))
+    print(format_host_key(open_existing_folder(options.folder).file.owner_key))
 
 
 @command(

@@ -1,7 +1,7 @@
 """Adapter between a table and a hub: the state that the hub gets, and the commands it may send.
 
-The connection itself is `HubLine`, games at two tables are `PairLine`. This module connects both
-with the table.
+`HubConnection` talks to the hub, and `PairClient` arranges games at two tables. This module
+connects both with the table.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS
 from companion.core.ports import Closeable
-from companion.hub.commands import HubWish, read_command
-from companion.hub.hub_line import HubLine
+from companion.hub.commands import DesiredState, read_command
+from companion.hub.hub_connection import HubConnection
 from companion.hub.membership import Membership
-from companion.hub.pair_line import TWO_MACHINES, PairLine
+from companion.hub.pair_client import TWO_MACHINES, PairClient
 from companion.storage.journal import Journal
 from companion.table.listeners import TableListener
 from companion.table.public.messages import PublicState, encode_public, unpack_sentence
@@ -60,13 +60,12 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        # mark (id) of the hub's last wish, which is the tournament game it wants here (see
-        # `HubWish`)
-        self._wish_mark = ""
-        # what came of the settings that the hub has sent last, as a sentence
+        # `DesiredState.mark` of the state that the hub wants here and this table follows
+        self._followed_mark = ""
+        # outcome of the settings that the hub has sent last, as a sentence
         self._settings_answer = ""
-        self.pairs = PairLine(table, journal, clock, membership.table, self._wake)
-        self._line = HubLine(
+        self.pairs = PairClient(table, journal, clock, membership.table_id, self._wake)
+        self._connection = HubConnection(
             membership,
             journal,
             self.pairs,
@@ -79,12 +78,12 @@ class HubAdapter(Closeable):
 
     def start(self) -> None:
         """Start sending."""
-        self._line.start()
+        self._connection.start()
 
     @property
     def sentence(self) -> str:
         """Return the status of the connection to the hub, as a sentence."""
-        if self._line.is_connected and not self._line.trouble:
+        if self._connection.is_connected and not self._connection.trouble:
             table_and_room = say(
                 "Table {number} of {room}.",
                 number=self.membership.number,
@@ -94,22 +93,22 @@ class HubAdapter(Closeable):
             answer = self._settings_answer
             settings = say("The hub has sent settings. {answer}", answer=answer) if answer else ""
             return joined(" ", (table_and_room, warning, settings))
-        return self._line.trouble or say("Looking for the hub.")
+        return self._connection.trouble or say("Looking for the hub.")
 
     @property
     def is_connected(self) -> bool:
         """Return whether the connection to the hub is up."""
-        return self._line.is_connected
+        return self._connection.is_connected
 
     def close(self) -> None:
         """Disconnect from the hub."""
-        self._line.close()
+        self._connection.close()
         self._bell.set_listening(False, BELL_LISTENER)
 
     def _wake(self) -> None:
-        self._line.wake()
+        self._connection.wake()
 
-    # ---- in the line's thread ----
+    # ---- in the connection's thread ----
 
     def encode_state(self) -> bytes:
         """Return the encoded `PublicState` of the table."""
@@ -128,10 +127,10 @@ class HubAdapter(Closeable):
             version=__version__,
             names=names,
             call=self._bell.call,
-            health=self._packed_sentence(self._health()),
-            notices=tuple(map(self._packed_sentence, notices)),
-            wrong=tuple(self._packed_sentence(problem.text) for problem in problems),
-            follows=self._wish_mark,
+            health=self._pack_sentence(self._health()),
+            notices=tuple(map(self._pack_sentence, notices)),
+            wrong=tuple(self._pack_sentence(problem.text) for problem in problems),
+            follows=self._followed_mark,
             answer=i18n.sentence_to_json(self._settings_answer),
         )
         return encode_public(state)
@@ -147,18 +146,17 @@ class HubAdapter(Closeable):
         elif command.staff == "done":
             self._bell.cancel()
         if command.pair:
-            self._line.look_for_pair()
-        if command.wish is not None:
-            self._apply_wish(command.wish)
+            self._connection.look_for_pair()
+        if command.desired_state is not None:
+            self._apply_desired_state(command.desired_state)
         if names := ", ".join(command.settings):
             self._settings_answer = self._change_settings(command.settings)
             log.info("Hub: it has sent settings (%s): %s", names, self._settings_answer)
-            self._line.wake()
+            self._connection.wake()
 
-    def _apply_wish(self, wish: HubWish) -> None:
+    def _apply_desired_state(self, desired: DesiredState) -> None:
         """Announce the tournament game that the hub wants at this table, or clear the last one."""
-        # a pairing of a tournament's round, not a game at two tables
-        round_game = wish.pairing
+        round_game = desired.pairing
         if round_game is None:
             self._table.set_round("", None)
         else:
@@ -170,21 +168,21 @@ class HubAdapter(Closeable):
                 north=north,
             )
             self._table.set_round(notice, (round_game.game, round_game.options))
-        self._wish_mark = wish.mark
-        self._line.wake()
+        self._followed_mark = desired.mark
+        self._connection.wake()
 
     def note_connection(self, is_connected: bool) -> None:
         """Note whether the hub is connected. The key that calls the staff depends on it."""
         self._bell.set_listening(is_connected, BELL_LISTENER)
         self._table.redraw()
 
-    def _packed_sentence(self, text: str) -> object:
+    def _pack_sentence(self, text: str) -> object:
         """Pack a sentence. Replace typed text in it unless names may be sent."""
         packed = i18n.sentence_to_json(text)
-        return packed if self.membership.sends_names else _without_typed(packed)
+        return packed if self.membership.sends_names else _redact_typed_text(packed)
 
 
-def _without_typed(packed: object) -> object:
+def _redact_typed_text(packed: object) -> object:
     """Return a packed sentence with “…” in the place of everything that somebody has typed.
 
     Packed typed text is a mapping with the key `typed`. A packed sentence is a mapping whose key
@@ -194,5 +192,5 @@ def _without_typed(packed: object) -> object:
         return packed
     if "typed" in packed:
         return "…"
-    parts = {name: _without_typed(part) for name, part in packed["parts"].items()}
+    parts = {name: _redact_typed_text(part) for name, part in packed["parts"].items()}
     return {**packed, "parts": parts}

@@ -28,8 +28,8 @@ class _Command(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     """Base of commands and their parts."""
 
 
-class PairedGame(_Command, frozen=True):
-    """A board of a tournament's round: which two people play which game at this table."""
+class RoundGame(_Command, frozen=True):
+    """A game of a tournament's round: which two people play which game at this table."""
 
     round: int
     """Number of the round, counted from 1."""
@@ -39,16 +39,16 @@ class PairedGame(_Command, frozen=True):
     options: Mapping[str, Any] = {}
 
 
-class HubWish(_Command, frozen=True):
-    """The board of a round that the hub wants at a table, if any. It holds until the next wish.
+class DesiredState(_Command, frozen=True):
+    """What the hub wants of a table: to play a game of a tournament's round, or none.
 
-    The hub sends the wish again until the table's state has its mark (see
-    `companion.hub_server.desired_state`).
+    It holds until the next one. The hub sends it again until the table reports its mark in
+    `PublicState.follows` (see `companion.hub_server.desired_state`).
     """
 
     mark: _Name = ""
-    """Text that identifies the wish. Empty for a wish without a board."""
-    pairing: PairedGame | None = None
+    """Digest that identifies this state. Empty without a pairing."""
+    pairing: RoundGame | None = None
 
 
 class HubCommand(_Command, frozen=True):
@@ -57,10 +57,8 @@ class HubCommand(_Command, frozen=True):
     staff: Literal["", "coming", "done"] = ""
     """Answer to the table's call for staff: somebody is coming, or it is done."""
     pair: bool = False
-    """Whether the table shall ask the hub for its game at two tables, because the hub has one for
-    it.
-    """
-    wish: HubWish | None = None
+    """Whether the hub has a game at two tables for this table, which should ask for it."""
+    desired_state: DesiredState | None = msgspec.field(default=None, name="wish")
     settings: Annotated[
         Mapping[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MAX_SETTINGS)
     ] = {}
@@ -71,11 +69,11 @@ _decoder = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def wish_for(pairing: PairedGame | None) -> HubWish:
-    """Return a wish with its mark. The mark is empty without a pairing."""
+def desired_state(pairing: RoundGame | None) -> DesiredState:
+    """Return the desired state of a table with this pairing, and compute its mark."""
     if pairing is None:
-        return HubWish()
-    return HubWish(hashlib.sha256(_encoder.encode(pairing)).hexdigest()[:12], pairing)
+        return DesiredState()
+    return DesiredState(hashlib.sha256(_encoder.encode(pairing)).hexdigest()[:12], pairing)
 
 
 def encode_command(command: HubCommand) -> bytes:
@@ -86,7 +84,8 @@ def encode_command(command: HubCommand) -> bytes:
 def read_command(payload: bytes) -> HubCommand:
     """Decode and validate a command. Raises `Malformed`."""
     command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
-    if command.wish and command.wish.pairing:
-        for name in command.wish.pairing.names.values():
+    desired = command.desired_state
+    if desired and desired.pairing:
+        for name in desired.pairing.names.values():
             unpack_sentence(name)  # raises `Malformed` if it is not a packed sentence
     return command

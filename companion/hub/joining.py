@@ -89,7 +89,7 @@ def join(
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
         address=base,
-        table=answer.table,
+        table_id=answer.table,
         number=answer.number,
         room=answer.room,
         servers=servers,
@@ -119,12 +119,12 @@ def tls_context(ca: str) -> ssl.SSLContext:
         ) from None
 
 
-def card_of(membership: Membership, code: str) -> str:
-    """Return the hub's identifier of the player's card with this code.
+def fetch_card_id(membership: Membership, code: str) -> str:
+    """Ask the hub for the identifier of the player's card with this code.
 
     Raises `SystemTrouble` with a sentence for people.
     """
-    request = {"code": code, "table": membership.table}
+    request = {"code": code, "table": membership.table_id}
     return _post(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 
@@ -135,17 +135,17 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _post(url: str, body: Mapping[str, str], kind: type[T], ca: str) -> T:
-    """Post JSON to the hub's pages, and return the answer as `kind`. Raises `SystemTrouble`."""
+def _post(url: str, body: Mapping[str, str], answer_type: type[T], ca: str) -> T:
+    """Post JSON to the hub's pages, and decode the answer. Raises `SystemTrouble`."""
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(url, msgspec.json.encode(body), headers)
     context = tls_context(ca) if url.startswith("https:") else None
     opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
-            return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=kind)
+            return msgspec.json.decode(answer.read(MAX_ANSWER_BYTES), type=answer_type)
     except urllib.error.HTTPError as error:
-        # the hub's pages answer an error with a sentence, anything else is not a hub
+        # a hub answers an error with a sentence in JSON, so anything else is not a hub
         try:
             with error:
                 content = msgspec.json.decode(error.read(MAX_ANSWER_BYTES))

@@ -25,9 +25,9 @@ CLOSE_TIMEOUT_S = 1.0
 
 
 class LoopThread:
-    """Runs `work` in an event loop until it ends or `close` is called.
+    """Runs the coroutine function `work` in an event loop, until it ends or `close` is called.
 
-    `name` is that of the thread. `call` may be used from any thread, also before the start and
+    `name` is the name of the thread. `call` may be used from any thread, also before the start and
     after the end.
     """
 
@@ -67,20 +67,20 @@ class LoopThread:
 
     def _run(self) -> None:
         with self._runner, contextlib.suppress(asyncio.CancelledError):
-            self._runner.run(self._work_to_end())
+            self._runner.run(self._run_work())
 
-    async def _work_to_end(self) -> None:
-        """Do the work, then wait until the library's tasks have closed their connections."""
+    async def _run_work(self) -> None:
+        """Run the work, then wait until the library's tasks have closed their connections."""
         self._task = asyncio.current_task()
         try:
             await self._work()
         finally:
-            end_s = line_time_s() + CLOSE_TIMEOUT_S
-            while len(asyncio.all_tasks()) > 1 and line_time_s() < end_s:  # this one is running
+            end_s = loop_time_s() + CLOSE_TIMEOUT_S
+            while len(asyncio.all_tasks()) > 1 and loop_time_s() < end_s:  # this one is running
                 await asyncio.sleep(0.005)
 
 
-def line_time_s() -> float:
+def loop_time_s() -> float:
     """Return the running loop's time in seconds.
 
     Connections use it for their intervals, not the table's clock.
@@ -88,11 +88,8 @@ def line_time_s() -> float:
     return asyncio.get_running_loop().time()
 
 
-class SteadyClient(Client):
-    """A NATS client that drops malformed headers of a message.
-
-    The library's own client would stop.
-    """
+class TolerantClient(Client):
+    """A NATS client that drops malformed headers of a message, where the library's would stop."""
 
     async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
         try:
@@ -104,7 +101,8 @@ class SteadyClient(Client):
 async def log_client_error(error: Exception) -> None:
     """Log an error that the NATS client passes to `error_cb`.
 
-    Network errors are skipped, because awaited calls raise them as well. Any other error is a bug.
+    Network errors are not logged, because awaited calls raise them as well. Any other error is a
+    bug.
     """
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)
@@ -113,10 +111,10 @@ async def log_client_error(error: Exception) -> None:
 
 
 @contextlib.asynccontextmanager
-async def connection(
+async def nats_client(
     servers: Iterable[str], seed: str, when_lost: Callable[[], None], **options: Any
 ) -> AsyncIterator[Client]:
-    """Connect to NATS with the seed of a key, and close the connection at the end.
+    """Connect a client to NATS with the seed of its key, and close the connection at the end.
 
     The library does not reconnect, because everything has to be set up again then. `when_lost` is
     called when the connection breaks or is closed. Raises `OSError`, or `NatsError` of the library,
@@ -126,7 +124,7 @@ async def connection(
     async def note_lost(*_: object) -> None:
         when_lost()
 
-    client = SteadyClient()
+    client = TolerantClient()
     try:
         await client.connect(
             list(servers),

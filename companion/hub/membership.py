@@ -24,7 +24,7 @@ class Membership(msgspec.Struct, frozen=True):
 
     address: str
     """Address of the hub's pages."""
-    table: str
+    table_id: str = msgspec.field(name="table")
     """Id of the table in NATS subjects."""
     number: int
     """Number of the table in the hub's room, for people."""

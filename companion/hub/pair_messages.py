@@ -19,7 +19,7 @@ from companion.core.kit import Seat
 from companion.core.messages import decode_message
 from companion.table.public.messages import unpack_sentence
 
-# Values that a message may have. They are limited, because a table may send anything.
+# Types of values in messages, with their limits, because a table may send anything.
 Text = Annotated[str, msgspec.Meta(max_length=64)]
 Name = Annotated[str, msgspec.Meta(max_length=24)]
 Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
@@ -33,19 +33,18 @@ class _Message(
 
 
 class PairOffer(_Message, frozen=True, tag="offer"):
-    """A request that offers a game.
-
-    `version` is that of the offering table's program, `name` that of the player there.
-    """
+    """A request that offers a game."""
 
     game: Text
     options: dict[str, Any]
     seat: Seat
     """The seat that is played at the offering table."""
     version: Text
+    """Version of the offering table's program."""
     number: Number
     """Number that the next game of the offering table would have."""
     name: Name = ""
+    """Name of the player at the offering table."""
 
 
 class PairAcceptance(_Message, frozen=True, tag="take"):
@@ -60,8 +59,8 @@ class PairAcceptance(_Message, frozen=True, tag="take"):
     name: Name = ""
 
 
-class PairQuestion(_Message, frozen=True, tag="ask"):
-    """A request for this table's game at two tables, and for the code of its own offer."""
+class PairQuery(_Message, frozen=True, tag="ask"):
+    """A request for the table's game at two tables, and for the code of its own offer."""
 
 
 class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
@@ -87,7 +86,7 @@ class MachineClaim(_Message, frozen=True, tag="session"):
 # - `open`: another machine was the table, and may still be.
 ClaimAnswer = Literal["", "own", "shared", "taken", "open"]
 
-PairRequest = PairOffer | PairAcceptance | PairQuestion | PairWithdrawal | MachineClaim
+PairRequest = PairOffer | PairAcceptance | PairQuery | PairWithdrawal | MachineClaim
 
 
 class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -102,13 +101,13 @@ class Pair(msgspec.Struct, frozen=True, omit_defaults=True):
     """Id of the table at which each seat is played, as in message subjects."""
     names: dict[Seat, Name] = {}
 
-    def seat_of(self, table: str) -> Seat:
+    def seat_of(self, table_id: str) -> Seat:
         """Return the seat that is played at a table."""
-        return Seat.SOUTH if self.tables[Seat.SOUTH] == table else Seat.NORTH
+        return Seat.SOUTH if self.tables[Seat.SOUTH] == table_id else Seat.NORTH
 
-    def other_of(self, table: str) -> str:
-        """Return the other table of the pair."""
-        return self.tables[self.seat_of(table).other]
+    def other_of(self, table_id: str) -> str:
+        """Return the id of the other table of the pair."""
+        return self.tables[self.seat_of(table_id).other]
 
 
 class PairAnswer(
@@ -152,8 +151,8 @@ def read_answer(payload: bytes) -> PairAnswer:
     return answer
 
 
-def require_version(theirs: str, own: str) -> None:
-    """Raise `Illegal` if the versions differ.
+def require_same_version(theirs: str, own: str) -> None:
+    """Raise `Illegal` if two tables' programs differ in version.
 
     Another version may interpret orders differently.
     """

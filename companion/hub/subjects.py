@@ -9,9 +9,9 @@ store in NATS.
 from __future__ import annotations
 
 # Name of the stream of all inputs that tables have accepted, in order.
-RECORDS = "RECORDS"
+RECORDS_STREAM = "RECORDS"
 # Name of the stream of messages between the two tables of a game, by number.
-PAIRS = "PAIRS"
+PAIRS_STREAM = "PAIRS"
 
 # Subjects of all tables, where `*` is any one word. The functions below return those of one table.
 ALL_RECORDS = "tables.*.record"
@@ -25,13 +25,13 @@ PRESENCE = "near"
 # Header with the sequence number that must be the last of the subject, 0 for none. Otherwise
 # JetStream rejects the message. This replaces `Nats-Msg-Id`: ids are shared within a stream, so one
 # table could use up another's next id, and that table's message would be dropped as a duplicate.
-SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
-# JetStream's error code for a message whose `SEQUENCE` is not that of the last one.
-WRONG_SEQUENCE = 10071
+EXPECTED_SEQUENCE_HEADER = "Nats-Expected-Last-Subject-Sequence"
+# JetStream's error code for a message whose `EXPECTED_SEQUENCE_HEADER` is not that of the last one.
+WRONG_SEQUENCE_CODE = 10071
 
 # Beginnings of the subjects on which JetStream is asked for the last message of a subject.
-_GET_RECORDS = f"$JS.API.DIRECT.GET.{RECORDS}."
-_GET_PAIRS = f"$JS.API.DIRECT.GET.{PAIRS}."
+_GET_RECORDS = f"$JS.API.DIRECT.GET.{RECORDS_STREAM}."
+_GET_PAIRS = f"$JS.API.DIRECT.GET.{PAIRS_STREAM}."
 # Requests that JetStream answers itself.
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 # All subjects on which tables publish. Each table may use only its own.
@@ -45,81 +45,91 @@ PUBLISHED_SUBJECTS = (
 )
 
 
-def record_subject(table: str) -> str:
+def record_subject(table_id: str) -> str:
     """Return the subject of a table's accepted inputs."""
-    return f"tables.{table}.record"
+    return f"tables.{table_id}.record"
 
 
-def state_subject(table: str) -> str:
+def state_subject(table_id: str) -> str:
     """Return the subject of a table's state."""
-    return f"tables.{table}.state"
+    return f"tables.{table_id}.state"
 
 
-def command_subject(table: str) -> str:
+def command_subject(table_id: str) -> str:
     """Return the subject of the hub's commands to a table."""
-    return f"commands.{table}"
+    return f"commands.{table_id}"
 
 
-def request_subject(table: str) -> str:
+def request_subject(table_id: str) -> str:
     """Return the subject of a table's requests about games at two tables."""
-    return f"tables.{table}.pair"
+    return f"tables.{table_id}.pair"
 
 
-def message_subject(pair: str, table: str, number: int | str) -> str:
+def message_subject(pair_id: str, table_id: str, number: int | str) -> str:
     """Return the subject of one message of a pair. It holds at most one message.
 
     `number` counts the messages of that table from 1, and `*` stands for all of them.
     """
-    return f"pairs.{pair}.{table}.{number}"
+    return f"pairs.{pair_id}.{table_id}.{number}"
 
 
-def presence_subject(pair: str, table: str) -> str:
+def presence_subject(pair_id: str, table_id: str) -> str:
     """Return the subject on which a table of a pair reports its presence."""
-    return f"near.{pair}.{table}"
+    return f"near.{pair_id}.{table_id}"
 
 
-def announcement_subject(table: str, pair: str, what: int | str) -> str:
+def announcement_subject(table_id: str, pair_id: str, item: int | str) -> str:
     """Return the subject on which the hub announces something about the other table of a pair.
 
-    `table` gets the announcement. `what` is the number of a message of the other table, `PRESENCE`,
-    or `*` for both.
+    Table `table_id` gets the announcement. `item` is the number of a message of the other table,
+    `PRESENCE`, or `*` for both.
     """
-    return f"news.{table}.{pair}.{what}"
+    return f"news.{table_id}.{pair_id}.{item}"
 
 
-def inbox_prefix(table: str) -> str:
+def inbox_prefix(table_id: str) -> str:
     """Return the prefix of the subjects of answers to a table.
 
     Other tables may not subscribe to them.
     """
-    return f"_INBOX_{table}"
+    return f"_INBOX_{table_id}"
 
 
-def table_of(subject: str) -> str:
-    """Return the table in a subject of `tables.*`. Subjects of pairs have it elsewhere."""
+def table_id_of(subject: str) -> str:
+    """Return the table's id in a subject of `tables.*`. Subjects of pairs have it elsewhere."""
     return subject.split(".")[1]
 
 
-def publishable_subjects(table: str) -> tuple[str, ...]:
+def publishable_subjects(table_id: str) -> tuple[str, ...]:
     """Return all subjects on which a table may publish.
 
     They are its own, and the request for its last record.
     """
-    get_last_record = f"{_GET_RECORDS}{record_subject(table)}"
-    return record_subject(table), state_subject(table), request_subject(table), get_last_record
+    get_last_record = f"{_GET_RECORDS}{record_subject(table_id)}"
+    return (
+        record_subject(table_id),
+        state_subject(table_id),
+        request_subject(table_id),
+        get_last_record,
+    )
 
 
-def subscribable_subjects(table: str) -> tuple[str, ...]:
+def subscribable_subjects(table_id: str) -> tuple[str, ...]:
     """Return all subjects to which a table may subscribe, in addition to its answers."""
-    return (command_subject(table), announcement_subject(table, "*", "*"))
+    return (command_subject(table_id), announcement_subject(table_id, "*", "*"))
 
 
-def publishable_pair_subjects(pair: str, table: str, other: str) -> tuple[str, ...]:
+def publishable_pair_subjects(pair_id: str, table_id: str, other_table_id: str) -> tuple[str, ...]:
     """Return the further subjects on which a table of a pair may publish.
 
     They are its own messages and presence, and requests for messages of both tables.
     """
     get_messages = [
-        f"{_GET_PAIRS}{message_subject(pair, member, '*')}" for member in (table, other)
+        f"{_GET_PAIRS}{message_subject(pair_id, sender, '*')}"
+        for sender in (table_id, other_table_id)
     ]
-    return (message_subject(pair, table, "*"), presence_subject(pair, table), *get_messages)
+    return (
+        message_subject(pair_id, table_id, "*"),
+        presence_subject(pair_id, table_id),
+        *get_messages,
+    )

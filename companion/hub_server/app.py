@@ -11,12 +11,12 @@ from companion.core.network import format_host_key, page_urls
 from companion.core.ports import Closeable
 from companion.hub.commands import HubCommand, encode_command
 from companion.hub.pair_messages import Pair
-from companion.hub_server.desired_state import DesiredState
+from companion.hub_server.desired_state import DesiredStateSender
 from companion.hub_server.folder import HubFile, HubFolder, HubSettings
 from companion.hub_server.members import Members
 from companion.hub_server.nats_connection import NatsConnection
 from companion.hub_server.nats_server import NatsServer
-from companion.hub_server.pairs import PairKeeper
+from companion.hub_server.pairs import PairRegistry
 from companion.league.league import League
 from web.features import SiteConfig
 from web.hub.app import create_hub_app
@@ -26,7 +26,7 @@ from web.server.server import Server, open_server
 
 
 class Hub(Closeable):
-    """A running hub, started when it is made. Raises `SystemTrouble` if it cannot start.
+    """A running hub, which starts when it is created. Raises `SystemTrouble` if it cannot start.
 
     `close` may be called twice. Tests and the command line use its parts, such as `room`, `league`
     and `members`.
@@ -36,18 +36,18 @@ class Hub(Closeable):
         self._settings = settings
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
-        given = {"name": settings.name, "delay_s": settings.delay_s}
-        # None keeps what the file has
-        changes = {field: value for field, value in given.items() if value is not None}
+        options = {"name": settings.name, "delay_s": settings.delay_s}
+        # None keeps the stored value
+        changes = {field: value for field, value in options.items() if value is not None}
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))
-        file_content = self.folder.file
-        self.nats = NatsServer(settings)
+        file = self.folder.file
+        self.nats_server = NatsServer(settings)
         self.nats_connection = NatsConnection(
-            settings.folder, self.nats, file_content.seed, settings.keep_mb
+            settings.folder, self.nats_server, file.seed, settings.max_store_mb
         )
-        self.room = HubRoom(file_content.name, clock, file_content.delay_s)
-        self.pairs = PairKeeper(
+        self.room = HubRoom(file.name, clock, file.delay_s)
+        self.pairs = PairRegistry(
             self.folder,
             clock,
             when_paired=self._start_pair,
@@ -58,13 +58,13 @@ class Hub(Closeable):
             self.league = League(settings.folder, clock, self.room.free_tables, self.room.notify)
             self._stack.callback(self.league.close)
             send_command = self.nats_connection.send_command
-            desired = DesiredState(self.room, self.league, clock, send_command)
+            sender = DesiredStateSender(self.room, self.league, clock, send_command)
             scheme = "tls" if settings.web.certificate else "nats"
             self.members = Members(
                 self.folder,
                 self.room,
                 send_command,
-                self.nats,
+                self.nats_server,
                 # without a host, because each table knows the hub by another address
                 servers=(f"{scheme}://:{settings.nats_port}",),
                 when_removed=(
@@ -75,13 +75,13 @@ class Hub(Closeable):
                     self.room.remove,
                 ),
             )
-            self._open(file_content, clock, desired)
+            self._open(file, clock, sender)
         except BaseException:
             self._stack.close()
             raise
 
-    def _open(self, file: HubFile, clock: Clock, desired: DesiredState) -> None:
-        """Start the parts in the order in which they need each other.
+    def _open(self, file: HubFile, clock: Clock, sender: DesiredStateSender) -> None:
+        """Start the parts, each after those that it needs.
 
         The web server binds its port before NATS starts, because tables may ask for the addresses
         of the pages as soon as NATS runs. It starts to serve pages last.
@@ -95,7 +95,7 @@ class Hub(Closeable):
             web,
             self.urls,
             file.signing_key,
-            self.host_key,
+            self.owner_key,
             template_cache=settings.folder / "templates",
         )
         app = create_hub_app(
@@ -109,7 +109,7 @@ class Hub(Closeable):
 
         def step() -> None:
             self.table_join_code.renew_if_expired()
-            desired.step()
+            sender.step()
 
         self.nats_connection.start(self.members, self.room, self.league, self.pairs, step)
         self.server.start()
@@ -119,16 +119,16 @@ class Hub(Closeable):
         return page_urls(self._settings.web, self.server.port)
 
     @property
-    def host_key(self) -> str:
+    def owner_key(self) -> str:
         """Return the owner key as people type it."""
-        return format_host_key(self.folder.file.host_key)
+        return format_host_key(self.folder.file.owner_key)
 
     def close(self) -> None:
         """Close the pages, then NATS."""
         self._stack.close()
 
     def _start_pair(self, pair: Pair) -> None:
-        """Let the tables of a pair use the subjects of their game, and notify both."""
+        """Let the tables of a pair use the subjects of their game, and notify both tables."""
         self.members.update_permissions()
-        for table in pair.tables.values():
-            self.nats_connection.send_command(table, encode_command(HubCommand(pair=True)))
+        for table_id in pair.tables.values():
+            self.nats_connection.send_command(table_id, encode_command(HubCommand(pair=True)))

@@ -21,7 +21,7 @@ from companion.core.i18n import say
 from companion.hub.pair_messages import Pair
 
 # Name of the hub's file in its folder.
-FILE = "hub.json"
+FILE_NAME = "hub.json"
 # Maximum number of tables.
 MAX_TABLES = 500
 # Maximum number of stored games at two tables.
@@ -40,13 +40,13 @@ class HubSettings:
     """Delay in seconds for spectators. None keeps the stored one."""
     nats_host: str = "0.0.0.0"
     nats_port: int = 4222
-    keep_mb: int = 2048
-    """Maximum size of NATS's store, in megabytes."""
+    max_store_mb: int = 2048
+    """Maximum size of NATS's store in megabytes."""
     language: str = "auto"
     """Language of the wall, or `auto` for the browser's."""
 
 
-class KnownTable(
+class StoredTable(
     msgspec.Struct, frozen=True, rename={"is_shut_out": "shut", "is_waiting": "waits"}
 ):
     """A table that has joined, as the hub's file stores it."""
@@ -63,18 +63,18 @@ class KnownTable(
     """Whether the owner has not admitted it yet."""
 
 
-class HubFile(msgspec.Struct, frozen=True):
+class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key"}):
     """Everything that the hub stores in its file."""
 
     seed: str
     """Secret NKey of the hub itself, which grants full access to its NATS."""
     signing_key: bytes
     """Secret that signs cookies of the pages."""
-    host_key: bytes
-    """The owner key."""
+    owner_key: bytes
+    """Secret from which the key of the hub's owner is made, see `format_host_key`."""
     name: str = ""
     delay_s: float = 0.0
-    tables: tuple[KnownTable, ...] = ()
+    tables: tuple[StoredTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
     """The last `MAX_PAIRS` games at two tables, newest last. Results of old ones may still arrive.
     """
@@ -83,18 +83,18 @@ class HubFile(msgspec.Struct, frozen=True):
         """Return the game at two tables with this id, or None."""
         return next((pair for pair in self.pairs if pair.id == pair_id), None)
 
-    def pair_of(self, table: str) -> Pair | None:
+    def current_pair(self, table_id: str) -> Pair | None:
         """Return the last game of a table with another one.
 
         None if there was none, or if the other table has begun another game since.
         """
-        pair = self._last_pair(table)
-        if pair is None or self._last_pair(pair.other_of(table)) != pair:
+        pair = self._last_pair(table_id)
+        if pair is None or self._last_pair(pair.other_of(table_id)) != pair:
             return None
         return pair
 
-    def _last_pair(self, table: str) -> Pair | None:
-        return next((pair for pair in self.pairs[::-1] if table in pair.tables.values()), None)
+    def _last_pair(self, table_id: str) -> Pair | None:
+        return next((pair for pair in self.pairs[::-1] if table_id in pair.tables.values()), None)
 
     def __repr__(self) -> str:
         return f"HubFile({len(self.tables)} tables)"
@@ -108,7 +108,7 @@ class HubFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._path = folder / FILE
+        self._path = folder / FILE_NAME
         self._lock = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -128,17 +128,18 @@ class HubFolder:
         return self._file
 
     def change(self, edit: Callable[[HubFile], HubFile]) -> HubFile:
-        """Write the content that `edit` makes of the present one, then use and return it."""
+        """Apply `edit` to the content, write the result to the file, and return it."""
         with self._lock:
             edited = edit(self._file)
             self._write(edited)
             self._file = edited
         return edited
 
-    def join(self, name: str, key: str) -> KnownTable:
+    def add_table(self, name: str, key: str) -> StoredTable:
         """Add a table with this public key and the lowest free number, and return it.
 
-        It waits to be admitted. Raises `SystemTrouble`, also if there are `MAX_TABLES` already.
+        The table waits to be admitted. Raises `SystemTrouble` if the file cannot be written, or if
+        there are `MAX_TABLES` already.
         """
 
         def add(file: HubFile) -> HubFile:
@@ -148,7 +149,7 @@ class HubFolder:
                 )
             taken_numbers = {table.number for table in file.tables}
             number = min({*range(1, MAX_TABLES + 1)} - taken_numbers)
-            table = KnownTable(secrets.token_hex(8), number, name, key, is_waiting=True)
+            table = StoredTable(secrets.token_hex(8), number, name, key, is_waiting=True)
             return msgspec.structs.replace(file, tables=(*file.tables, table))
 
         return self.change(add).tables[-1]
@@ -166,13 +167,13 @@ class HubFolder:
             ) from None
 
 
-def existing_folder(folder: Path) -> HubFolder:
+def open_existing_folder(folder: Path) -> HubFolder:
     """Open the folder of a hub that has run before.
 
     Raises `SystemTrouble` if none has, or if its file cannot be read.
     """
     folder = folder.expanduser()
-    if not (folder / FILE).exists():
+    if not (folder / FILE_NAME).exists():
         raise SystemTrouble(f"No hub has run in {folder}: name its folder with --folder")
     return HubFolder(folder)
 

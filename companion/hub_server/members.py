@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from companion.hub.commands import HubCommand, encode_command
-from companion.hub_server.folder import HubFolder, KnownTable
-from companion.hub_server.nats_server import NatsServer, accounts_text
+from companion.hub_server.folder import HubFolder, StoredTable
+from companion.hub_server.nats_server import NatsServer, format_accounts
 from web.hub.host import JoinedTable
 from web.hub.room import HubRoom, HubTable
 
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 
 
 class Members:
-    """Carries out what the owner's pages request of the tables.
+    """Carries out what the owner does to tables on the hub's pages. May be used from any thread.
 
-    It implements `web.hub.host.HubActions`. It may be used from any thread. A `table_id` is the
-    id of a table in NATS subjects. `send_command` takes it and an encoded command. `servers` are
-    the addresses of NATS that a table gets when it joins. `when_removed` are called, in order, with
-    the id of a table that is removed.
+    It implements `web.hub.host.HubActions`. A `table_id` is the id of a table in NATS subjects.
+    `send_command` takes it and an encoded command. `servers` are the addresses of NATS that a table
+    gets when it joins. When a table is removed, the functions `when_removed` are called in order,
+    each with its id.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Members:
         folder: HubFolder,
         room: HubRoom,
         send_command: Callable[[str, bytes], None],
-        nats: NatsServer,
+        nats_server: NatsServer,
         *,
         servers: Sequence[str],
         when_removed: Sequence[Callable[[str], None]],
@@ -40,7 +40,7 @@ class Members:
         self._folder = folder
         self._room = room
         self._send_command = send_command
-        self._nats = nats
+        self._nats_server = nats_server
         self._servers = tuple(servers)
         self._permissions_lock = threading.Lock()
         self._when_removed = when_removed
@@ -53,17 +53,17 @@ class Members:
         Tables without permission are disconnected when this returns, unless NATS hangs. Raises
         `OSError` if the files of NATS cannot be written.
         """
-        # without the lock an older state could be written last
+        # without the lock, older permissions could be written last
         with self._permissions_lock:
-            self._nats.write(accounts_text(self._folder.file))
-            self._nats.reload()
+            self._nats_server.write_configuration(format_accounts(self._folder.file))
+            self._nats_server.reload()
 
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table. It has no permissions until the owner admits it.
 
         Raises `SystemTrouble` if the hub takes no more tables, or cannot write its file.
         """
-        table = self._folder.join(name, key)
+        table = self._folder.add_table(name, key)
         self._room.add(_hub_table(table))
         log.info("Table %s wants to join", table.number)
         return JoinedTable(table.id, table.number, self._servers)
@@ -80,14 +80,14 @@ class Members:
 
     def admit(self, table_id: str) -> None:
         """Admit a table that has joined or was shut out."""
-        self._mark(table_id, is_shut_out=False, is_waiting=False)
+        self._update_table(table_id, is_shut_out=False, is_waiting=False)
 
     def shut_out(self, table_id: str) -> None:
         """Shut a table out. It has no permissions until the owner admits it again."""
         for member in self._folder.file.tables:
             if member.id == table_id and not member.is_shut_out:
                 log.warning("Hub: table %s sends too many messages and is shut out", member.number)
-                self._mark(table_id, is_shut_out=True)
+                self._update_table(table_id, is_shut_out=True)
 
     def answer_call(self, table_id: str, words: Literal["coming", "done"]) -> None:
         """Tell a table that somebody is coming, or that its call is done."""
@@ -106,7 +106,7 @@ class Members:
         self._folder.change(lambda file: replace(file, delay_s=delay_s))
         self._room.set_delay(delay_s)
 
-    def _mark(self, table_id: str, **changes: bool) -> None:
+    def _update_table(self, table_id: str, **changes: bool) -> None:
         """Change `is_shut_out` or `is_waiting` of a table, in the file, in the room and at NATS."""
         self._folder.change(
             lambda file: replace(
@@ -121,7 +121,7 @@ class Members:
         self.update_permissions()
 
 
-def _hub_table(table: KnownTable) -> HubTable:
+def _hub_table(table: StoredTable) -> HubTable:
     return HubTable(
         table.id,
         table.number,

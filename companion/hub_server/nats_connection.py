@@ -42,25 +42,25 @@ from nats.js.errors import APIError, NotFoundError, ServerError
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.core.messages import MAX_MESSAGE_BYTES
-from companion.hub.loop_thread import LoopThread, connection
+from companion.hub.loop_thread import LoopThread, nats_client
 from companion.hub.subjects import (
     ALL_PAIRS,
     ALL_PRESENCE,
     ALL_RECORDS,
     ALL_REQUESTS,
     ALL_STATES,
-    PAIRS,
+    PAIRS_STREAM,
     PRESENCE,
-    RECORDS,
+    RECORDS_STREAM,
     announcement_subject,
     command_subject,
     message_subject,
     record_subject,
-    table_of,
+    table_id_of,
 )
 from companion.hub_server.members import Members
 from companion.hub_server.nats_server import NatsServer
-from companion.hub_server.pairs import PairKeeper
+from companion.hub_server.pairs import PairRegistry
 from companion.league.league import League
 from companion.table.public.messages import PublicRecord, decode_record, decode_state
 from web.hub.room import HubRoom
@@ -73,7 +73,7 @@ MAX_RECORDS_PER_TABLE = 5000
 STEP_PAUSE_S = 0.1
 # Interval in seconds of checks of the server and the disk.
 CHECK_INTERVAL_S = 1.0
-# Timeout in seconds for finishing the current message at the end.
+# Timeout in seconds for finishing the current message when the connection closes.
 CLOSE_TIMEOUT_S = 1.0
 # Pause in seconds after an unanswered request to the server.
 RETRY_S = 0.25
@@ -85,8 +85,8 @@ ANSWER_TIMEOUT_S = 5.0
 MIN_FREE_BYTES = 32 * 1024 * 1024
 # Maximum size of a message between two tables in bytes, with its headers.
 MAX_PAIR_MESSAGE_BYTES = 4096
-# Maximum number of digits in the number of such a message. So one table can store at most some
-# 40 MB for a game, which does not displace other tables' messages.
+# Maximum number of digits in the number of such a message. It limits what one table can store for a
+# game to some 40 MB, which does not displace other tables' messages.
 MAX_NUMBER_DIGITS = 4
 # Time in seconds for which JetStream looks for duplicate message ids, the shortest that it allows.
 # Our messages have no ids.
@@ -99,8 +99,8 @@ MAX_PAIR_AGE_S = 60 * 86_400.0
 MESSAGE_RATE = Rate(20_000, 100.0)
 # Number of messages for which an invalid one counts.
 BAD_MESSAGE_COST = 200
-# Number of messages for which a request about a game at two tables counts. One that is accepted
-# makes NATS load its permissions again.
+# Number of messages for which a request about a game at two tables counts. NATS loads its
+# permissions again when one is accepted.
 REQUEST_COST = 20
 
 _DISK_FULL = say(
@@ -120,28 +120,28 @@ class NatsConnection:
     _members: Members
     _room: HubRoom
     _league: League
-    _pairs: PairKeeper
+    _pairs: PairRegistry
     _step_parts: Callable[[], None]
 
-    def __init__(self, folder: Path, server: NatsServer, seed: str, keep_mb: int) -> None:
+    def __init__(self, folder: Path, server: NatsServer, seed: str, max_store_mb: int) -> None:
         self._folder = folder
         self._server = server
         self._seed = seed
-        self._keep_bytes = keep_mb * 1024 * 1024
+        self._max_store_bytes = max_store_mb * 1024 * 1024
         self._client: Client | None = None
-        # whether the disk was full once: NATS then stores nothing until its next start
-        self._was_full = False
+        # whether the disk has been full: NATS then stores nothing until its next start
+        self._has_been_full = False
         self._is_closing = False
         self._message_tokens = TokenBuckets(MESSAGE_RATE, time.monotonic)
         # whether the room has shown each table's last record since the start of the hub
         self._has_last_records = False
-        # error because of which a record could not be stored, and which ends the connection
+        # why a record could not be stored, an error that ends the connection
         self._record_error: CompanionError | None = None
         self._checked_s = -CHECK_INTERVAL_S
-        # set when tables can connect, or when that has failed
+        # set when tables can connect, or when the start has failed
         self.is_ready = threading.Event()
-        # streams and subjects whose messages have to be deleted
-        self._purge_queue: set[tuple[str, str]] = set()
+        # streams with the subjects whose messages have to be deleted there
+        self._pending_purges: set[tuple[str, str]] = set()
         self._thread = LoopThread("hub-store", self._run)
         self._start_error: CompanionError | None = None
 
@@ -150,7 +150,7 @@ class NatsConnection:
         members: Members,
         room: HubRoom,
         league: League,
-        pairs: PairKeeper,
+        pairs: PairRegistry,
         step_parts: Callable[[], None],
     ) -> None:
         """Start the thread and wait until tables can connect, however long that takes.
@@ -179,15 +179,15 @@ class NatsConnection:
     def forget(self, table_id: str) -> None:
         """Delete a table's records, and its messages to other tables."""
         subjects = {
-            (RECORDS, record_subject(table_id)),
-            (PAIRS, message_subject("*", table_id, "*")),
+            (RECORDS_STREAM, record_subject(table_id)),
+            (PAIRS_STREAM, message_subject("*", table_id, "*")),
         }
-        self._thread.call(lambda: self._purge_queue.update(subjects))
+        self._thread.call(lambda: self._pending_purges.update(subjects))
 
     def forget_pair(self, pair_id: str) -> None:
         """Delete the messages of a game at two tables."""
         self._thread.call(
-            lambda: self._purge_queue.add((PAIRS, message_subject(pair_id, "*", "*")))
+            lambda: self._pending_purges.add((PAIRS_STREAM, message_subject(pair_id, "*", "*")))
         )
 
     def close(self) -> None:
@@ -232,14 +232,14 @@ class NatsConnection:
         try:
             # periodic tasks also run without a connection
             await self._step()
-            if not self._server.check():
+            if not self._server.ensure_running():
                 log.warning("Hub: nats-server had stopped and was restarted")
             await self._listen()
         except (OSError, NatsError, CompanionError) as error:
             log.warning("Hub: NATS: %s", error)
             if isinstance(error, ServerError):
-                self._server.close()  # `check` restarts it
-            self._room.set_trouble(self._trouble_of(error))
+                self._server.close()  # `ensure_running` restarts it
+            self._room.set_trouble(self._explain_failure(error))
         except Exception:
             log.exception("Hub: the connection to NATS failed")
             self._room.set_trouble(say("Something went wrong in the hub: the log says more."))
@@ -253,18 +253,18 @@ class NatsConnection:
             # messages that wait to be sent may take 8 MB, four times nats-py's default
             "pending_size": 8 * 1024 * 1024,
         }
-        async with connection([self._server.url], self._seed, lambda: None, **options) as client:
+        async with nats_client([self._server.url], self._seed, lambda: None, **options) as client:
             self._client = client
-            stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
-            records_info = await self._make_streams(stream)
+            jetstream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
+            records_info = await self._create_streams(jetstream)
             self._record_error = None
             # a lower sequence number than before means that this is another store
             if records_info.state.last_seq < self._league.results.sequence:
                 self._league.results.restart_sequence()
             # after a reconnect, the room still shows the last records
             if not self._has_last_records:
-                await self._load_last_records(stream)
-            await self._subscribe(client, stream)
+                await self._load_last_records(jetstream)
+            await self._subscribe(client, jetstream)
             self._room.set_trouble(_DISK_FULL if self._is_full() else "")
             self.is_ready.set()
             while client.is_connected and not self._is_closing:
@@ -274,10 +274,10 @@ class NatsConnection:
                     raise self._record_error
                 if time.monotonic() - self._checked_s >= CHECK_INTERVAL_S:
                     self._checked_s = time.monotonic()
-                    await self._purge(stream)
-                    await self._check(stream)
+                    await self._purge(jetstream)
+                    await self._check_server(jetstream)
 
-    async def _subscribe(self, client: Client, stream: JetStreamContext) -> None:
+    async def _subscribe(self, client: Client, jetstream: JetStreamContext) -> None:
         """Subscribe to the tables' messages, and to their records from the stream."""
         handlers = {
             ALL_STATES: self._handle_state,
@@ -288,13 +288,15 @@ class NatsConnection:
         for subject, handler in handlers.items():
             await client.subscribe(subject, cb=handler)
         # continue after the last record whose results were stored
-        first = self._league.results.sequence + 1
-        start = ConsumerConfig(deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first)
-        await stream.subscribe(
+        first_sequence = self._league.results.sequence + 1
+        consumer = ConsumerConfig(
+            deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=first_sequence
+        )
+        await jetstream.subscribe(
             ALL_RECORDS,
-            stream=RECORDS,
+            stream=RECORDS_STREAM,
             ordered_consumer=True,
-            config=start,
+            config=consumer,
             cb=self._handle_record_message,
             # no limit, because an outage of the hub may leave many records
             pending_msgs_limit=-1,
@@ -319,10 +321,10 @@ class NatsConnection:
 
     def _is_full(self) -> bool:
         """Return whether the disk is full, or was since the start of the hub."""
-        self._was_full |= shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
-        return self._was_full
+        self._has_been_full |= shutil.disk_usage(self._folder).free < MIN_FREE_BYTES
+        return self._has_been_full
 
-    async def _make_streams(self, stream: JetStreamContext) -> StreamInfo:
+    async def _create_streams(self, jetstream: JetStreamContext) -> StreamInfo:
         """Create or update the streams. Return the state of the tables' records."""
         shared = StreamConfig(
             storage=StorageType.FILE,
@@ -331,36 +333,38 @@ class NatsConnection:
             allow_direct=True,
         )
         records = shared.evolve(
-            name=RECORDS,
+            name=RECORDS_STREAM,
             subjects=[ALL_RECORDS],
             max_msgs_per_subject=MAX_RECORDS_PER_TABLE,
             # most of the space is for records, some for games at two tables
-            max_bytes=self._keep_bytes * 9 // 10,
+            max_bytes=self._max_store_bytes * 9 // 10,
             max_msg_size=MAX_MESSAGE_BYTES * 2,
         )
         pairs = shared.evolve(
-            name=PAIRS,
+            name=PAIRS_STREAM,
             subjects=[ALL_PAIRS],
             max_msgs_per_subject=1,
             max_age=MAX_PAIR_AGE_S,
-            max_bytes=self._keep_bytes // 20,
+            max_bytes=self._max_store_bytes // 20,
             max_msg_size=MAX_PAIR_MESSAGE_BYTES,
         )
         for config in (records, pairs):
             try:
-                await stream.update_stream(config)
+                await jetstream.update_stream(config)
             except NotFoundError:
-                await stream.add_stream(config)
-        return await stream.stream_info(RECORDS)
+                await jetstream.add_stream(config)
+        return await jetstream.stream_info(RECORDS_STREAM)
 
-    async def _load_last_records(self, stream: JetStreamContext) -> None:
+    async def _load_last_records(self, jetstream: JetStreamContext) -> None:
         """Read the last record of every table.
 
         The room shows it until the consumer has caught up.
         """
         for table in self._room.tables():
             try:
-                last = await stream.get_msg(RECORDS, subject=record_subject(table.id), direct=True)
+                last = await jetstream.get_msg(
+                    RECORDS_STREAM, subject=record_subject(table.id), direct=True
+                )
                 record = decode_record(last.data or b"")
                 self._room.receive_record(table.id, record, _age_s(last.time))
             except (NotFoundError, Malformed):
@@ -369,7 +373,7 @@ class NatsConnection:
 
     async def _handle_record_message(self, message: Msg) -> None:
         """Handle a record of a table, unless an earlier one could not be stored."""
-        table_id = table_of(message.subject)
+        table_id = table_id_of(message.subject)
         sequence = message.metadata.sequence.stream
         self._count_message(table_id)
         try:
@@ -386,7 +390,7 @@ class NatsConnection:
                 self._record_error = error
 
     async def _handle_state(self, message: Msg) -> None:
-        table_id = table_of(message.subject)
+        table_id = table_id_of(message.subject)
         try:
             state = decode_state(message.data)
         except Malformed as error:
@@ -396,7 +400,7 @@ class NatsConnection:
         self._room.receive_state(table_id, state)
 
     async def _handle_request(self, message: Msg) -> None:
-        table_id = table_of(message.subject)
+        table_id = table_id_of(message.subject)
         self._count_message(table_id, REQUEST_COST)
         answer = self._pairs.answer(table_id, message.data)
         # permissions may have changed: let pending tasks run first
@@ -412,22 +416,22 @@ class NatsConnection:
             if not is_valid:
                 return
         # notify the other table only if both have arranged this game
-        game = self._pairs.current(pair_id)
-        if game and table_id in game.tables.values():
-            await self._publish(announcement_subject(game.other_of(table_id), pair_id, number), b"")
+        pair = self._pairs.current(pair_id)
+        if pair and table_id in pair.tables.values():
+            await self._publish(announcement_subject(pair.other_of(table_id), pair_id, number), b"")
 
     async def _handle_presence(self, message: Msg) -> None:
         """Announce a table's presence to the other table of its game."""
         _, pair_id, table_id = message.subject.split(".")
         self._count_message(table_id)
-        if game := self._pairs.current(pair_id):
+        if pair := self._pairs.current(pair_id):
             await self._publish(
-                announcement_subject(game.other_of(table_id), pair_id, PRESENCE), b""
+                announcement_subject(pair.other_of(table_id), pair_id, PRESENCE), b""
             )
 
-    def _count_message(self, table_id: str, times: int = 1) -> None:
-        """Count a message of a table, as `times` messages. Shut out a table that sends too many."""
-        if not all(self._message_tokens.take_token(table_id) for _ in range(times)):
+    def _count_message(self, table_id: str, cost: int = 1) -> None:
+        """Count a message of a table as `cost` messages. Shut out a table that sends too many."""
+        if not all(self._message_tokens.take_token(table_id) for _ in range(cost)):
             self._members.shut_out(table_id)
 
     def _reject(self, table_id: str, error: Malformed) -> None:
@@ -436,7 +440,7 @@ class NatsConnection:
         log.debug("Hub: %s: %s", table_id, error.message)
         self._room.note_unreadable(table_id)
 
-    async def _check(self, stream: JetStreamContext) -> None:
+    async def _check_server(self, jetstream: JetStreamContext) -> None:
         """Check the free space and whether the server answers.
 
         Raises `ServerError` if the server has to be restarted.
@@ -444,7 +448,7 @@ class NatsConnection:
         # NATS refuses requests for a moment during a reload
         for _ in range(MAX_UNANSWERED):
             with contextlib.suppress(NatsError, TimeoutError):
-                await stream.stream_info(RECORDS)
+                await jetstream.stream_info(RECORDS_STREAM)
                 break
             await asyncio.sleep(RETRY_S)
         else:
@@ -455,16 +459,16 @@ class NatsConnection:
         if subject and self._client and self._client.is_connected:
             await self._client.publish(subject, payload)
 
-    async def _purge(self, stream: JetStreamContext) -> None:
+    async def _purge(self, jetstream: JetStreamContext) -> None:
         """Delete the data of tables and games that are gone. Retried until it succeeds."""
-        for name, subject in tuple(self._purge_queue):
+        for name, subject in tuple(self._pending_purges):
             try:
-                await stream.purge_stream(name, subject=subject)
-                self._purge_queue.discard((name, subject))
+                await jetstream.purge_stream(name, subject=subject)
+                self._pending_purges.discard((name, subject))
             except APIError as error:  # for example during a reload of NATS
                 log.warning("Hub: data of a table cannot be deleted yet: %s", error)
 
-    def _trouble_of(self, error: BaseException) -> str:
+    def _explain_failure(self, error: BaseException) -> str:
         """Return a sentence for people on why the connection failed."""
         if self._is_full():
             return _DISK_FULL

@@ -29,7 +29,7 @@ from companion.hub.subjects import (
     publishable_subjects,
     subscribable_subjects,
 )
-from companion.hub_server.folder import HubFile, HubSettings, KnownTable, public_key
+from companion.hub_server.folder import HubFile, HubSettings, StoredTable, public_key
 
 # Timeout in seconds for the start of the server.
 READY_TIMEOUT_S = 15.0
@@ -40,12 +40,12 @@ POLL_INTERVAL_S = 0.02
 # Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
 # second one.
 RELOADS = 2
-# Line in the log that confirms a reload.
-RELOADED = b"Reloaded server configuration"
+# Text in the log that confirms a reload.
+RELOADED_TEXT = b"Reloaded server configuration"
 # The program, which is on the path or beside Python.
 PROGRAM = "nats-server"
-# Growth of the heap in percent that starts a garbage collection. It takes a quarter less memory
-# than Go's default of 100.
+# Growth of the heap, in percent, that starts a garbage collection. With 50 the server takes a
+# quarter less memory than with Go's default of 100.
 GO_SETTINGS = {"GOGC": "50"}
 
 # Files in the server's folder: its configuration, which includes the accounts, and its log.
@@ -56,14 +56,14 @@ LOG_FILE = "nats.log"
 MAX_CONNECTIONS = 1000
 # Maximum number of connections with one table's key. A table uses one, but connections that broke
 # unnoticed also count.
-MAX_CONNECTIONS_EACH = 32
+MAX_CONNECTIONS_PER_TABLE = 32
 # Maximum number of subscriptions of each connection.
 MAX_SUBSCRIPTIONS = 64
 # The hub's account at NATS, which owns all streams.
-OWN_ACCOUNT = "hub"
+HUB_ACCOUNT = "hub"
 
 
-def accounts_text(file: HubFile) -> str:
+def format_accounts(file: HubFile) -> str:
     """Return the accounts and permissions in the format of nats-server's configuration.
 
     The hub may do everything, and each table may use its own subjects only. Each table has its own
@@ -73,18 +73,18 @@ def accounts_text(file: HubFile) -> str:
     """
     # a table that waits to be admitted has no permissions, like one that is shut out
     admitted = [table for table in file.tables if not (table.is_shut_out or table.is_waiting)]
-    accounts = {OWN_ACCOUNT: _own_account(public_key(file.seed), admitted)}
+    accounts = {HUB_ACCOUNT: _hub_account(public_key(file.seed), admitted)}
     for table in admitted:
-        accounts[account_of(table.id)] = _table_account(table, file.pair_of(table.id))
+        accounts[account_name(table.id)] = _table_account(table, file.current_pair(table.id))
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
 
 
-def account_of(table: str) -> str:
+def account_name(table_id: str) -> str:
     """Return the name of a table's account at NATS."""
-    return f"table-{table}"
+    return f"table-{table_id}"
 
 
-def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object]:
+def _hub_account(hub_key: str, tables: Iterable[StoredTable]) -> dict[str, object]:
     """Return the hub's account.
 
     It exports the subjects on which `tables` publish, and imports those to which they subscribe.
@@ -93,20 +93,20 @@ def _own_account(own_key: str, tables: Iterable[KnownTable]) -> dict[str, object
     2.15.1, about once in 25 reloads under many subscriptions).
     """
     imports = [
-        _import_of(account_of(table.id), subject)
+        _service_import(account_name(table.id), subject)
         for table in tables
         for subject in subscribable_subjects(table.id)
     ]
     return {
         "jetstream": "enabled",
-        "users": [{"nkey": own_key}],
-        "exports": _services(PUBLISHED_SUBJECTS),
+        "users": [{"nkey": hub_key}],
+        "exports": _service_exports(PUBLISHED_SUBJECTS),
         "imports": imports,
     }
 
 
-def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
-    """Return a table's account. Its limits leave room for the connections of all other tables."""
+def _table_account(table: StoredTable, pair: Pair | None) -> dict[str, object]:
+    """Return a table's account. Its limits leave enough connections for all other tables."""
     publish = [*publishable_subjects(table.id)]
     if pair:
         publish += publishable_pair_subjects(pair.id, table.id, pair.other_of(table.id))
@@ -114,43 +114,47 @@ def _table_account(table: KnownTable, pair: Pair | None) -> dict[str, object]:
     user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
     return {
         "users": [user],
-        "exports": _services(subscribable_subjects(table.id)),
-        "imports": [_import_of(OWN_ACCOUNT, subject) for subject in publish],
-        "limits": {"max_connections": MAX_CONNECTIONS_EACH, "max_subscriptions": MAX_SUBSCRIPTIONS},
+        "exports": _service_exports(subscribable_subjects(table.id)),
+        "imports": [_service_import(HUB_ACCOUNT, subject) for subject in publish],
+        "limits": {
+            "max_connections": MAX_CONNECTIONS_PER_TABLE,
+            "max_subscriptions": MAX_SUBSCRIPTIONS,
+        },
     }
 
 
-def _services(subjects: Iterable[str]) -> list[dict[str, str]]:
+def _service_exports(subjects: Iterable[str]) -> list[dict[str, str]]:
     return [{"service": subject} for subject in subjects]
 
 
-def _import_of(account: str, subject: str) -> dict[str, dict[str, str]]:
+def _service_import(account: str, subject: str) -> dict[str, dict[str, str]]:
     return {"service": {"account": account, "subject": subject}}
 
 
 class NatsServer:
     """The server as a child process. `close` may be called twice.
 
-    `write` and `reload` may be called from any thread, one at a time. Call `start` and `check` from
-    one long-lived thread, because the child is killed when that thread ends.
+    `write_configuration` and `reload` may be called from any thread, one at a time. Call `start`
+    and `ensure_running` from one long-lived thread, because the child is killed when that thread
+    ends.
     """
 
     def __init__(self, settings: HubSettings) -> None:
         self._host = settings.nats_host
         self._port = settings.nats_port
-        self._keep_mb = settings.keep_mb
+        self._max_store_mb = settings.max_store_mb
         self._folder = settings.folder / "nats"
-        # empty without a certificate
-        self._tls = {}
+        # the server's TLS options, empty without a certificate
+        self._tls_options = {}
         if settings.web.certificate:
             files = {"cert_file": settings.web.certificate, "key_file": settings.web.key}
-            self._tls = {name: str(Path(path).expanduser()) for name, path in files.items()}
+            self._tls_options = {name: str(Path(path).expanduser()) for name, path in files.items()}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """Return the address at which the hub itself connects."""
-        scheme = "tls" if self._tls else "nats"
+        scheme = "tls" if self._tls_options else "nats"
         return f"{scheme}://{host_in_url(reachable_host(self._host))}:{self._port}"
 
     @property
@@ -158,8 +162,8 @@ class NatsServer:
         """Return the process id of the child, or None if it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
-    def write(self, accounts: str) -> None:
-        """Write the configuration, and the accounts, which `accounts_text` makes.
+    def write_configuration(self, accounts: str) -> None:
+        """Write the server's configuration, and the accounts as `format_accounts` returns them.
 
         Only this user may read the files. Raises `OSError`.
         """
@@ -196,8 +200,8 @@ class NatsServer:
         self.close()
         raise SystemTrouble(self._failure_sentence())
 
-    def check(self) -> bool:
-        """Return whether the server was still running. Restart it if not.
+    def ensure_running(self) -> bool:
+        """Restart the server if it is not running. Return whether it was running.
 
         Raises `SystemTrouble` if that fails.
         """
@@ -227,7 +231,7 @@ class NatsServer:
         while self.pid is not None and time.monotonic() < end_s:
             with log_path.open("rb") as file:
                 file.seek(log_size)
-                if RELOADED in file.read():
+                if RELOADED_TEXT in file.read():
                     return
             time.sleep(POLL_INTERVAL_S / 4)
 
@@ -254,12 +258,12 @@ class NatsServer:
                 "store_dir": str(self._folder / "store"),
                 # sync before each confirmation
                 "sync_interval": "always",
-                "max_file_store": self._keep_mb * 1024 * 1024,
+                "max_file_store": self._max_store_mb * 1024 * 1024,
                 "max_memory_store": 64 * 1024 * 1024,
             },
         }
-        if self._tls:
-            options["tls"] = self._tls
+        if self._tls_options:
+            options["tls"] = self._tls_options
         lines = [f"{name}: {json.dumps(value)}" for name, value in options.items()]
         return "\n".join([*lines, f"include ./{ACCOUNTS_FILE}", ""])
 
@@ -275,7 +279,7 @@ class NatsServer:
     def _failure_sentence(self) -> str:
         """Return a sentence with the last error in the log."""
         lines = (self._folder / LOG_FILE).read_text(errors="replace").splitlines()
-        marks = ("[FTL]", "[ERR]", "nats-server:")
-        errors = [line for line in lines if any(mark in line for mark in marks)]
+        error_tags = ("[FTL]", "[ERR]", "nats-server:")
+        errors = [line for line in lines if any(tag in line for tag in error_tags)]
         last_error = errors[-1].rpartition("] ")[2] if errors else "see nats.log"
         return say("nats-server does not start: {error}", error=last_error)

@@ -63,10 +63,10 @@ class MqttAdapter(Closeable):
         self._follower: TableFollower | None = None
         # Signals of the table that wait to be published as events.
         self._signals: deque[Signal] = deque(maxlen=MAX_SIGNALS)
-        # Sets `_published_…`: what the broker has been sent.
+        # Sets `_published_…`: what was last sent to the broker.
         self._forget_published()
         table.connect(TableListener(on_signal=self._signals.append))
-        self._open()
+        self._connect()
 
     # ---- from any thread ----
 
@@ -85,10 +85,11 @@ class MqttAdapter(Closeable):
 
     def use_settings(self, settings: Settings) -> None:
         """Use other settings. Topics that are no longer published are cleared at the broker."""
-        before, self._settings = self._settings, settings
-        if before.mqtt != settings.mqtt:
-            self._disconnect(retained_topics(before.mqtt) - retained_topics(settings.mqtt))
-            self._open()
+        old, new = self._settings.mqtt, settings.mqtt
+        self._settings = settings
+        if old != new:
+            self._disconnect(retained_topics(old) - retained_topics(new))
+            self._connect()
 
     def step(self) -> None:
         """Check the table and publish changes, if the adapter has no thread for that."""
@@ -99,7 +100,7 @@ class MqttAdapter(Closeable):
         """Disconnect from the broker, and end the threads."""
         self._disconnect()
 
-    # ---- opening and closing ----
+    # ---- connecting and disconnecting ----
 
     def _forget_published(self) -> None:
         """Forget what was published, so that everything is published again."""
@@ -108,7 +109,7 @@ class MqttAdapter(Closeable):
         self._published_call = (Call.NONE, self.bell.number)
         self._signals.clear()
 
-    def _open(self) -> None:
+    def _connect(self) -> None:
         """Connect, if MQTT is switched on."""
         mqtt = self._settings.mqtt
         if not mqtt.enabled:
@@ -194,19 +195,21 @@ class MqttAdapter(Closeable):
         event_topic = f"{base}/{topics.EVENT}"
         events = [(event_topic, encode_json(event)) for event in self._events(view, language)]
         state = {
-            topics.STATE: topics.state_of(view, language),
-            topics.TURN: topics.turn_of(view, language),
-            topics.SEATS_TAKEN: topics.seats_of(view, language, with_names=mqtt.names),
-            topics.DEVICES: topics.devices_of(view, language),
+            topics.STATE: topics.state_message(view, language),
+            topics.TURN: topics.turn_message(view, language),
+            topics.SEATS_TAKEN: topics.seats_message(view, language, with_names=mqtt.names),
+            topics.DEVICES: topics.devices_message(view, language),
         }
         # The clock of the decision that is due, and both seats' chess clocks.
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
         # A clock that only runs keeps its message. Otherwise every check would publish new seconds.
         if clocks != self._published_clocks:
             self._published_clocks = clocks
-            state[topics.CLOCK] = topics.clock_of(view, self._table.now_s(), self._clock.wall_s())
+            state[topics.CLOCK] = topics.clock_message(
+                view, self._table.now_s(), self._clock.wall_s()
+            )
         if mqtt.staff:
-            state[topics.STAFF] = topics.staff_of(self.bell, language)
+            state[topics.STAFF] = topics.staff_message(self.bell, language)
         messages = {f"{base}/{name}": encode_json(content) for name, content in state.items()}
         connection.publish(messages, events)
         return PUBLISH_PAUSE_S

@@ -1,7 +1,7 @@
 """The connection to a broker: paho's thread connects and reconnects, and sends what is published.
 
 Nobody waits for the broker, except `close` for a moment. Only the newest payload of each retained
-topic is kept. Every connection begins by publishing all of them.
+topic is remembered. After every connect all of them are published.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ KEEPALIVE_S = 30
 MAX_PASSWORD_BYTES = 256
 
 
-class BrokerRefused(CompanionError, ConnectionError):
-    """The connection is impossible or was refused. The message says why and what to do."""
+class BrokerError(CompanionError, ConnectionError):
+    """A connection to the broker is impossible. The message says why and what to do."""
 
     kind = "mqtt"
 
@@ -53,13 +53,13 @@ class BrokerRefused(CompanionError, ConnectionError):
 def new_client(settings: MqttSettings) -> Client:
     """Return a client with user, password and TLS context.
 
-    Raises `BrokerRefused` if that is impossible.
+    Raises `BrokerError` if that is impossible.
     """
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
         from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion  # noqa: PLC0415
     except ImportError:
-        raise BrokerRefused(
+        raise BrokerError(
             say("MQTT needs the package paho-mqtt: install it, or switch MQTT off.")
         ) from None
     client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
@@ -75,7 +75,7 @@ def new_client(settings: MqttSettings) -> Client:
 def read_password(path: str) -> str | None:
     """Return the one line of a password file. None without a file.
 
-    Raises `BrokerRefused`, whose message does not repeat the content. Files of several lines are
+    Raises `BrokerError`, whose message does not repeat the content. Files of several lines are
     refused, so that nobody who may change the settings can send another secret of this machine to a
     broker.
     """
@@ -84,20 +84,20 @@ def read_password(path: str) -> str | None:
     try:
         text = read_file(path, MAX_PASSWORD_BYTES).decode("utf-8-sig").rstrip("\r\n")
     except OSError as error:
-        raise BrokerRefused(
+        raise BrokerError(
             say("The password file {file} cannot be read: {why}.", file=path, why=error.strerror)
         ) from None
     except ValueError:
         text = ""
     if not text.isprintable() or not text:
-        raise BrokerRefused(
+        raise BrokerError(
             say("The password file {file} must contain one line: the password.", file=path)
         )
     return text
 
 
 def _tls_context(ca_file: str) -> ssl.SSLContext:
-    """Return the TLS context that verifies the broker. Raises `BrokerRefused`."""
+    """Return the TLS context that verifies the broker. Raises `BrokerError`."""
     try:
         if ca_file:
             # OpenSSL would read any file, even an endless one.
@@ -106,12 +106,12 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
     except OSError as error:
         why = error.strerror or type(error).__name__
         text = say("The broker certificate {file} cannot be read: {why}.", file=ca_file, why=why)
-        raise BrokerRefused(text) from None
-    context.sslsocket_class = _TidySocket
+        raise BrokerError(text) from None
+    context.sslsocket_class = _SelfClosingSocket
     return context
 
 
-class _TidySocket(ssl.SSLSocket):
+class _SelfClosingSocket(ssl.SSLSocket):
     """A TLS socket that closes itself after a failed handshake. paho-mqtt would leave it open."""
 
     def do_handshake(self, block: bool = False) -> None:
@@ -126,8 +126,9 @@ class _TidySocket(ssl.SSLSocket):
 class BrokerConnection(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
-    Paho's thread keeps it up. It calls `on_message` with the topic and payload of a message and
-    whether the broker had retained it, and `on_state` with whether the connection is up.
+    Paho's thread reconnects whenever it is lost. That thread calls `on_message` with the topic and
+    payload of a message and whether the broker had retained it, and `on_state` with whether the
+    connection is up.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class BrokerConnection(Closeable):
         # Topics to subscribe to.
         self._command_topics = command_topics
         self._on_message = on_message
-        # Called at every attempt and every change. If no connection is possible, `start` calls it.
+        # Called after every attempt and change. `start` calls it if no attempt is possible.
         self._on_state = on_state
         self._lock = threading.RLock()
         # The newest payload of each retained topic.
@@ -164,19 +165,19 @@ class BrokerConnection(Closeable):
         settings = self._settings
         try:
             client = new_client(settings)
-        except BrokerRefused as error:
+        except BrokerError as error:
             self._report_loss(error.message)
             return
         client.on_socket_open = lambda _client, _data, sock: self._prepare_socket(sock)
-        client.on_connect = lambda client, _data, _flags, reason, _more: self._handle_answer(
+        client.on_connect = lambda client, _data, _flags, reason, _more: self._handle_connect(
             client, reason
         )
         client.on_connect_fail = lambda _client, _data: self._report_loss(
             # paho calls this while it handles the error, and does not pass it on
-            loss_sentence(sys.exc_info()[1], settings)
+            explain_loss(sys.exc_info()[1], settings)
         )
         client.on_disconnect = lambda *_: self._handle_disconnect()
-        client.on_message = lambda _client, _data, message: self._receive(message)
+        client.on_message = lambda _client, _data, message: self._handle_message(message)
         # The last will: the broker publishes it if the table disappears.
         if self._availability_topic:
             client.will_set(self._availability_topic, OFFLINE, qos=1, retain=True)
@@ -227,7 +228,7 @@ class BrokerConnection(Closeable):
         if isinstance(sock, socket.socket):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def _handle_answer(self, client: Client, reason: ReasonCode) -> None:
+    def _handle_connect(self, client: Client, reason: ReasonCode) -> None:
         """Publish everything if the broker accepts the login, or else note why it refuses."""
         if reason.is_failure:
             self._refusal = say(
@@ -267,7 +268,7 @@ class BrokerConnection(Closeable):
         self.sentence = reason
         self._on_state(False)
 
-    def _receive(self, message: MQTTMessage) -> None:
+    def _handle_message(self, message: MQTTMessage) -> None:
         """Handle a message from the broker. Its content must not end the connection."""
         if len(message.payload) > MAX_COMMAND_BYTES:
             return
@@ -281,7 +282,7 @@ class BrokerConnection(Closeable):
 # ---- sentences -----------------------------------------------------------------------------------
 
 
-def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
+def explain_loss(error: BaseException | None, settings: MqttSettings) -> str:
     """Return a sentence on why there is no connection, and what to do about it."""
     host, port = settings.host, settings.port
     if isinstance(error, ssl.SSLError):
@@ -301,7 +302,7 @@ def loss_sentence(error: BaseException | None, settings: MqttSettings) -> str:
 
 # ---- for the doctor ----
 
-# Timeout in seconds for one attempt.
+# Timeout in seconds for the doctor's attempt to connect.
 TRIAL_TIMEOUT_S = 8.0
 
 
@@ -309,10 +310,10 @@ def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
     """Connect once without publishing, and yield the result. Yield nothing if MQTT is off."""
     if not settings.enabled:
         return
-    is_over = threading.Event()
-    with BrokerConnection(settings, on_state=lambda _: is_over.set()) as connection:
+    attempted = threading.Event()
+    with BrokerConnection(settings, on_state=lambda _: attempted.set()) as connection:
         connection.start()
-        is_over.wait(TRIAL_TIMEOUT_S)
+        attempted.wait(TRIAL_TIMEOUT_S)
         yield broker_finding(connection.is_connected, connection.sentence)
 
 

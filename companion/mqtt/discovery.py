@@ -4,7 +4,7 @@ One retained message under Home Assistant's discovery prefix describes it.
 
 Source: Home Assistant, "MQTT", device discovery payload. `dev` (device), `o` (origin) and `cmps`
 (components) are its own short forms, also `p` (platform), `mf` (manufacturer), `mdl` (model) and
-`sw` (software version). Here a component is called a part of the device.
+`sw` (software version). A component is one sensor, switch or button of the device.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ def config_topic(settings: MqttSettings) -> str:
 def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     """Return the description of the whole device.
 
-    None of it plays, reveals or ends anything. Commands are included if the settings allow them.
+    `version` is that of the program. No component plays, reveals or ends anything. Components that
+    send commands are included if the settings allow them.
     """
     base, device = settings.base_topic, device_id(settings)
-    parts = {**_game_sensors(base), **_table_sensors(base)}
+    components = {**_game_sensors(base), **_table_sensors(base)}
     if settings.staff:
-        parts |= _staff_parts(base)
+        components |= _staff_components(base)
     if settings.pause:
-        parts["pause"] = _binary_sensor(
+        components["pause"] = _binary_sensor(
             "Clock stopped",
             f"{base}/{topics.STATE}",
             "value_json.paused",
@@ -55,7 +56,8 @@ def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any
             command_topic=f"{base}/{topics.PAUSED_SET}",
             optimistic=False,
         )
-    components = {key: {**part, "unique_id": f"{device}_{key}"} for key, part in parts.items()}
+    for key, component in components.items():
+        component["unique_id"] = f"{device}_{key}"
     return {
         "dev": {
             "ids": [device],
@@ -75,7 +77,11 @@ def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
     state, turn, clock = f"{base}/{topics.STATE}", f"{base}/{topics.TURN}", f"{base}/{topics.CLOCK}"
     return {
         "sign": _sensor(
-            "Sign", state, "{{ value_json.sign[:255] }}", "mdi:sign-direction", attributes=state
+            "Sign",
+            state,
+            "{{ value_json.sign[:255] }}",
+            "mdi:sign-direction",
+            json_attributes_topic=state,
         ),
         "phase": _sensor(
             "Phase",
@@ -92,7 +98,7 @@ def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
             turn,
             "{{ value_json.seat }}",
             "mdi:account-arrow-right",
-            attributes=turn,
+            json_attributes_topic=turn,
             device_class="enum",
             options=["south", "north", "both", "none"],
         ),
@@ -102,7 +108,7 @@ def _game_sensors(base: str) -> dict[str, dict[str, Any]]:
             clock,
             "{{ value_json.ends_at }}",
             "mdi:timer-sand",
-            attributes=clock,
+            json_attributes_topic=clock,
             device_class="timestamp",
         ),
         "paused": _binary_sensor("Paused", state, "value_json.paused", icon="mdi:pause"),
@@ -127,7 +133,7 @@ def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
             devices,
             "value_json.trouble",
             device_class="problem",
-            attributes=devices,
+            json_attributes_topic=devices,
         ),
         "camera": _sensor(
             "Camera",
@@ -141,7 +147,7 @@ def _table_sensors(base: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _staff_parts(base: str) -> dict[str, dict[str, Any]]:
+def _staff_components(base: str) -> dict[str, dict[str, Any]]:
     """Return the sensor for a staff call, and the two buttons that answer it."""
     command = {"p": "button", "command_topic": f"{base}/{topics.STAFF_SET}"}
     return {
@@ -171,25 +177,22 @@ def _sensor(
     topic: str,
     template: str,
     icon: str | None = None,
-    *,
-    attributes: str | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
     """Return a sensor.
 
-    `attributes` is the topic of its further values. `extra` has more keys of Home Assistant, which
-    replace those made here.
+    `extra` has more keys of Home Assistant, which replace those made here, such as
+    `json_attributes_topic`, the topic of the sensor's further values.
     """
-    part = {
+    component = {
         "p": "sensor",
         "name": name,
         "state_topic": topic,
         "value_template": template,
-        "json_attributes_topic": attributes,
         "icon": icon,
         **extra,
     }
-    return {key: value for key, value in part.items() if value is not None}
+    return {key: value for key, value in component.items() if value is not None}
 
 
 def _binary_sensor(

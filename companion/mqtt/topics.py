@@ -45,7 +45,7 @@ RETAINED = (AVAILABILITY, STATE, TURN, CLOCK, SEATS_TAKEN, DEVICES, STAFF)
 # Colour of the turn while the table waits for both seats: the sign's yellow.
 BOTH_COLOUR = SIGN_COLOUR
 # Colour of the turn while it waits for no seat, and of a seat without a game.
-NOBODYS_COLOUR = "#FFFFFF"
+NEUTRAL_COLOUR = "#FFFFFF"
 
 # Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
 # are private. The cues of games' events are published as well, see `event_types`.
@@ -69,7 +69,7 @@ def event_types() -> tuple[str, ...]:
     return (*map(str, (*PUBLIC_CUES, *event_cues())), *STAFF_EVENTS.values())
 
 
-def state_of(view: TableView, language: str) -> Mapping[str, Any]:
+def state_message(view: TableView, language: str) -> Mapping[str, Any]:
     """Return the game, its progress, and the text of the sign."""
     south, north, ties = view.match.score
     outcome = view.match.outcome if view.phase is Phase.OVER else None
@@ -86,11 +86,11 @@ def state_of(view: TableView, language: str) -> Mapping[str, Any]:
         "winners": sorted(outcome.winners) if outcome else [],
         "result": translate(outcome.reason, language) if outcome else "",
         "score": {"south": south, "north": north, "ties": ties},
-        "chance": _chance(view.fairness.chance, language),
+        "chance": _chance_fields(view.fairness.chance, language),
     }
 
 
-def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
+def _chance_fields(chance: ChanceView | None, language: str) -> Mapping[str, Any] | None:
     if chance is None:
         return None
     return {
@@ -100,7 +100,7 @@ def _chance(chance: ChanceView | None, language: str) -> Mapping[str, Any] | Non
     }
 
 
-def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
+def turn_message(view: TableView, language: str) -> Mapping[str, Any]:
     """Return the seats that the table waits for, and a colour for a lamp.
 
     After a game, return the winners.
@@ -110,12 +110,12 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
     who = "none"
     side = None
-    colour = NOBODYS_COLOUR
+    colour = NEUTRAL_COLOUR
     if len(seats) == 1:
         (seat,) = seats
         who = seat.value
         side = view.seats[seat].side
-        colour = side.rgb if side else NOBODYS_COLOUR
+        colour = side.rgb if side else NEUTRAL_COLOUR
     elif seats:
         who = "both"
         colour = BOTH_COLOUR
@@ -127,7 +127,7 @@ def turn_of(view: TableView, language: str) -> Mapping[str, Any]:
     }
 
 
-def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
+def clock_message(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     """Return the clock: its time left now, and when it runs out.
 
     Whoever gets it can count down alone, so it is not repeated while the clock runs. `now_s` is
@@ -151,7 +151,7 @@ def clock_of(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     }
 
 
-def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, Any]:
+def seats_message(view: TableView, language: str, with_names: bool) -> Mapping[str, Any]:
     """Return which seats are taken, and which have handed in.
 
     With `with_names` the players' names are included.
@@ -165,7 +165,7 @@ def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, A
             "taken": seat_view.name is not None,
             "by": seat_view.door,
             "side": translate(seat_view.side.name, language) if seat_view.side else "",
-            "colour": seat_view.side.rgb if seat_view.side else NOBODYS_COLOUR,
+            "colour": seat_view.side.rgb if seat_view.side else NEUTRAL_COLOUR,
             "awaited": seat_view.is_awaited,
             # a seat gets a receipt when it has handed in
             "handed_in": seat_view.receipt is not None,
@@ -175,7 +175,7 @@ def seats_of(view: TableView, language: str, with_names: bool) -> Mapping[str, A
     return seats
 
 
-def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
+def devices_message(view: TableView, language: str) -> Mapping[str, Any]:
     """Return the state of camera and pads, and the notices, in the words of the pages."""
     devices, camera = view.devices, view.devices.camera
     return {
@@ -187,7 +187,7 @@ def devices_of(view: TableView, language: str) -> Mapping[str, Any]:
     }
 
 
-def staff_of(bell: StaffBell, language: str) -> Mapping[str, Any]:
+def staff_message(bell: StaffBell, language: str) -> Mapping[str, Any]:
     """Return the state of the staff call, and its caller."""
     return {
         "call": bell.call.value,
@@ -203,12 +203,12 @@ def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, An
     """
     if isinstance(signal.cue, Cue) and signal.cue not in PUBLIC_CUES:
         return None
-    return _event(str(signal.cue), signal.seats, view, language)
+    return _event_message(str(signal.cue), signal.seats, view, language)
 
 
 def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
     """Return the event of a staff call that was made, answered or ended."""
-    return {**_event(STAFF_EVENTS[call], frozenset(), view, language), "by": by}
+    return {**_event_message(STAFF_EVENTS[call], frozenset(), view, language), "by": by}
 
 
 def encode_json(content: Mapping[str, Any]) -> bytes:
@@ -216,7 +216,9 @@ def encode_json(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _event(kind: str, seats: frozenset[Seat], view: TableView, language: str) -> Mapping[str, Any]:
+def _event_message(
+    kind: str, seats: frozenset[Seat], view: TableView, language: str
+) -> Mapping[str, Any]:
     return {
         "event_type": kind,
         "seats": sorted(seats),

@@ -26,7 +26,7 @@ from companion.table.table import Table
 
 if TYPE_CHECKING:
     from companion.hub.adapter import HubAdapter
-    from companion.hub.pair_line import PairLine
+    from companion.hub.pair_client import PairClient
 
 log = logging.getLogger(__name__)
 # Name of the file with a `Membership`. Its module is not imported without a hub.
@@ -128,12 +128,14 @@ class HubLink(Closeable):
         By a card somebody is known at the hub. `sitting` names the player that is meant, as for
         `seating.free_seat`. Raises a `CompanionError`.
         """
-        from companion.hub.joining import card_of  # noqa: PLC0415
+        from companion.hub.joining import fetch_card_id  # noqa: PLC0415
 
         adapter = self._adapter
         if adapter is None:
             raise wrong_phase(say("This table belongs to no hub"))
-        self._table.show_card(seat, card_of(adapter.membership, code) if code else "", sitting)
+        self._table.show_card(
+            seat, fetch_card_id(adapter.membership, code) if code else "", sitting
+        )
 
     @property
     def offered_code(self) -> str:
@@ -141,7 +143,7 @@ class HubLink(Closeable):
         return self._adapter.pairs.code if self._adapter else ""
 
     @property
-    def pairs(self) -> PairLine:
+    def pairs(self) -> PairClient:
         """Return what carries games at two tables. Raises `Illegal` without a hub."""
         if self._adapter is None:
             raise wrong_phase(say("Join a hub first: both tables belong to the same one"))

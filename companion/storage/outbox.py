@@ -1,7 +1,8 @@
 """The outbox: one public message per readable entry of the journal, made each time, never stored.
 
-The hub line (`companion.hub.hub_line`) stores no position. It asks the hub which message came last.
-So nothing is lost in a power cut, and nothing is ever sent that is not in the journal.
+The connection to the hub (`companion.hub.hub_connection`) stores no position. It asks the hub which
+message came last. So nothing is lost in a power cut, and nothing is ever sent that is not in the
+journal.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Outbox:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        """Part of every message, as the hub line has set it (see `PublicRecord.epoch`)."""
+        """Part of every message, set by the connection to the hub (see `PublicRecord.epoch`)."""
         self._position = 0
         # State of the table after the last entry with a message.
         self._session = Session()

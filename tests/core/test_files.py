@@ -17,7 +17,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, MqttSettings, load_settings
 from companion.core.errors import CameraError, ConfigError
 from companion.core.files import expand_path, is_video_device, open_file, read_file
-from companion.mqtt.connection import BrokerRefused, new_client
+from companion.mqtt.connection import BrokerError, new_client
 from vision.cameras import files
 from vision.cameras.catalogue import open_camera
 from web.security.tls import BadCertificate, certificate_context
@@ -100,7 +100,7 @@ def test_no_door_reads_such_a_thing(
         open_camera(CameraSettings(source=f"{hostile}/x.mp4"), FakeClock())
     with pytest.raises(BadCertificate):
         certificate_context(str(hostile), str(CERTIFICATES / "key.pem"))
-    with pytest.raises(BrokerRefused):
+    with pytest.raises(BrokerError):
         new_client(MqttSettings(tls=True, ca_file=str(hostile)))
     with pytest.raises(ConfigError):
         load_settings(hostile)

@@ -17,7 +17,7 @@ from hub_room import played_records
 from companion.core.errors import CompanionError
 from companion.core.i18n import LANGUAGES, load_catalogue, translate
 from companion.core.kit import Seat
-from companion.hub.commands import HubCommand, HubWish, PairedGame, encode_command, read_command
+from companion.hub.commands import DesiredState, HubCommand, RoundGame, encode_command, read_command
 from companion.table.public.messages import (
     PublicState,
     decode_record,
@@ -75,7 +75,9 @@ FILLINGS = sorted(fillings(3000))
 RECORD = json.loads(encode_public(played_records("outbuffered", 6, 1)[-1]))
 STATE = json.loads(encode_public(PublicState("1.0.0")))
 COMMAND = json.loads(
-    encode_command(HubCommand(wish=HubWish("a", pairing=PairedGame("Cup", 1, {}, "scouts"))))
+    encode_command(
+        HubCommand(desired_state=DesiredState("a", pairing=RoundGame("Cup", 1, {}, "scouts")))
+    )
 )
 REMOTE = json.loads(
     RemoteGame(RemoteSeat("g", Seat.NORTH), (ActionOpened(1, "UUS", "a"),)).encode_message(1)

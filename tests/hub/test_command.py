@@ -49,7 +49,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
             output += line
         match = re.search(r"hub join (\S+) (\w+)", output)
         assert match, output
-        assert format_host_key(HubFolder(folder).file.host_key) not in output, (
+        assert format_host_key(HubFolder(folder).file.owner_key) not in output, (
             "it would stay in a log"
         )
         yield process, match[1], match[2]
@@ -63,7 +63,7 @@ def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
     with hub_process(tmp_path / "hub") as (process, address, code):
         child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True)
         nats = int(child.stdout)
-        key = format_host_key(HubFolder(tmp_path / "hub").file.host_key)
+        key = format_host_key(HubFolder(tmp_path / "hub").file.owner_key)
         with Companion(local_settings(tmp_path / "table"), simulate=True) as companion:
             companion.hub.join(address, code, False)
             assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
@@ -173,6 +173,6 @@ def test_wrong_words_are_refused_and_change_nothing(
 def test_the_host_key_is_printed_when_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = format_host_key(HubFolder(tmp_path).file.host_key)
+    key = format_host_key(HubFolder(tmp_path).file.owner_key)
     assert main(["hub", "host-key", "--folder", str(tmp_path)]) == 0
     assert capsys.readouterr().out.strip() == key

@@ -1,5 +1,5 @@
-"""Results and wishes over a real hub: they come once after any outage; what a table is asked it
-does, or says why not.
+"""Results and desired states over a real hub: they come once after any outage. What a table is
+asked it does, or says why not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from companion.hub.commands import (
     encode_command,
     read_command,
 )
-from companion.hub.joining import card_of
+from companion.hub.joining import fetch_card_id
 from companion.hub.membership import read_membership
 from companion.hub_server.app import Hub
 from companion.service.app import Companion
@@ -48,7 +48,7 @@ def show_cards(hub: Hub, table: TableAtHub) -> None:
     """Seat two people who show their cards, about which the hub's pages are asked."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
         table.table.take_seat(seat, name)
-        table.table.show_card(seat, card_of(table.member, hub.league.cards.create(name).code))
+        table.table.show_card(seat, fetch_card_id(table.member, hub.league.cards.create(name).code))
 
 
 def play_game(table: TableAtHub, loser: Seat) -> None:
@@ -100,7 +100,7 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
             until("the table knows", lambda: "Table 1" in table.line.sentence)
             assert hub.room.trouble == ""
             assert [
-                record.entry for record in records_at_hub(hub, table.member.table)
+                record.entry for record in records_at_hub(hub, table.member.table_id)
             ] == table.entries()
             won = [stored.result.winner for stored in reversed(hub.league.results.latest(10))]
             assert won == [Seat.SOUTH, Seat.NORTH, Seat.NORTH]
@@ -110,7 +110,7 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
 def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     with pytest.raises(SystemTrouble, match="No player’s card has this code"):
-        card_of(table.member, "zzzzzzzz")
+        fetch_card_id(table.member, "zzzzzzzz")
     table.close()
 
 
@@ -124,7 +124,7 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
 
         def answer(key: str, value: str) -> str:
             before = companion.hub.sentence
-            hub.members.change_settings(member.table, {key: value})
+            hub.members.change_settings(member.table_id, {key: value})
             until("it answers", lambda: companion.hub.sentence != before)
             return companion.hub.sentence.partition("The hub has sent settings. ")[2]
 

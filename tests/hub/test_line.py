@@ -40,7 +40,7 @@ from companion.core.i18n import say
 from companion.hub.joining import join
 from companion.hub.loop_thread import log_client_error
 from companion.hub.subjects import (
-    RECORDS,
+    RECORDS_STREAM,
     command_subject,
     inbox_prefix,
     record_subject,
@@ -59,13 +59,15 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
     table = join_table(hub, tmp_path / "table")
     yield table
     table.close()
-    hub.members.remove(table.member.table)
+    hub.members.remove(table.member.table_id)
 
 
 def require_all_records(hub: Hub, table: TableAtHub) -> None:
     """Check that everything is there, once and in order."""
     until("the hub has everything", lambda: shows_last_input(hub, table))
-    assert [record.entry for record in records_at_hub(hub, table.member.table)] == table.entries()
+    assert [
+        record.entry for record in records_at_hub(hub, table.member.table_id)
+    ] == table.entries()
 
 
 def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_restored_journal_continues_in_another_epoch(
     other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
     other.play()
     until("the hub has the new game", lambda: shows_last_input(hub, other))
-    epochs = [record.epoch for record in records_at_hub(hub, table.member.table)]
+    epochs = [record.epoch for record in records_at_hub(hub, table.member.table_id)]
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
     other.close()
@@ -164,8 +166,8 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
         table = join_table(hub, tmp_path / "table")
         table.play()
         require_all_records(hub, table)
-        assert hub.nats is not None
-        pid = hub.nats.pid
+        assert hub.nats_server is not None
+        pid = hub.nats_server.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -183,9 +185,9 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
 def test_a_copied_card_is_said_on_both_machines(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.CLAIM_INTERVAL_S", 0.2)
-    monkeypatch.setattr("companion.hub.pair_line.PRESENCE_INTERVAL_S", 0.2)
-    monkeypatch.setattr("companion.hub.hub_line.MAX_RECONNECT_PAUSE_S", 1.0)
+    monkeypatch.setattr("companion.hub.pair_client.CLAIM_INTERVAL_S", 0.2)
+    monkeypatch.setattr("companion.hub.pair_client.PRESENCE_INTERVAL_S", 0.2)
+    monkeypatch.setattr("companion.hub.hub_connection.MAX_RECONNECT_PAUSE_S", 1.0)
     first = join_table(hub, tmp_path / "card")
     require_all_records(hub, first)
     first.close()
@@ -233,11 +235,11 @@ def test_stolen_credentials_open_only_the_tables_subjects(
     victim = join_table(hub, tmp_path / "victim")
     victim.play()
     require_all_records(hub, victim)
-    before = records_at_hub(hub, victim.member.table)
+    before = records_at_hub(hub, victim.member.table_id)
 
-    other = victim.member.table
+    other = victim.member.table_id
     said = [record_subject(other), state_subject(other), command_subject(other)]
-    said += [f"$JS.API.STREAM.PURGE.{RECORDS}", "$JS.API.STREAM.NAMES"]
+    said += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", "$JS.API.STREAM.NAMES"]
     subscriptions = [">", "tables.>", command_subject(other), f"{inbox_prefix(other)}.>"]
     refused: list[str] = []
 
@@ -260,9 +262,9 @@ def test_a_removed_table_is_put_out(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     table.play()
     require_all_records(hub, table)
-    hub.members.remove(table.member.table)
+    hub.members.remove(table.member.table_id)
     until("the table knows", lambda: "join again" in table.line.sentence)
-    until("nothing is kept of it", lambda: records_at_hub(hub, table.member.table) == [])
+    until("nothing is kept of it", lambda: records_at_hub(hub, table.member.table_id) == [])
     assert hub.room.table(table.member.number) is None
     table.close()
 
@@ -272,7 +274,7 @@ def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) 
     require_all_records(hub, table)
 
     async def act(client: Client) -> None:
-        await client.publish(record_subject(table.member.table), b'{"entry": "one"}')
+        await client.publish(record_subject(table.member.table_id), b'{"entry": "one"}')
 
     act_with_key(hub, table, act)
     number = table.member.number
@@ -311,9 +313,9 @@ def test_a_call_and_its_answer_arrive(hub: Hub, table: TableAtHub) -> None:
     table.bell.ring("south")
     table.table.step()
     until("the hub knows", lambda: need_of_table(hub, number) == "It is calling.")
-    hub.members.answer_call(table.member.table, "coming")
+    hub.members.answer_call(table.member.table_id, "coming")
     until("somebody comes", lambda: table.bell.call is Call.COMING)
-    hub.members.answer_call(table.member.table, "done")
+    hub.members.answer_call(table.member.table_id, "done")
     until("it is over", lambda: table.bell.call is Call.NONE)
 
 

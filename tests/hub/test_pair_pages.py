@@ -16,7 +16,7 @@ from waiting import until
 
 from companion.core.errors import Stale
 from companion.core.kit import Seat
-from companion.hub import pair_line
+from companion.hub import pair_client
 from companion.service.app import Companion
 
 
@@ -31,7 +31,7 @@ def at_two_tables(companions: list[Companion]) -> bool:
 @pytest.fixture(autouse=True)
 def answers_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait longer than people do: how busy this machine is must not decide."""
-    monkeypatch.setattr(pair_line, "ANSWER_TIMEOUT_S", 60.0)
+    monkeypatch.setattr(pair_client, "ANSWER_TIMEOUT_S", 60.0)
 
 
 def test_two_hosts_begin_a_game_by_code(tmp_path: Path) -> None:

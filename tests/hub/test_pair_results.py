@@ -17,7 +17,7 @@ from waiting import until
 from companion.archive.history import History
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
-from companion.hub.joining import card_of
+from companion.hub.joining import fetch_card_id
 from companion.hub_server.app import Hub
 from companion.table.public.messages import PublicPair
 from companion.table.session import Phase
@@ -84,7 +84,7 @@ def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
         begin_linked_game(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
-            table.table.show_card(seat, card_of(table.member, person.code))
+            table.table.show_card(seat, fetch_card_id(table.member, person.code))
         pair = session_of(tables[0].table).remote.remote_seat.id  # type: ignore[union-attr]
         key = f"pair.{pair}"
         play(tables, Random(7))
@@ -99,10 +99,10 @@ def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
         assert outcome is not None
         assert {whole.result.winner} - {None} == set(outcome.winners)
         forged = msgspec.structs.replace(
-            records_at_hub(hub, tables[0].member.table)[-1],
+            records_at_hub(hub, tables[0].member.table_id)[-1],
             epoch=9,
             pair=PublicPair("f" * 16, Seat.SOUTH),
         )
         sequence = hub.league.results.sequence + 1
-        hub.nats_connection.handle_record(tables[0].member.table, forged, 0.0, sequence, 0.0)
+        hub.nats_connection.handle_record(tables[0].member.table_id, forged, 0.0, sequence, 0.0)
         assert hub.league.results.find("pair." + "f" * 16) is None

@@ -164,11 +164,11 @@ def test_other_versions_refuse_each_other(
     with two_tables(hub, tmp_path) as (south, north):
         code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with monkeypatch.context() as patch:
-            patch.setattr("companion.hub.pair_line.__version__", "0.9.0")
+            patch.setattr("companion.hub.pair_client.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
                 north.line.pairs.accept(code, "")
         answer = request_with_key(
-            hub, north, request_subject(north.member.table), PairAcceptance(code, "0.9.0", 1)
+            hub, north, request_subject(north.member.table_id), PairAcceptance(code, "0.9.0", 1)
         )
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
             read_answer(answer)
@@ -184,7 +184,7 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        pair, own = remote.remote_seat.id, south.member.table
+        pair, own = remote.remote_seat.id, south.member.table_id
         south.table.confirm("host", "1.0", 0)
         until("it is told", lambda: session_of(north.table).remote.received_count == 1)  # type: ignore[union-attr]
         read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
@@ -192,7 +192,7 @@ def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
         assert request_with_key(hub, stranger, read, b"", 0.5) == b""
         for who in (stranger, north):
             assert request_with_key(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
-        subject = message_subject(pair, stranger.member.table, 1)
+        subject = message_subject(pair, stranger.member.table_id, 1)
         assert request_with_key(hub, stranger, subject, b"{}", 0.5) == b""
         assert request_with_key(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
         assert request_with_key(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
@@ -204,7 +204,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote
-        subject = message_subject(remote.remote_seat.id, south.member.table, 10_000)
+        subject = message_subject(remote.remote_seat.id, south.member.table_id, 10_000)
 
         async def flood(client: Client) -> None:
             with suppress(NatsError, OSError):  # it is put out meanwhile
@@ -216,7 +216,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.is_shut_out
-        hub.members.admit(south.member.table)
+        hub.members.admit(south.member.table_id)
         until("it is let in again", lambda: south.line.is_connected)
 
 
@@ -229,7 +229,7 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
         request_with_key(
             hub,
             north,
-            message_subject(remote.remote_seat.id, north.member.table, 1),
+            message_subject(remote.remote_seat.id, north.member.table_id, 1),
             b'{"game": "no"}',
         )
         until("it is said", lambda: has_notice(south, "does not fit"))
@@ -240,8 +240,8 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("companion.hub.pair_line.SILENCE_TIMEOUT_S", 0.5)
-    monkeypatch.setattr("companion.hub.pair_line.POLL_INTERVAL_S", 0.1)
+    monkeypatch.setattr("companion.hub.pair_client.SILENCE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("companion.hub.pair_client.POLL_INTERVAL_S", 0.1)
     with running_hub(tmp_path / "hub") as hub, two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables, turn_limit=4)
         south, north = tables

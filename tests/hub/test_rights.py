@@ -30,11 +30,11 @@ from nats.errors import Error as NatsError
 from waiting import until
 
 from companion.core.kit import Seat
-from companion.hub.commands import HubCommand, HubWish, encode_command
+from companion.hub.commands import DesiredState, HubCommand, encode_command
 from companion.hub.pair_messages import Pair
 from companion.hub.subjects import (
-    PAIRS,
-    RECORDS,
+    PAIRS_STREAM,
+    RECORDS_STREAM,
     command_subject,
     record_subject,
     request_subject,
@@ -42,8 +42,8 @@ from companion.hub.subjects import (
 )
 from companion.hub_server import nats_server
 from companion.hub_server.app import Hub
-from companion.hub_server.folder import HubFolder, KnownTable
-from companion.hub_server.nats_server import accounts_text
+from companion.hub_server.folder import HubFolder, StoredTable
+from companion.hub_server.nats_server import format_accounts
 
 
 @pytest.fixture
@@ -66,18 +66,18 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
     honest.play(1)
     until("it is there", lambda: shows_last_input(hub, honest))
     changed.close()
-    own, stored = honest.member.table, record_subject(changed.member.table)
+    own, stored = honest.member.table_id, record_subject(changed.member.table_id)
     before = records_at_hub(hub, own)
-    payload = encode_command(HubCommand(wish=HubWish("x")))
+    payload = encode_command(HubCommand(desired_state=DesiredState("x")))
     elsewhere = [record_subject(own), state_subject(own), command_subject(own)]
-    elsewhere += [f"$JS.API.STREAM.PURGE.{RECORDS}", f"$JS.API.STREAM.DELETE.{PAIRS}"]
+    elsewhere += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", f"$JS.API.STREAM.DELETE.{PAIRS_STREAM}"]
 
     async def send_on(client: Client) -> None:
         """Store bytes as one's own record, and have every kind of answer sent elsewhere."""
-        ask = f"$JS.API.DIRECT.GET.{RECORDS}.{stored}"
+        ask = f"$JS.API.DIRECT.GET.{RECORDS_STREAM}.{stored}"
         await client.jetstream().publish(stored, payload)
         for to in elsewhere:
-            for subject in (ask, stored, request_subject(changed.member.table)):
+            for subject in (ask, stored, request_subject(changed.member.table_id)):
                 await client.publish(subject, b'{"is":"ask"}', reply=to)
             await client.request(ask, b"", timeout=60)
 
@@ -90,7 +90,7 @@ def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHu
 
     async def streams(client: Client) -> None:
         names = {each.config.name for each in await client.jetstream().streams_info()}
-        assert names >= {RECORDS, PAIRS}
+        assert names >= {RECORDS_STREAM, PAIRS_STREAM}
 
     act_with_key(hub, None, streams)
 
@@ -105,7 +105,7 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
         )
         assert need_of_table(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
-        hub.members.admit(table.member.table)
+        hub.members.admit(table.member.table_id)
         until("it is there", lambda: table.line.is_connected)
         table.play(1)
         until("everything is there", lambda: shows_last_input(hub, table))
@@ -126,7 +126,7 @@ def test_lines_without_end_leave_room_for_others(
         late.close()
 
     async def connect() -> None:
-        while len(lines) <= nats_server.MAX_CONNECTIONS_EACH:
+        while len(lines) <= nats_server.MAX_CONNECTIONS_PER_TABLE:
             lines.append(Client())
             await lines[-1].connect(nats_url(hub), nkeys_seed_str=seed, allow_reconnect=False)
 
@@ -144,7 +144,7 @@ def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]
     """It is said by hand, because the library sends no such head."""
     honest, changed = tables
     changed.close()
-    own, head = changed.member.table, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
+    own, head = changed.member.table_id, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
     port = int(nats_url(hub).rpartition(":")[2])
     with (
         socket.create_connection(("127.0.0.1", port), timeout=60) as line,
@@ -168,6 +168,6 @@ def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]
 def test_accounts_take_no_streams_of_another(tmp_path: Path) -> None:
     """NATS 2.15.1 dies of that while it reads anew who may come in."""
     pair = Pair("c" * 16, "scouts", {}, 0, {Seat.SOUTH: "a" * 16, Seat.NORTH: "b" * 16})
-    tables = tuple(KnownTable(name * 16, 1, "", "key") for name in "ab")
+    tables = tuple(StoredTable(name * 16, 1, "", "key") for name in "ab")
     file = msgspec.structs.replace(HubFolder(tmp_path).file, tables=tables, pairs=(pair,))
-    assert '"stream"' not in accounts_text(file)
+    assert '"stream"' not in format_accounts(file)

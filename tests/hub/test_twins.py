@@ -167,7 +167,7 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
         companions, taps = {}, {}
         for seat in SEATS:
             taps[seat] = stack.enter_context(
-                wire_tap(int(hub.nats.url.rpartition(":")[2]) if hub.nats else 0)
+                wire_tap(int(hub.nats_server.url.rpartition(":")[2]) if hub.nats_server else 0)
             )
             settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
             member = join(hub.urls()[0], hub.table_join_code.code, str(seat), sends_names=False)
@@ -232,9 +232,9 @@ def test_the_other_table_gets_nothing_hidden(
     # no table's time passes, and a hub's does
     monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)
     for timeout in (
-        "hub_line.ANSWER_TIMEOUT_S",
+        "hub_connection.ANSWER_TIMEOUT_S",
         "loop_thread.CONNECT_TIMEOUT_S",
-        "pair_line.ANSWER_TIMEOUT_S",
+        "pair_client.ANSWER_TIMEOUT_S",
     ):
         monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
     monkeypatch.setattr("companion.hub_server.nats_connection.ANSWER_TIMEOUT_S", 15)

@@ -34,9 +34,9 @@ from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as lines
 from companion.mqtt.connection import (
-    BrokerRefused,
+    BrokerError,
     examine_broker,
-    loss_sentence,
+    explain_loss,
     read_password,
 )
 from companion.mqtt.discovery import device_description
@@ -400,16 +400,16 @@ def test_the_password_is_one_line_of_text(tmp_path: Path) -> None:
     assert read_password(str(file)) == "correct horse"
     for content in (b"", b"-----BEGIN PRIVATE KEY-----\nMII\n", b"x" * 300, b"a\0b"):
         file.write_bytes(content)
-        with pytest.raises(BrokerRefused) as refused:
+        with pytest.raises(BrokerError) as refused:
             read_password(str(file))
         assert "PRIVATE" not in refused.value.message
-    with pytest.raises(BrokerRefused, match="No such file"):
+    with pytest.raises(BrokerError, match="No such file"):
         read_password(str(tmp_path / "none"))
 
 
 def test_a_lost_broker_is_explained() -> None:
     mqtt = MqttSettings(host="broker")
-    assert "unknown name" in loss_sentence(socket.gaierror(-2, "unknown name"), mqtt)
+    assert "unknown name" in explain_loss(socket.gaierror(-2, "unknown name"), mqtt)
 
 
 @pytest.mark.parametrize("topic", ["a/#", "a//b", "a b", "x" * 65])

@@ -29,7 +29,7 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 from companion.maintenance.backup import make_backup
-from companion.mqtt.topics import state_of
+from companion.mqtt.topics import state_message
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
 from companion.table.records import Commit
 from companion.table.seats.machine_seats import state_after_turns
@@ -177,7 +177,7 @@ def test_a_chosen_chance_is_announced(
 ) -> None:
     begin(rig, game, **body)
     follow_instructions(rig.table)
-    told = state_of(rig.table.view(), "en")["chance"]
+    told = state_message(rig.table.view(), "en")["chance"]
     assert told
     assert told["words"].startswith(words)
     assert told["is_chosen"]

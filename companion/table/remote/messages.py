@@ -150,8 +150,8 @@ class RemoteGame:
     remote_seat: RemoteSeat
     """The seat that is played at the other table, with the id of the game."""
     outgoing_messages: tuple[RemoteMessage, ...] = ()
-    """All messages of this table in this game, in order. `companion.hub.pair_line` sends those that
-    the other table lacks.
+    """All messages of this table in this game, in order. `companion.hub.pair_client` sends those
+    that the other table lacks.
     """
     received_count: int = 0
     """Number of messages of the other table that were processed."""

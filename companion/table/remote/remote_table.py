@@ -1,6 +1,6 @@
 """One table's part in a game at two tables: begin it, and process the messages that arrive.
 
-The connection to the other table (`companion.hub.pair_line`) calls it, and sends the messages in
+The connection to the other table (`companion.hub.pair_client`) calls it, and sends the messages in
 `RemoteGame.outgoing_messages`, a part of the session. Nothing at the table waits for it.
 """
 

@@ -56,7 +56,7 @@ class HubProcess(Process):
 
     def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
         """Ask the hub as its host, and return the answer."""
-        key = format_host_key(HubFolder(self.folder).file.host_key)
+        key = format_host_key(HubFolder(self.folder).file.owner_key)
         asked = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api/hub/{door}",
             json.dumps(body).encode(),

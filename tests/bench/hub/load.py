@@ -154,7 +154,7 @@ async def _all_play(
 async def _connect(member: Membership) -> JetStreamContext:
     client = Client()
     await client.connect(
-        list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table)
+        list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table_id)
     )
     return client.jetstream(timeout=30)
 
@@ -166,7 +166,7 @@ async def _publish(
     record = records[number % len(records)]
     view = msgspec.structs.replace(record.view, title=f"No {number:06d}.")
     event = msgspec.structs.replace(record, entry=number + 1, mark=f"{number:012x}", view=view)
-    await stream.publish(record_subject(member.table), encode_public(event))
+    await stream.publish(record_subject(member.table_id), encode_public(event))
 
 
 # ---- the spectators' process ---------------------------------------------------------------------

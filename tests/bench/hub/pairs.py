@@ -304,7 +304,7 @@ def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> li
         while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
             with contextlib.suppress(OSError, TimeoutError, NatsError):  # it has just been killed
-                records = asyncio.run(read_stored_records(server, seed, table.member.table))
+                records = asyncio.run(read_stored_records(server, seed, table.member.table_id))
                 numbers = [record.entry for record in records]
         if not numbers or numbers != wanted[-len(numbers) :]:
             faults.append(f"the hub has {len(numbers)} of {len(wanted)} inputs of {table.seat}")

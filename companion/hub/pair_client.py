@@ -34,7 +34,7 @@ from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.kit import Seat
-from companion.hub.loop_thread import line_time_s
+from companion.hub.loop_thread import loop_time_s
 from companion.hub.membership import machine_id
 from companion.hub.pair_messages import (
     MachineClaim,
@@ -42,15 +42,15 @@ from companion.hub.pair_messages import (
     PairAcceptance,
     PairAnswer,
     PairOffer,
-    PairQuestion,
+    PairQuery,
     PairRequest,
     PairWithdrawal,
     read_answer,
 )
 from companion.hub.subjects import (
-    PAIRS,
-    SEQUENCE,
-    WRONG_SEQUENCE,
+    EXPECTED_SEQUENCE_HEADER,
+    PAIRS_STREAM,
+    WRONG_SEQUENCE_CODE,
     announcement_subject,
     message_subject,
     presence_subject,
@@ -64,13 +64,13 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 # Timeout in seconds for the hub's answer to a request.
 ANSWER_TIMEOUT_S = 5.0
-# Pause in seconds for a message that the hub has announced and is still storing.
+# Pause in seconds until an announced message that the hub is still storing is fetched again.
 WRITE_PAUSE_S = 0.05
 # Interval in seconds at which the hub is asked for new messages during a game.
 POLL_INTERVAL_S = 2.0
-# Interval in seconds at which this table says that it is there.
+# Interval in seconds at which this table reports its presence.
 PRESENCE_INTERVAL_S = 10.0
-# Seconds of silence after which the other table counts as gone.
+# Time in seconds without a sign of the other table after which it counts as silent.
 SILENCE_TIMEOUT_S = 30.0
 # Interval in seconds between two claims that this machine is the table (see `MachineClaim`).
 CLAIM_INTERVAL_S = 10.0
@@ -85,29 +85,34 @@ _OLD_JOURNAL = say(
 _BAD_MESSAGE = say("What the other table sends does not fit this game: it cannot go on")
 
 
-async def stored_message(stream: JetStreamContext, subject: str) -> bytes | None:
+async def fetch_stored_message(jetstream: JetStreamContext, subject: str) -> bytes | None:
     """Return the stored message of a subject in the stream of pairs, or None."""
     try:
-        return (await stream.get_msg(PAIRS, subject=subject, direct=True)).data or b""
+        return (await jetstream.get_msg(PAIRS_STREAM, subject=subject, direct=True)).data or b""
     except NotFoundError:
         return None
 
 
-class PairLine:
+class PairClient:
     """Arranges games at two tables and exchanges their messages.
 
-    `offer`, `accept` and `withdraw` may be called from any thread, everything else from the thread
-    of the hub line (`companion.hub.hub_line`) only. `own_table` is this table's id in subjects, and
-    `wake` wakes the hub line.
+    `offer`, `accept` and `withdraw` may be called from any thread, everything else only from the
+    thread of the hub's connection (`companion.hub.hub_connection`). `own_table_id` is this table's
+    id in NATS subjects, and `wake` makes that thread call `exchange` soon.
     """
 
     def __init__(
-        self, table: Table, journal: Journal, clock: Clock, own_table: str, wake: Callable[[], None]
+        self,
+        table: Table,
+        journal: Journal,
+        clock: Clock,
+        own_table_id: str,
+        wake: Callable[[], None],
     ) -> None:
         self._table = table
         self._journal = journal
         self._clock = clock
-        self._own_table = own_table
+        self._own_table_id = own_table_id
         self._machine_id = machine_id(journal.path)
         self._next_claim_s = 0.0
         self.is_shared = False
@@ -116,8 +121,8 @@ class PairLine:
         # requests to the hub, and the futures on which their callers wait
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
         self._pair: Pair | None = None
-        # the pair's game if it is not on the table, because it may still have messages to send
-        self._past_game: RemoteGame | None = None
+        # the pair's game if it is no longer on the table, but may still have messages to send
+        self._game_off_table: RemoteGame | None = None
         # sentence on why the game cannot go on, empty if it can
         self._fault = ""
         self._last_heard_s = 0.0
@@ -158,7 +163,7 @@ class PairLine:
         self._table.redraw()
 
     def _send_request(self, request: PairRequest) -> PairAnswer:
-        """Have the line's thread send a request, and wait for the answer.
+        """Have the connection's thread send a request, and wait for the answer.
 
         Raises a `CompanionError`.
         """
@@ -171,11 +176,11 @@ class PairLine:
             answer.cancel()
             raise Malformed(say("The hub does not answer")) from None
 
-    # ---- in the line's thread ----
+    # ---- in the connection's thread ----
 
     @property
     def pause_s(self) -> float:
-        """Return the maximum time in seconds between two exchanges when nothing wakes the line."""
+        """Return the maximum time in seconds between two exchanges if `wake` is not called."""
         is_playing = self._pair is not None and self._table.remote.is_running
         return POLL_INTERVAL_S if is_playing else PRESENCE_INTERVAL_S
 
@@ -194,9 +199,9 @@ class PairLine:
         Raises `Illegal` if another machine is this table, or perhaps still is. A hub that does not
         answer is still starting, and is asked again at the next interval.
         """
-        if line_time_s() < self._next_claim_s:
+        if loop_time_s() < self._next_claim_s:
             return
-        self._next_claim_s = line_time_s() + CLAIM_INTERVAL_S
+        self._next_claim_s = loop_time_s() + CLAIM_INTERVAL_S
         try:
             answer = await self._request(client, MachineClaim(self._machine_id))
         except (NatsTimeout, NoRespondersError):
@@ -209,29 +214,29 @@ class PairLine:
 
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
-        answer = await self._request(client, PairQuestion())
+        answer = await self._request(client, PairQuery())
         if answer.code != self.code:
             self.code = answer.code
             self._table.redraw()
         if answer.pair is not None and (self._pair is None or self._pair.id != answer.pair.id):
             self._begin(answer.pair)
 
-    async def exchange(self, client: Client, stream: JetStreamContext) -> None:
+    async def exchange(self, client: Client, jetstream: JetStreamContext) -> None:
         """Send pending requests to the hub, then exchange messages of the game both ways."""
         await self._send_queue(client)
         pair = self._pair
         if pair is None:
             return
-        await self._subscribe(client, announcement_subject(self._own_table, pair.id, "*"))
+        await self._subscribe(client, announcement_subject(self._own_table_id, pair.id, "*"))
         game = self._game(pair)
-        if line_time_s() >= self._presence_sent_s + PRESENCE_INTERVAL_S:
-            self._presence_sent_s = line_time_s()
-            await client.publish(presence_subject(pair.id, self._own_table), b"")
-        await self._send(stream, pair, game)
-        is_poll_due = line_time_s() >= self._polled_s + POLL_INTERVAL_S
+        if loop_time_s() >= self._presence_sent_s + PRESENCE_INTERVAL_S:
+            self._presence_sent_s = loop_time_s()
+            await client.publish(presence_subject(pair.id, self._own_table_id), b"")
+        await self._send(jetstream, pair, game)
+        is_poll_due = loop_time_s() >= self._polled_s + POLL_INTERVAL_S
         if is_poll_due or game.received_count < self._announced_number:
-            self._polled_s = line_time_s()
-            await self._receive(stream, pair)
+            self._polled_s = loop_time_s()
+            await self._receive(jetstream, pair)
         self._show_trouble()
 
     async def _subscribe(self, client: Client, subject: str) -> None:
@@ -263,8 +268,9 @@ class PairLine:
     def note_loss(self) -> None:
         """Show that the connection is lost, if a game needs it. Called after each disconnect."""
         self._next_claim_s = 0.0
-        lost = say("The connection to the other table is lost. The game goes on when it is back.")
-        self._show_trouble(lost)
+        self._show_trouble(
+            say("The connection to the other table is lost. The game goes on when it is back.")
+        )
 
     def close(self) -> None:
         """Cancel all queued requests and clear the notice at the table."""
@@ -275,7 +281,7 @@ class PairLine:
     async def _handle_announcement(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
-        # the number comes from outside: accept only what a game can reach
+        # the number comes from outside, so accept only one that a game can reach
         if number.isdecimal() and len(number) < 8:
             self._announced_number = max(self._announced_number, int(number))
         self._wake()
@@ -287,19 +293,19 @@ class PairLine:
         of the library if there is none.
         """
         payload = msgspec.json.encode(request)
-        subject = request_subject(self._own_table)
+        subject = request_subject(self._own_table_id)
         answer = await client.request(subject, payload, timeout=ANSWER_TIMEOUT_S)
         return read_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
         """Begin the game that was arranged.
 
-        If that fails, `_game` tells the other table that this one has left.
+        If that fails, the message of `_game` tells the other table that this one has left.
         """
         fault = ""
-        self._past_game = None
-        if self._known_game(pair) is None:
-            other = pair.seat_of(self._own_table).other
+        self._game_off_table = None
+        if self._find_in_journal(pair) is None:
+            other = pair.seat_of(self._own_table_id).other
             seat = RemoteSeat(pair.id, other, pair.names.get(other, ""))
             next_number = self._journal.next_number()
             try:
@@ -319,7 +325,7 @@ class PairLine:
         self._last_heard_s = self._clock.monotonic_s()
         self.code = ""
 
-    def _known_game(self, pair: Pair) -> RemoteGame | None:
+    def _find_in_journal(self, pair: Pair) -> RemoteGame | None:
         """Return the game of a pair if the journal has it, on the table or from before.
 
         Raises `JournalError` if the journal cannot be read.
@@ -340,40 +346,44 @@ class PairLine:
         game = self._table.remote.remote_game
         if game is not None and game.remote_seat.id == pair.id:
             return game
-        if self._past_game is None:
-            seat = RemoteSeat(pair.id, pair.seat_of(self._own_table).other)
-            self._past_game = self._known_game(pair) or RemoteGame(seat, (GameLeft(),))
-        return self._past_game
+        if self._game_off_table is None:
+            seat = RemoteSeat(pair.id, pair.seat_of(self._own_table_id).other)
+            self._game_off_table = self._find_in_journal(pair) or RemoteGame(seat, (GameLeft(),))
+        return self._game_off_table
 
-    async def _send(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> None:
+    async def _send(self, jetstream: JetStreamContext, pair: Pair, game: RemoteGame) -> None:
         """Send all messages of our game that the hub does not have."""
         if self._sent_count < 0:
-            self._sent_count = await self._count_at_hub(stream, pair, game)
+            self._sent_count = await self._count_stored_messages(jetstream, pair, game)
         while self._sent_count < len(game.outgoing_messages) and self._fault != _OLD_JOURNAL:
             number = self._sent_count + 1
-            subject = message_subject(pair.id, self._own_table, number)
+            subject = message_subject(pair.id, self._own_table_id, number)
             try:
-                await stream.publish(subject, game.encode_message(number), headers={SEQUENCE: "0"})
+                await jetstream.publish(
+                    subject, game.encode_message(number), headers={EXPECTED_SEQUENCE_HEADER: "0"}
+                )
             except APIError as error:
                 # the hub has it already, because the answer to an earlier attempt was lost
-                if error.err_code != WRONG_SEQUENCE:
+                if error.err_code != WRONG_SEQUENCE_CODE:
                     raise
             self._sent_count = number
 
-    async def _count_at_hub(self, stream: JetStreamContext, pair: Pair, game: RemoteGame) -> int:
+    async def _count_stored_messages(
+        self, jetstream: JetStreamContext, pair: Pair, game: RemoteGame
+    ) -> int:
         """Return the number of our messages that the hub has.
 
         Note a fault if they differ from the journal's, as after the restore of an older journal.
         """
         subject_after_last = message_subject(
-            pair.id, self._own_table, len(game.outgoing_messages) + 1
+            pair.id, self._own_table_id, len(game.outgoing_messages) + 1
         )
-        if await stored_message(stream, subject_after_last) is not None:
+        if await fetch_stored_message(jetstream, subject_after_last) is not None:
             self._fault = _OLD_JOURNAL
         # search from the newest message back, because there are no gaps
         for number in range(len(game.outgoing_messages), 0, -1):
-            payload = await stored_message(
-                stream, message_subject(pair.id, self._own_table, number)
+            payload = await fetch_stored_message(
+                jetstream, message_subject(pair.id, self._own_table_id, number)
             )
             if payload is not None:
                 if payload != game.encode_message(number):
@@ -381,23 +391,23 @@ class PairLine:
                 return number
         return 0
 
-    async def _receive(self, stream: JetStreamContext, pair: Pair) -> None:
+    async def _receive(self, jetstream: JetStreamContext, pair: Pair) -> None:
         """Fetch and process the other table's messages in order, until there is no further one.
 
         A message that does not fit the game is a fault, after which nothing more is fetched.
         """
-        other = pair.other_of(self._own_table)
+        other_table_id = pair.other_of(self._own_table_id)
         while not self._fault:
             game = self._table.remote.remote_game
             if game is None or game.remote_seat.id != pair.id:
                 return
             number = game.received_count + 1
-            subject = message_subject(pair.id, other, number)
-            payload = await stored_message(stream, subject)
+            subject = message_subject(pair.id, other_table_id, number)
+            payload = await fetch_stored_message(jetstream, subject)
             # the message was announced but is still being written
             if payload is None and number <= self._announced_number:
                 await asyncio.sleep(WRITE_PAUSE_S)
-                payload = await stored_message(stream, subject)
+                payload = await fetch_stored_message(jetstream, subject)
             if payload is None:
                 self._announced_number = number - 1
                 return
@@ -410,20 +420,20 @@ class PairLine:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
                 self._fault = _BAD_MESSAGE
             # our answer to the message comes before the next one
-            await self._send(stream, pair, self._game(pair))
+            await self._send(jetstream, pair, self._game(pair))
 
-    def _show_trouble(self, lost: str = "") -> None:
-        """Show at the table what is wrong with the connection.
+    def _show_trouble(self, connection_trouble: str = "") -> None:
+        """Show at the table what is wrong with the game at two tables, if anything.
 
-        `lost` is the sentence for a lost connection.
+        `connection_trouble` is the sentence for a lost connection to the hub.
         """
-        sentence = self._trouble(lost)
+        sentence = self._trouble(connection_trouble)
         if sentence != self._shown_trouble:
             self._shown_trouble = sentence
             self._table.set_notice("remote", sentence)
 
-    def _trouble(self, lost: str) -> str:
-        """Return what the table screen says about the line. Empty if there is nothing to say."""
+    def _trouble(self, connection_trouble: str) -> str:
+        """Return what the table screen says about the other table. Empty if nothing is wrong."""
         game = self._table.remote.remote_game
         if self._pair is None:
             return ""
@@ -432,8 +442,8 @@ class PairLine:
             return self._fault
         if game.remote_seat.id != self._pair.id or not self._table.remote.is_running:
             return ""
-        if self._fault or lost:
-            return self._fault or lost
+        if trouble := self._fault or connection_trouble:
+            return trouble
         if self._clock.monotonic_s() - self._last_heard_s >= SILENCE_TIMEOUT_S:
             return say("The other table is silent. The game goes on when it is back.")
         return ""

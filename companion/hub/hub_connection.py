@@ -1,9 +1,9 @@
-"""The hub line: a table's connection to its hub, in its own thread.
+"""A table's connection to its hub, in its own thread.
 
 It sends a record for every input that the table has accepted, exactly once and in order, and the
-current state of the table. After each connect, the line asks the hub for the last record that it
-has stored of this table, and continues there. Each record is sent with the sequence number of the
-one before it, and JetStream (the store in NATS) rejects it if another one was stored since. So each
+current state of the table. After each connect, it asks the hub for the last record that the hub has
+stored of this table, and continues there. Each record is sent with the sequence number of the one
+before it, and JetStream (the store in NATS) rejects it if another one was stored since. So each
 record is stored once and in order, whatever crashes or is sent again. The table never waits for
 this thread.
 """
@@ -26,13 +26,13 @@ from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.hub.joining import tls_context
-from companion.hub.loop_thread import LoopThread, connection, line_time_s
+from companion.hub.loop_thread import LoopThread, loop_time_s, nats_client
 from companion.hub.membership import Membership
-from companion.hub.pair_line import PairLine
+from companion.hub.pair_client import PairClient
 from companion.hub.subjects import (
-    RECORDS,
-    SEQUENCE,
-    WRONG_SEQUENCE,
+    EXPECTED_SEQUENCE_HEADER,
+    RECORDS_STREAM,
+    WRONG_SEQUENCE_CODE,
     command_subject,
     inbox_prefix,
     record_subject,
@@ -50,16 +50,17 @@ ANSWER_TIMEOUT_S = 3.0
 MIN_RECONNECT_PAUSE_S = 0.25
 MAX_RECONNECT_PAUSE_S = 5.0
 # Interval in seconds between two attempts to send to a hub that stores nothing.
-FULL_RETRY_S = 3.0
-# Timeout in seconds for finishing the current message at the end.
+STORE_RETRY_S = 3.0
+# Timeout in seconds for finishing the current message when the connection closes.
 CLOSE_TIMEOUT_S = 0.5
-# Interval in seconds between two questions for our game at two tables, while a starting hub does
-# not answer them.
+# Interval in seconds at which the hub is asked again for our game at two tables while it does not
+# answer, because it is still starting.
 PAIR_RETRY_S = 2.0
-# Interval in seconds at which this thread looks whether there is news. `wake` only sets a flag.
+# Interval in seconds at which this thread checks for something new to send. `wake` only sets a
+# flag.
 POLL_INTERVAL_S = 0.03
-# Extra pause in seconds when there is news, because the table's own work after an input comes
-# first.
+# Extra pause in seconds when there is something new, because the table's own work after an input
+# comes first.
 YIELD_PAUSE_S = 0.02
 # Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
 # table as lost.
@@ -71,26 +72,26 @@ _DISK_FULL = say(
 )
 
 
-class HubStoresNothing(CompanionError, RuntimeError):
+class HubStorageError(CompanionError, RuntimeError):
     """The hub is connected but cannot store messages, or does not confirm them."""
 
     kind = "hub_keeps_nothing"
 
 
-class HubLine:
+class HubConnection:
     """Connects to the hub and sends what is new until `close`, which may be called twice.
 
-    `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The line's thread
-    calls three functions: `encode_state` returns the table's encoded state, `execute_command` gets
-    the hub's encoded commands, and `note_connection` is called when the connection or its trouble
-    changes, with whether the hub is connected.
+    `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The connection's
+    thread calls three functions: `encode_state` returns the table's encoded state,
+    `execute_command` gets the hub's encoded commands, and `note_connection` gets whether the hub is
+    connected, whenever that or `trouble` changes.
     """
 
     def __init__(
         self,
         membership: Membership,
         journal: Journal,
-        pairs: PairLine,
+        pairs: PairClient,
         *,
         encode_state: Callable[[], bytes],
         execute_command: Callable[[bytes], None],
@@ -104,11 +105,11 @@ class HubLine:
         self._note_connection = note_connection
         self._has_news = False
         self._is_closing = False
-        # number in the hub's store of the last record of this table, 0 if there is none
-        self._sequence = 0
+        # sequence number in the hub's store of the last record of this table, 0 if there is none
+        self._last_sequence = 0
         self._sent_state: bytes = b""
         self._state_sent_s = 0.0
-        # time in the loop from which the hub is asked for our game at two tables
+        # time by `loop_time_s` at which the hub is asked for our game at two tables
         self._next_pair_request_s = 0.0
         self.is_connected = False
         self.trouble = ""
@@ -136,7 +137,7 @@ class HubLine:
         self.wake()
         self._thread.close(CLOSE_TIMEOUT_S)
 
-    # ---- in the line's thread ----
+    # ---- in the connection's thread ----
 
     async def _run(self) -> None:
         try:
@@ -146,19 +147,19 @@ class HubLine:
             self._set_connection(False, "")
 
     async def _keep_connected(self) -> None:
-        """Connect again after every failure until this line closes, and note why it failed."""
+        """Connect again after every failure until `close`, and report why it failed."""
         pause_s = MIN_RECONNECT_PAUSE_S
         while not self._is_closing:
             try:
                 await self._connect_and_serve()
             except (OSError, NatsError, CompanionError) as error:
                 was_connected = self.is_connected
-                self._set_connection(False, _trouble_of(error))
+                self._set_connection(False, _explain_failure(error))
                 pause_s = min(MAX_RECONNECT_PAUSE_S, pause_s * 2)
                 if was_connected:
                     pause_s = MIN_RECONNECT_PAUSE_S
             except Exception:
-                log.exception("Hub: the line broke")
+                log.exception("Hub: the connection failed")
                 trouble = say(
                     "Something went wrong with the connection to the hub: the log says more."
                 )
@@ -172,103 +173,105 @@ class HubLine:
         membership = self._membership
         is_secure = any(server.startswith("tls:") for server in membership.servers)
         options = {
-            "inbox_prefix": inbox_prefix(membership.table),
+            "inbox_prefix": inbox_prefix(membership.table_id),
             "tls": tls_context(membership.ca) if is_secure else None,
             "ping_interval": 10,
         }
         try:
-            async with connection(
+            async with nats_client(
                 membership.servers, membership.seed, self.wake, **options
             ) as client:
-                await client.subscribe(command_subject(membership.table), cb=self._handle_command)
+                await client.subscribe(
+                    command_subject(membership.table_id), cb=self._handle_command
+                )
                 await self._serve(client)
         finally:
             self._pairs.note_loss()
 
     async def _serve(self, client: Client) -> None:
-        """Send records and states until the connection breaks or this line closes."""
-        stream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
+        """Send records and states until the connection breaks or `close` is called."""
+        jetstream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
         # continue after the last record that the hub has
-        await self._seek(stream)
+        await self._seek(jetstream)
         self._pairs.reset_connection()
         self._next_pair_request_s = 0.0
         # while records wait, the trouble stays: the hub may still be unable to store them
         self._set_connection(True, self.trouble if self._outbox.next() else "")
         # every real state differs from an empty one, so the present state is sent
         self._sent_state = b""
-        next_try_s = 0.0
+        next_send_s = 0.0
         while client.is_connected and not self._is_closing:
             self._has_news = False
             await self._pairs.claim(client)
             await self._send_state(client)
-            if line_time_s() >= next_try_s:
+            if loop_time_s() >= next_send_s:
                 try:
-                    await self._send_all(client, stream)
+                    await self._send_all(client, jetstream)
                     self._set_connection(True, "")
-                except HubStoresNothing as error:  # staff calls still need the connection
+                except HubStorageError as error:  # staff calls still need the connection
                     if not client.is_connected:  # no answer because the connection broke
                         raise ConnectionClosedError from None
                     self._set_connection(True, error.message)
-                    await self._seek(stream)
+                    await self._seek(jetstream)
                     self._next_pair_request_s = 0.0
-                    next_try_s = line_time_s() + FULL_RETRY_S
-            pause_s = FULL_RETRY_S if next_try_s > line_time_s() else STATE_INTERVAL_S
+                    next_send_s = loop_time_s() + STORE_RETRY_S
+            pause_s = STORE_RETRY_S if next_send_s > loop_time_s() else STATE_INTERVAL_S
             await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
                 await self._wait(YIELD_PAUSE_S)
-            elif line_time_s() >= self._state_sent_s + STATE_INTERVAL_S:
+            elif loop_time_s() >= self._state_sent_s + STATE_INTERVAL_S:
                 # the state is sent again, although it has not changed
                 self._sent_state = b""
 
-    async def _send_all(self, client: Client, stream: JetStreamContext) -> None:
+    async def _send_all(self, client: Client, jetstream: JetStreamContext) -> None:
         """Send all pending records. Raises what `_send` and `_exchange` raise."""
-        await self._exchange(client, stream)
+        await self._exchange(client, jetstream)
         while (record := self._outbox.next()) and not self._is_closing:
-            await self._send(stream, record)
+            await self._send(jetstream, record)
             self._outbox.note_sent()
             await self._send_state(client)
-            await self._exchange(client, stream)
+            await self._exchange(client, jetstream)
 
-    async def _exchange(self, client: Client, stream: JetStreamContext) -> None:
+    async def _exchange(self, client: Client, jetstream: JetStreamContext) -> None:
         """Exchange messages of a game at two tables.
 
-        Called before each record, because the other table is waiting. Raises `HubStoresNothing`,
+        Called before each record, because the other table is waiting. Raises `HubStorageError`,
         and other errors of the library that end the connection.
         """
         try:
-            if line_time_s() >= self._next_pair_request_s:
+            if loop_time_s() >= self._next_pair_request_s:
                 await self._fetch_pair(client)
-            await self._pairs.exchange(client, stream)
+            await self._pairs.exchange(client, jetstream)
         except (NatsTimeout, NoStreamResponseError):
-            raise HubStoresNothing(_DISK_FULL) from None
+            raise HubStorageError(_DISK_FULL) from None
 
     async def _fetch_pair(self, client: Client) -> None:
-        """Ask the hub for our game at two tables, again after a while if it does not answer."""
+        """Ask the hub for our game at two tables. Ask again later if it does not answer."""
         # `look_for_pair` may reset this before the answer arrives
         self._next_pair_request_s = math.inf
         try:
             await self._pairs.fetch_pair(client)
         except (NatsTimeout, NoRespondersError):
-            retry_s = line_time_s() + PAIR_RETRY_S
+            retry_s = loop_time_s() + PAIR_RETRY_S
             self._next_pair_request_s = min(self._next_pair_request_s, retry_s)
             log.info("Hub: it does not answer about games at two tables")
 
-    async def _seek(self, stream: JetStreamContext) -> None:
-        """Let the outbox continue after the last record that the hub has.
+    async def _seek(self, jetstream: JetStreamContext) -> None:
+        """Move the outbox to the record after the last one that the hub has.
 
         If that record is not from this journal, the current game is sent again from its beginning,
         under a higher epoch (see `PublicRecord.epoch`).
         """
         outbox = self._outbox
-        subject = record_subject(self._membership.table)
+        subject = record_subject(self._membership.table_id)
         try:
-            last = await stream.get_msg(RECORDS, subject=subject, direct=True)
+            last = await jetstream.get_msg(RECORDS_STREAM, subject=subject, direct=True)
         except NotFoundError:
-            self._sequence = 0
+            self._last_sequence = 0
             outbox.seek(min(self._membership.start_after, outbox.last_number()))
             return
-        self._sequence = last.seq or 0
+        self._last_sequence = last.seq or 0
         try:
             last_record = decode_record(last.data or b"")
         except Malformed:
@@ -282,38 +285,38 @@ class HubLine:
             # the journal was restored from a backup and differs from what the hub has
             outbox.seek(outbox.first_position(), last_record.epoch + 1)
 
-    async def _send(self, stream: JetStreamContext, record: PublicRecord) -> None:
+    async def _send(self, jetstream: JetStreamContext, record: PublicRecord) -> None:
         """Send a record and wait until the hub has stored it.
 
-        Raises `HubStoresNothing` if it does not confirm that, and `APIError` of the library if
+        Raises `HubStorageError` if it does not confirm that, and `APIError` of the library if
         another record of this table was stored since.
         """
-        headers = {SEQUENCE: str(self._sequence)}
+        headers = {EXPECTED_SEQUENCE_HEADER: str(self._last_sequence)}
         try:
-            answer = await stream.publish(
-                record_subject(self._membership.table), encode_public(record), headers=headers
+            answer = await jetstream.publish(
+                record_subject(self._membership.table_id), encode_public(record), headers=headers
             )
         except (NatsTimeout, NoStreamResponseError):
-            raise HubStoresNothing(_DISK_FULL) from None
+            raise HubStorageError(_DISK_FULL) from None
         if answer.duplicate:  # JetStream stored nothing, which cannot happen without message ids
-            raise HubStoresNothing(say("The hub did not keep a message: trying again."))
+            raise HubStorageError(say("The hub did not keep a message: trying again."))
         self._set_connection(True, "")
-        self._sequence = answer.seq
+        self._last_sequence = answer.seq
 
     async def _send_state(self, client: Client) -> None:
         state = self._encode_state()
         if state != self._sent_state:
-            await client.publish(state_subject(self._membership.table), state)
-            self._sent_state, self._state_sent_s = state, line_time_s()
+            await client.publish(state_subject(self._membership.table_id), state)
+            self._sent_state, self._state_sent_s = state, loop_time_s()
 
     async def _handle_command(self, message: Msg) -> None:
         self._execute_command(message.data)
 
     async def _wait(self, seconds: float, until_news: bool = False) -> None:
-        """Wait some seconds. With `until_news`, return early if there is news."""
-        end_s = line_time_s() + seconds
+        """Wait some seconds. With `until_news`, return early if there is something new to send."""
+        end_s = loop_time_s() + seconds
         while not (self._is_closing or (until_news and self._has_news)):
-            left_s = end_s - line_time_s()
+            left_s = end_s - loop_time_s()
             if left_s <= 0:
                 return
             await asyncio.sleep(min(POLL_INTERVAL_S, left_s))
@@ -328,11 +331,11 @@ class HubLine:
             self._note_connection(is_connected)
 
 
-def _trouble_of(error: BaseException) -> str:
-    """Return why the connection broke, as a sentence for people."""
+def _explain_failure(error: BaseException) -> str:
+    """Return a sentence for people on why the connection broke."""
     if isinstance(error, CompanionError):
         return error.message
-    if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE:
+    if isinstance(error, APIError) and error.err_code == WRONG_SEQUENCE_CODE:
         return say("The hub has more from this table than was sent: checking again.")
     if any(word in str(error).lower() for word in ("authorization", "permissions")):
         return say(
