@@ -3,8 +3,8 @@
 A seat has three order lamps (1 2 3) and a turn lamp. Two layers decide what they show:
 
 - The lasting pattern is the table's state, such as a blinking turn lamp. It comes as `SeatLamps`.
-- A cue marks an event. It plays a tone and covers some lamps by short tracks. Then these lamps
-  return to their lasting pattern, so that a lost cue does no harm.
+- A cue marks an event. It plays a tone, and covers the lasting pattern of some lamps by a short
+  one. Then these lamps return to the lasting pattern, so that a lost cue does no harm.
 
 A tone is written as notes with their duration in ms, and `·n` for a pause of n ms, such as
 `A4 160 ·80 A4 160` (`companion.core.event_cues.tone`).
@@ -38,8 +38,8 @@ FLASH_MS = 80.0
 MIN_FLASH_INTERVAL_MS = 400.0
 # Minimum time in ms between two equal tones. Keys and the clock's ticks are exempt.
 MIN_TONE_INTERVAL_MS = 300.0
-# Time in ms after which `hardware.player` repeats a cue while a turn lamp shows `TurnLamp.WRONG`,
-# or would if there were no trouble.
+# Time in ms after which `hardware.cue_player` repeats a cue, as long as a turn lamp shows
+# `TurnLamp.WRONG`, or would if there were no trouble.
 REPEAT_AFTER_MS: Mapping[Cue | EventCue, float] = {Cue.BOARD_WRONG: 20_000.0}
 # Minimum duration in ms of a note that a lamp shows. A shorter one is easily missed.
 MIN_RHYTHM_NOTE_MS = 60.0
@@ -82,23 +82,23 @@ _Step = TypeVar("_Step", LampStep, Note)
 
 
 @dataclass(frozen=True)
-class Track:
-    """A sequence of steps that one lamp plays once, or in a loop if `is_cycle`."""
+class LampPattern:
+    """A sequence of steps that one lamp plays once, or in a loop if `is_loop`."""
 
     steps: tuple[LampStep, ...]
-    is_cycle: bool = False
+    is_loop: bool = False
 
     @property
     def duration_ms(self) -> float:
         """Duration in ms, infinite for a loop."""
-        return math.inf if self.is_cycle else sum(step.ms for step in self.steps)
+        return math.inf if self.is_loop else sum(step.ms for step in self.steps)
 
     def at(self, elapsed_ms: float) -> tuple[LampLevel | None, float]:
         """Return the level at a time after the start, and the ms until its step ends.
 
         After the end these are None and infinite.
         """
-        if self.is_cycle:
+        if self.is_loop:
             elapsed_ms %= sum(step.ms for step in self.steps)
         step, change_ms = step_at(self.steps, elapsed_ms)
         return step.level if step else None, change_ms
@@ -116,32 +116,32 @@ def step_at(steps: Iterable[_Step], elapsed_ms: float) -> tuple[_Step | None, fl
     return None, math.inf
 
 
-def _track(*steps: tuple[float, LampLevel], is_cycle: bool = False) -> Track:
+def _pattern(*steps: tuple[float, LampLevel], is_loop: bool = False) -> LampPattern:
     # Each step is a duration in ms and a level.
-    return Track(tuple(LampStep(*step) for step in steps), is_cycle)
+    return LampPattern(tuple(LampStep(*step) for step in steps), is_loop)
 
 
-def _blink(period_ms: float) -> Track:
-    """Return a track that is on for half of each period."""
-    return _track((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_cycle=True)
+def _blink(period_ms: float) -> LampPattern:
+    """Return a pattern that is on for half of each period."""
+    return _pattern((period_ms / 2, LampLevel.ON), (period_ms / 2, LampLevel.OFF), is_loop=True)
 
 
-def _flashes(count: int, period_ms: float) -> Track:
-    """Return a track that flashes `count` times at the start of each period."""
+def _flashes(count: int, period_ms: float) -> LampPattern:
+    """Return a pattern that flashes `count` times at the start of each period."""
     flash = ((FLASH_MS, LampLevel.ON), (MIN_FLASH_INTERVAL_MS - FLASH_MS, LampLevel.OFF))
     dark_ms = period_ms - count * MIN_FLASH_INTERVAL_MS
-    return _track(*(flash * count), (dark_ms, LampLevel.OFF), is_cycle=True)
+    return _pattern(*(flash * count), (dark_ms, LampLevel.OFF), is_loop=True)
 
 
 # ---- priorities and tones ------------------------------------------------------------------------
 
 
-class CueRow(NamedTuple):
-    """Priority, tone and reach of a cue."""
+class CueProperties(NamedTuple):
+    """Priority and tone of a cue, and which seats it concerns."""
 
     priority: Priority
     tone: Tone
-    for_both: bool
+    is_for_both: bool
     """Whether it concerns both seats, whichever its signal names."""
 
 
@@ -178,7 +178,7 @@ _PRIORITIES_AND_TONES: Mapping[Cue, tuple[Priority, str]] = {
     Cue.OFF_WAIT: (Priority.TROUBLE, "E6 60 A5 60"),
     Cue.OFF: (Priority.TROUBLE, "E5 200"),
 }
-# Cues that concern both seats, whichever a signal names: the third part of their `CueRow`. The
+# Cues that concern both seats, whichever a signal names (see `CueProperties.is_for_both`). The
 # others concern the seats that the signal names.
 _CUES_FOR_BOTH = frozenset(
     {
@@ -197,21 +197,25 @@ _CUES_FOR_BOTH = frozenset(
 
 
 @lru_cache(maxsize=256)
-def row_of(cue: Cue | EventCue) -> CueRow:
-    """Return priority, tone and reach of a cue of the table, or of one that a game declares."""
+def properties_of(cue: Cue | EventCue) -> CueProperties:
+    """Return the properties of a cue of the table, or of one that a game declares."""
     if isinstance(cue, Cue):
         priority, notes = _PRIORITIES_AND_TONES[cue]
-        return CueRow(priority, parse_tone(notes), cue in _CUES_FOR_BOTH)
+        return CueProperties(priority, parse_tone(notes), cue in _CUES_FOR_BOTH)
     priority = Priority.TURN if cue.is_call else Priority.REVEAL
-    return CueRow(priority, parse_tone(cue.tone), cue.for_both)
+    return CueProperties(priority, parse_tone(cue.tone), cue.for_both)
 
 
-def seats_of(signal: Signal) -> frozenset[Seat]:
+def concerned_seats(signal: Signal) -> frozenset[Seat]:
     """Return the seats that a signal concerns.
 
     These are the seats that it names, or both if it names none or its cue is for both.
     """
-    return frozenset(SEATS) if row_of(signal.cue).for_both or not signal.seats else signal.seats
+    return (
+        frozenset(SEATS)
+        if properties_of(signal.cue).is_for_both or not signal.seats
+        else signal.seats
+    )
 
 
 # ---- lamps of a cue ------------------------------------------------------------------------------
@@ -224,8 +228,8 @@ _WINNER_FILLS = 3
 _CHASE_STEP_MS = 60.0
 
 
-def _fill(times: int) -> dict[str, Track]:
-    """Return tracks that light one lamp after the other until all are on, several times.
+def _fill(times: int) -> dict[str, LampPattern]:
+    """Return patterns that light one lamp after the other until all are on, several times.
 
     Each column is `_FILL_STEP_MS`:
 
@@ -234,85 +238,85 @@ def _fill(times: int) -> dict[str, Track]:
         3     ··██
         turn  ···█
     """
-    tracks = {}
+    patterns = {}
     for index, lamp in enumerate(LAMPS):
         once = (
             (index * _FILL_STEP_MS, LampLevel.OFF),
             ((len(LAMPS) - index) * _FILL_STEP_MS, LampLevel.ON),
         )
-        tracks[lamp] = _track(*(once * times))
-    return tracks
+        patterns[lamp] = _pattern(*(once * times))
+    return patterns
 
 
-def _chase() -> dict[str, Track]:
-    """Return tracks that light one lamp at a time, from left to right."""
-    tracks = {}
+def _chase() -> dict[str, LampPattern]:
+    """Return patterns that light one lamp at a time, from left to right."""
+    patterns = {}
     for index, lamp in enumerate(LAMPS):
         before_ms = _CHASE_STEP_MS * index
         after_ms = _CHASE_STEP_MS * (len(LAMPS) - 1 - index)
-        tracks[lamp] = _track(
+        patterns[lamp] = _pattern(
             (before_ms, LampLevel.OFF), (_CHASE_STEP_MS, LampLevel.ON), (after_ms, LampLevel.OFF)
         )
-    return tracks
+    return patterns
 
 
-def _all(track: Track, lamps: tuple[str, ...] = LAMPS) -> dict[str, Track]:
-    return dict.fromkeys(lamps, track)
+def _on_lamps(pattern: LampPattern, lamps: tuple[str, ...] = LAMPS) -> dict[str, LampPattern]:
+    return dict.fromkeys(lamps, pattern)
 
 
-_FLASH_TWICE = _track(
+_FLASH_TWICE = _pattern(
     (FLASH_MS, LampLevel.OPPOSITE),
     (MIN_FLASH_INTERVAL_MS - FLASH_MS, LampLevel.SAME),
     (FLASH_MS, LampLevel.OPPOSITE),
 )
-_CUE_LAMPS: Mapping[Cue, Mapping[str, Track]] = {
+_CUE_PATTERNS: Mapping[Cue, Mapping[str, LampPattern]] = {
     Cue.AWAKE: _chase(),
-    Cue.SEAT_TAKEN: _all(_FLASH_TWICE),
-    Cue.KEY_REFUSED: _all(_track((FLASH_MS, LampLevel.OFF)), ORDER_LAMPS),
-    Cue.REVEAL: _all(_track((400.0, LampLevel.ON)), ORDER_LAMPS),
-    Cue.BOARD_AGREES: {"turn": _track((400.0, LampLevel.ON))},
-    Cue.TIME_OUT: {"turn": _track((600.0, LampLevel.OFF))},
+    Cue.SEAT_TAKEN: _on_lamps(_FLASH_TWICE),
+    Cue.KEY_REFUSED: _on_lamps(_pattern((FLASH_MS, LampLevel.OFF)), ORDER_LAMPS),
+    Cue.REVEAL: _on_lamps(_pattern((400.0, LampLevel.ON)), ORDER_LAMPS),
+    Cue.BOARD_AGREES: {"turn": _pattern((400.0, LampLevel.ON))},
+    Cue.TIME_OUT: {"turn": _pattern((600.0, LampLevel.OFF))},
     Cue.WON: _fill(_WINNER_FILLS),
     Cue.TIE: {
-        lamp: Track((*track.steps, LampStep(1000.0, LampLevel.ON)))
-        for lamp, track in _fill(1).items()
+        lamp: LampPattern((*pattern.steps, LampStep(1000.0, LampLevel.ON)))
+        for lamp, pattern in _fill(1).items()
     },
-    Cue.OFF_WAIT: _all(_blink(500.0)),
-    Cue.OFF: _all(_track((math.inf, LampLevel.OFF))),
+    Cue.OFF_WAIT: _on_lamps(_blink(500.0)),
+    Cue.OFF: _on_lamps(_pattern((math.inf, LampLevel.OFF))),
 }
-_EVENT_LAMPS: Mapping[CueLamps, Mapping[str, Track]] = {
+_EVENT_PATTERNS: Mapping[CueLamps, Mapping[str, LampPattern]] = {
     CueLamps.NONE: {},
-    CueLamps.ORDER_LAMPS: _all(_track((600.0, LampLevel.ON)), ORDER_LAMPS),
+    CueLamps.ORDER_LAMPS: _on_lamps(_pattern((600.0, LampLevel.ON)), ORDER_LAMPS),
     CueLamps.TURN_FLASHES: {"turn": _FLASH_TWICE},
 }
-_LOSER_LAMPS = _all(_track((_WINNER_FILLS * len(LAMPS) * _FILL_STEP_MS, LampLevel.OFF)))
+_LOSER_PATTERNS = _on_lamps(_pattern((_WINNER_FILLS * len(LAMPS) * _FILL_STEP_MS, LampLevel.OFF)))
 
 
-def lamps_of(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping[str, Track]:
-    """Return what a signal does to a seat's lamps until they return to their state.
+def cue_patterns(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping[str, LampPattern]:
+    """Return the patterns of a signal by the names of a seat's lamps.
 
-    Lamps that are omitted keep their state. The result is empty for a seat that the signal does not
-    concern, with one exception: while the lamps of the seat that `Cue.WON` names fill, the loser's
-    are dark. With `is_silent` the turn lamp of a seat that is concerned shows the rhythm of the
-    tone, except for `Cue.OFF_WAIT` and `Cue.OFF`.
+    Lamps that are omitted keep their lasting pattern. The result is empty for a seat that the
+    signal does not concern, with one exception: while the lamps of the seat that `Cue.WON` names
+    fill, the loser's are dark. With `is_silent` the turn lamp of a concerned seat shows the rhythm
+    of the tone, except for `Cue.OFF_WAIT` and `Cue.OFF`.
     """
     if signal.cue is Cue.WON and signal.seats and seat not in signal.seats:
-        return _LOSER_LAMPS
-    if seat not in seats_of(signal):
+        return _LOSER_PATTERNS
+    if seat not in concerned_seats(signal):
         return {}
-    tracks = (
-        _CUE_LAMPS.get(signal.cue, {})
+    patterns = (
+        _CUE_PATTERNS.get(signal.cue, {})
         if isinstance(signal.cue, Cue)
-        else _EVENT_LAMPS[signal.cue.lamps]
+        else _EVENT_PATTERNS[signal.cue.lamps]
     )
-    # These two already blink or darken the turn lamp for good.
+    # These two already blink the turn lamp, or keep it dark, without an end.
     if is_silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
-        return {**tracks, "turn": rhythm_of(row_of(signal.cue).tone)}
-    return tracks
+        return {**patterns, "turn": rhythm_pattern(properties_of(signal.cue).tone)}
+    return patterns
 
 
-def rhythm_of(notes: Tone) -> Track:
-    """Return the rhythm of a tone for a lamp, which changes its state for each note.
+def rhythm_pattern(notes: Tone) -> LampPattern:
+    """Return the pattern of a lamp that changes its state for each note of a tone.
 
     A note lasts at least `MIN_RHYTHM_NOTE_MS`. In pauses the lamp is as it was before.
     """
@@ -325,28 +329,29 @@ def rhythm_of(notes: Tone) -> Track:
         if steps and steps[-1].level is LampLevel.OPPOSITE:
             steps.append(LampStep(RHYTHM_GAP_MS, LampLevel.SAME))
         steps.append(LampStep(max(MIN_RHYTHM_NOTE_MS, note.ms), LampLevel.OPPOSITE))
-    return Track(tuple(steps))
+    return LampPattern(tuple(steps))
 
 
 # ---- lasting patterns ----------------------------------------------------------------------------
 
 # Pattern of the turn lamp of a seat that is short of time, by the cue that announced it. It lasts
-# until the turn passes, or a new set of alarms omits this cue. Only `LAST` is meant for it. `WRONG`
-# and `HANDS` are used for how they blink: nothing is wrong, and no piece has to be moved.
-SHORT_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
+# until the turn passes, or a new set of alarms omits this cue. Only `LAST` is made for this.
+# `WRONG` and `HANDS` are borrowed for their blinking: nothing is wrong, and no piece has to be
+# moved.
+SHORT_TIME_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,
     Cue.CLOCK_LAST: TurnLamp.LAST,
 }
 # Ticks of the clock, which are played however soon they follow one another.
-TICKS: frozenset[Cue | EventCue] = frozenset(
+CLOCK_TICKS: frozenset[Cue | EventCue] = frozenset(
     {Cue.TIME_SHORT, Cue.TIME_OUT, Cue.CLOCK_LOW, Cue.CLOCK_LAST}
 )
 
-_TURN_LAMP_TRACKS: Mapping[TurnLamp, Track] = {
-    TurnLamp.OFF: _track((math.inf, LampLevel.OFF)),
-    TurnLamp.ON: _track((math.inf, LampLevel.ON)),
-    TurnLamp.PULSE: _track((1200.0, LampLevel.ON), (400.0, LampLevel.OFF), is_cycle=True),
+_TURN_LAMP_PATTERNS: Mapping[TurnLamp, LampPattern] = {
+    TurnLamp.OFF: _pattern((math.inf, LampLevel.OFF)),
+    TurnLamp.ON: _pattern((math.inf, LampLevel.ON)),
+    TurnLamp.PULSE: _pattern((1200.0, LampLevel.ON), (400.0, LampLevel.OFF), is_loop=True),
     TurnLamp.OFFERED: _blink(2000.0),
     TurnLamp.HANDS: _blink(1000.0),
     TurnLamp.WRONG: _blink(400.0),
@@ -362,6 +367,6 @@ def lasting_light(lamps: SeatLamps, lamp: str, elapsed_ms: float) -> tuple[bool,
     The second value is the time in ms until that changes, infinite if it never does.
     """
     if lamp == "turn":
-        level, change_ms = _TURN_LAMP_TRACKS[lamps.turn].at(elapsed_ms)
+        level, change_ms = _TURN_LAMP_PATTERNS[lamps.turn].at(elapsed_ms)
         return level is LampLevel.ON, change_ms
     return int(lamp) in lamps.order_lamps, math.inf

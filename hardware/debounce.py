@@ -21,8 +21,8 @@ LOST_EDGE_S = 1.0
 _ROUNDING_S = 1e-6
 
 
-class Stroke(Enum):
-    """A change of a key that counts: pressed, held for some seconds, or released."""
+class KeyEvent(Enum):
+    """What happens to a key, after debouncing: pressed, held for some seconds, or released."""
 
     PRESSED = "pressed"
     HELD = "held"
@@ -35,10 +35,10 @@ class Stroke(Enum):
 # Seconds from the press after which a key that is still down counts as held, for each kind of
 # holding, in order.
 _HOLDS = (
-    (1.0, Stroke.HELD),
-    (2.0, Stroke.HELD_LONG),
-    (3.0, Stroke.HELD_TO_WARN),
-    (5.0, Stroke.HELD_TO_SWITCH_OFF),
+    (1.0, KeyEvent.HELD),
+    (2.0, KeyEvent.HELD_LONG),
+    (3.0, KeyEvent.HELD_TO_WARN),
+    (5.0, KeyEvent.HELD_TO_SWITCH_OFF),
 )
 
 
@@ -81,24 +81,24 @@ class Debouncer:
         self.pressed_s = 0.0
         """Time of the first edge of the current or last press that counts. 0 before the first."""
 
-    def take_edge(self, is_down: bool, at_s: float) -> tuple[Stroke, ...]:
-        """Process an edge of the line. Return the strokes that count, in order."""
-        strokes = self._pass_time(at_s)
+    def process_edge(self, is_down: bool, stamp_s: float) -> tuple[KeyEvent, ...]:
+        """Process an edge of the line, with its time stamp. Return the events, in order."""
+        events = self._pass_time(stamp_s)
         if is_down and not self.is_latched and not self.is_waiting:
             self.is_waiting = True
-            self.due_s = at_s + MIN_PRESS_S
+            self.due_s = stamp_s + MIN_PRESS_S
             # Edges that follow sooner belong to one press, which keeps its first stamp.
-            if self._first_edge_s is None or at_s - self._line_high_s >= MIN_PRESS_S:
-                self._first_edge_s = at_s
+            if self._first_edge_s is None or stamp_s - self._line_high_s >= MIN_PRESS_S:
+                self._first_edge_s = stamp_s
         if not is_down:
-            self._line_high_s = at_s
+            self._line_high_s = stamp_s
         self._is_down = is_down
-        return strokes
+        return events
 
-    def poll(self, is_down: bool, now_s: float) -> tuple[Stroke, ...]:
+    def poll(self, is_down: bool, now_s: float) -> tuple[KeyEvent, ...]:
         """Process the present level of the line, which makes up for a lost edge.
 
-        Return the strokes that count, in order.
+        Return the events, in order.
         """
         if is_down is self._is_down:
             return self._pass_time(now_s)
@@ -109,11 +109,11 @@ class Debouncer:
                 self.is_waiting = False
                 self._is_down = False
             return ()
-        return self.take_edge(is_down, now_s)
+        return self.process_edge(is_down, now_s)
 
-    def _pass_time(self, now_s: float) -> tuple[Stroke, ...]:
-        """Return the strokes that count by the passage of time: pressed, held, or released."""
-        strokes: list[Stroke] = []
+    def _pass_time(self, now_s: float) -> tuple[KeyEvent, ...]:
+        """Return the events that come about as time passes: pressed, held, or released."""
+        events: list[KeyEvent] = []
         if self.is_waiting and now_s >= self.due_s - _ROUNDING_S:
             self.is_waiting = False
             if self._is_down and self._first_edge_s is not None:
@@ -122,17 +122,17 @@ class Debouncer:
                 self.is_latched = True
                 self._reported_holds = 0
                 self._was_pressed = True
-                strokes.append(Stroke.PRESSED)
+                events.append(KeyEvent.PRESSED)
         if not self.is_latched:
-            return tuple(strokes)
+            return tuple(events)
         if self._is_down:
             # Each kind of holding is reported once.
-            for hold_s, stroke in _HOLDS[self._reported_holds :]:
+            for hold_s, event in _HOLDS[self._reported_holds :]:
                 if now_s - self.pressed_s >= hold_s - _ROUNDING_S:
                     self._reported_holds += 1
-                    strokes.append(stroke)
+                    events.append(event)
         elif now_s - self._line_high_s >= self._debounce_s - _ROUNDING_S:
             self.is_latched = False
             if self._was_pressed:
-                strokes.append(Stroke.RELEASED)
-        return tuple(strokes)
+                events.append(KeyEvent.RELEASED)
+        return tuple(events)

@@ -1,6 +1,6 @@
-"""The thread that drives lamps and buzzer in time, as any other thread asks for.
+"""The thread that drives lamps and buzzer in time, on behalf of all other threads.
 
-Three things can be asked for, with the types of `companion.core.ports`: the lasting state of the
+They can ask for three things, with the types of `companion.core.ports`: the lasting state of the
 lamps, a cue (the tone and lights of one event), and alarms. An alarm is a cue that this thread
 plays by itself when it is due, even if the table is busy then. The owner can check lamps and buzzer
 on the page Health. During a check they show nothing of the table.
@@ -21,8 +21,8 @@ from companion.core.clock import Clock
 from companion.core.config import PanelSettings
 from companion.core.kit import Seat
 from companion.core.ports import Alarm, SeatLamps, Signal
-from hardware.cues import SHORT_LAMPS, seats_of
-from hardware.player import CuePlayer
+from hardware.cue_player import CuePlayer
+from hardware.cues import SHORT_TIME_LAMPS, concerned_seats
 from hardware.wiring import Buzzer, Lamp, LampPin
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ SWITCH_INTERVAL_S = 0.0005
 LAMPS_TIMEOUT_S = 0.004
 
 
-class Schedule:
+class AlarmSchedule:
     """Decides which alarm of the table is due when. Times are monotonic seconds."""
 
     def __init__(self) -> None:
@@ -72,24 +72,26 @@ class Schedule:
         return frozenset(
             seat
             for alarm in self._started
-            if alarm.signal.cue in SHORT_LAMPS
-            for seat in seats_of(alarm.signal)
+            if alarm.signal.cue in SHORT_TIME_LAMPS
+            for seat in concerned_seats(alarm.signal)
         )
 
 
-class _Check(NamedTuple):
-    """A check by the owner, until a monotonic time. The lamps are on until then."""
+class _PanelCheck(NamedTuple):
+    """A check of the panel by the owner."""
 
     until_s: float
+    """Monotonic time at which it ends."""
     lamps: frozenset[str]
+    """Names of the lamps that are on until then."""
 
 
-class Outputs:
+class PanelOutputs:
     """Drives the lamps and the buzzer of a panel, which opens and closes them.
 
     Any thread may say what to show. That is queued, and one thread drives the pins: the panel's
-    thread in `run`, or a test by `step`. When a lamp or the buzzer fails, `on_failure` is called
-    once, with its name and the error. After that it is not used any more.
+    thread in `run`, or a test by `step`. A lamp or buzzer that fails is not used any more, and
+    `on_failure` gets its name and the error.
     """
 
     def __init__(
@@ -110,10 +112,10 @@ class Outputs:
         self._has_thread = False
         # Set whenever the thread has shown all updates that it knew of.
         self._is_up_to_date = threading.Event()
-        # What the table shows, which goes on unseen during a check.
+        # Mixes what the table shows. It goes on unseen during a check.
         self._table_player = CuePlayer(settings.silent)
-        self._schedule = Schedule()
-        self._check: _Check | None = None
+        self._schedule = AlarmSchedule()
+        self._check: _PanelCheck | None = None
         self._check_player = CuePlayer()
 
     # ---- from any thread ----
@@ -123,7 +125,7 @@ class Outputs:
         self._updates.put(partial(self._table_player.signal, signal))
 
     def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool = False) -> None:
-        """Set the lasting lamps of both seats. A seat that is omitted is dark.
+        """Replace the lasting state of both seats' lamps. A seat that is omitted is dark.
 
         With `has_trouble` all turn lamps show trouble. If the thread runs, this returns when the
         lamps are lit, or after `LAMPS_TIMEOUT_S`, so that a key's lamp comes before pages are
@@ -143,7 +145,7 @@ class Outputs:
         called_s = self._clock.monotonic_s()
 
         def replace_alarms(now_ms: float) -> None:
-            # what was due before this call is still played
+            # alarms that were due before this call are still played
             self._play_due(called_s)
             self._schedule.replace(tuple(alarms))
             self._table_player.end_short_time(self._schedule.seats_short_of_time, now_ms)
@@ -161,7 +163,7 @@ class Outputs:
         """
 
         def set_check(now_ms: float) -> None:
-            self._check = _Check(until_s, lamps)
+            self._check = _PanelCheck(until_s, lamps)
             if signal is not None:
                 self._check_player = CuePlayer()
                 self._check_player.signal(signal, now_ms)
@@ -169,7 +171,7 @@ class Outputs:
         self._updates.put(set_check)
 
     def end(self) -> None:
-        """Tell the thread to end, and return at once."""
+        """Tell the thread to end, without waiting for it."""
         self._updates.put(None)
 
     # ---- from one thread ----
@@ -208,7 +210,7 @@ class Outputs:
     def _pause_s(self) -> float | None:
         """Return the seconds until something is due. None if nothing is."""
         now_s = self._clock.monotonic_s()
-        change_s = (self._shown_player(now_s).next_change_ms(_ms(now_s)) - _ms(now_s)) / 1000
+        change_s = (self._shown_player(now_s).next_change_ms(_to_ms(now_s)) - _to_ms(now_s)) / 1000
         if self._check is not None:
             change_s = min(change_s, self._check.until_s - now_s)
         alarm_s = self._schedule.next_s - now_s
@@ -219,21 +221,21 @@ class Outputs:
 
     def _apply(self, update: Callable[[float], None]) -> None:
         try:
-            update(_ms(self._clock.monotonic_s()))
+            update(_to_ms(self._clock.monotonic_s()))
         except Exception:  # one bad update must not end the lamps
             _log.exception("An update of the panel's lamps and tones failed")
 
-    def _play_due(self, until_s: float) -> None:
-        """Play the alarms that are due at a monotonic time."""
-        for alarm in self._schedule.start_due(until_s):
-            self._table_player.signal(alarm.signal, _ms(self._clock.monotonic_s()))
+    def _play_due(self, due_s: float) -> None:
+        """Play the alarms that are due by a monotonic time, now."""
+        for alarm in self._schedule.start_due(due_s):
+            self._table_player.signal(alarm.signal, _to_ms(self._clock.monotonic_s()))
 
     # ---- pins ----
 
     def _render(self) -> None:
         """Drive all outputs for this moment, the buzzer first."""
         now_s = self._clock.monotonic_s()
-        now_ms = _ms(now_s)
+        now_ms = _to_ms(now_s)
         self._table_player.advance(now_ms)
         player = self._shown_player(now_s)
         if self._buzzer is not None:
@@ -261,6 +263,6 @@ class Outputs:
             self._on_failure(name, error)
 
 
-def _ms(at_s: float) -> float:
-    # microseconds are exact enough, and free of floating point noise
-    return round(at_s * 1000, 3)
+def _to_ms(time_s: float) -> float:
+    # rounded to microseconds, to remove floating point noise
+    return round(time_s * 1000, 3)

@@ -25,9 +25,9 @@ from companion.core.config import PanelSettings
 from companion.core.errors import PanelError, format_trace
 from companion.core.i18n import say
 from companion.core.ports import Closeable, PadKey, Press, Signal
-from hardware.debounce import Debouncer, Stroke
-from hardware.outputs import Outputs
-from hardware.pin_factory import open_factory
+from hardware.debounce import Debouncer, KeyEvent
+from hardware.outputs import PanelOutputs
+from hardware.pin_factory import open_pin_factory
 from hardware.wiring import (
     Button,
     ButtonPin,
@@ -56,28 +56,28 @@ _JOIN_TIMEOUT_S = 2.0
 
 
 class _Key(NamedTuple):
-    """An open button: its wiring, its line, and the debouncer that decides what is a press."""
+    """An open button with its wiring, and the debouncer that decides what is a press."""
 
     pin: ButtonPin
-    line: Button
+    button: Button
     debouncer: Debouncer
 
 
 class _Edge(NamedTuple):
-    """A change of a key's line, at a time in monotonic seconds."""
+    """A change of a key's line, with its time stamp in monotonic seconds."""
 
     key: _Key
     is_down: bool
-    at_s: float
+    stamp_s: float
 
 
 class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings.
 
     The service opens one, and connects it to the table. It is a context manager whose `close` may
-    be called twice. `on_press` gets a `Press` when a key is pressed, when it has been held, and
-    once more when Back has been held for long. It is called in the panel's own thread. Exceptions
-    that it raises are logged.
+    be called twice. `on_press` gets a `Press` when a key is pressed, again when it has been held,
+    and once more when Back has been held for long. It is called in the panel's own thread, and
+    exceptions that it raises are logged.
 
     A pin that cannot be used is named in `problems`, and the rest works without it. Without a
     `pin_factory` the machine's own pins are opened, which may raise `PanelError`. `start` starts
@@ -94,10 +94,9 @@ class Panel(Closeable):
         self._settings = settings
         self._clock = clock
         self._on_press = on_press
-        self.on_table_stroke: Callable[[Stroke, Press], None] | None = None
-        """Listener for the table button instead of `on_press`. It gets every stroke, also releases.
-
-        See `hardware.power`.
+        self.on_table_button: Callable[[KeyEvent, Press], None] | None = None
+        """Listener for the table button instead of `on_press`. It gets every event of the button,
+        with the press that the event belongs to (see `hardware.power`).
         """
         # Edges that are not debounced yet. None ends the thread.
         self._edges: SimpleQueue[_Edge | None] = SimpleQueue()
@@ -115,7 +114,7 @@ class Panel(Closeable):
         self._close_lock = threading.Lock()
         self._is_closed = False
 
-        factory = open_factory() if pin_factory is None else pin_factory
+        factory = open_pin_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
         # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
         # the whole process shares it, and gpiozero closes it at exit.
@@ -134,12 +133,12 @@ class Panel(Closeable):
         """Names of the lamps that could be opened, such as `south_1` and `north_turn`."""
         self.has_buzzer = self._buzzer is not None
 
-        self._outputs = outputs = Outputs(
+        self._outputs = outputs = PanelOutputs(
             self._lamps, self._buzzer, settings, clock, self._report_failure
         )
 
-        # Methods of `Outputs` (`hardware/outputs.py`) that belong to the panel as well. Any thread
-        # may call them, as the table does.
+        # Methods of `PanelOutputs` (`hardware/outputs.py`) that belong to the panel as well. Any
+        # thread may call them, as the table does.
         self.signal = outputs.signal
         self.show = outputs.show
         self.set_alarms = outputs.set_alarms
@@ -210,7 +209,7 @@ class Panel(Closeable):
                 if thread.is_alive():
                     _log.error("The thread %s does not end: a listener is stuck", thread.name)
         for name, key in self._keys.items():
-            self._release(name, key.line.close)
+            self._release(name, key.button.close)
         for pin, lamp in self._lamps.items():
             self._release(pin.name, lamp.close)
         if self._buzzer is not None:
@@ -222,8 +221,8 @@ class Panel(Closeable):
 
     def _open_pins(self, factory: Any) -> None:
         """Open all wired pins. One that cannot be used is left out, and named in `problems`."""
-        for button in button_pins(self._settings):
-            self._open_key(button, factory)
+        for button_pin in button_pins(self._settings):
+            self._open_key(button_pin, factory)
         for pin in lamp_pins(self._settings):
             if (lamp := self._open(pin.name, pin.gpio, partial(Lamp, pin, factory))) is not None:
                 self._lamps[pin] = lamp
@@ -246,7 +245,7 @@ class Panel(Closeable):
             )
             return None
 
-    def _open_key(self, button: ButtonPin, factory: Any) -> None:
+    def _open_key(self, pin: ButtonPin, factory: Any) -> None:
         """Open a button. Its edges go into the queue with their times."""
 
         def queue_edge(is_down: bool, stamp_s: float) -> None:
@@ -256,15 +255,13 @@ class Panel(Closeable):
                 self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
             )
             # An edge may come before the button is wholly open, and counts for nothing.
-            if (key := self._keys.get(button.name)) is not None:
+            if (key := self._keys.get(pin.name)) is not None:
                 self._edges.put(_Edge(key, is_down, stamp_s if has_good_stamp else now_s))
 
-        line = self._open(
-            button.name, button.gpio, partial(Button, button.gpio, queue_edge, factory)
-        )
-        if line is not None:
-            debouncer = Debouncer(self._settings.debounce_ms / 1000, line.is_down())
-            self._keys[button.name] = _Key(button, line, debouncer)
+        button = self._open(pin.name, pin.gpio, partial(Button, pin.gpio, queue_edge, factory))
+        if button is not None:
+            debouncer = Debouncer(self._settings.debounce_ms / 1000, button.is_down())
+            self._keys[pin.name] = _Key(pin, button, debouncer)
 
     def _report_problem(self, problem: str) -> None:
         self.problems = (*self.problems, problem)
@@ -296,7 +293,9 @@ class Panel(Closeable):
             self._handle_edge(edge)
 
     def _handle_edge(self, edge: _Edge) -> None:
-        self._handle_strokes(edge.key, edge.key.debouncer.take_edge(edge.is_down, edge.at_s))
+        self._handle_key_events(
+            edge.key, edge.key.debouncer.process_edge(edge.is_down, edge.stamp_s)
+        )
 
     def _seconds_until_next_read(self) -> float | None:
         """Return the seconds until the line of a key has to be read, None while no key is down.
@@ -325,7 +324,7 @@ class Panel(Closeable):
             if not is_active or key.pin.name in self._failed or self._is_closed:
                 continue
             try:
-                is_down = key.line.is_down()
+                is_down = key.button.is_down()
             except Exception as error:
                 # Only keys that are down are read, so a message that named the key would tell what
                 # a player presses.
@@ -340,24 +339,21 @@ class Panel(Closeable):
                     )
                 self._report_problem(problem)
                 continue
-            self._handle_strokes(key, key.debouncer.poll(is_down, self._clock.monotonic_s()))
+            self._handle_key_events(key, key.debouncer.poll(is_down, self._clock.monotonic_s()))
 
-    def _handle_strokes(self, key: _Key, strokes: Sequence[Stroke]) -> None:
-        """Pass strokes, the changes of a key that count, on to the listeners.
-
-        During a check only remember the button.
-        """
-        if strokes and self._clock.monotonic_s() < self._checked_until_s:
+    def _handle_key_events(self, key: _Key, events: Sequence[KeyEvent]) -> None:
+        """Pass a key's events on to the listeners. During a check only remember the button."""
+        if events and self._clock.monotonic_s() < self._checked_until_s:
             self.checked_buttons |= {key.pin.name}
             return
-        for stroke in strokes:
-            is_long = stroke is Stroke.HELD_LONG
-            is_held = is_long or stroke is Stroke.HELD
+        for event in events:
+            is_long = event is KeyEvent.HELD_LONG
+            is_held = is_long or event is KeyEvent.HELD
             press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, is_held, is_long)
             try:
-                if key.pin.key is PadKey.TABLE and self.on_table_stroke:
-                    self.on_table_stroke(stroke, press)
-                elif stroke in (Stroke.PRESSED, Stroke.HELD) or (
+                if key.pin.key is PadKey.TABLE and self.on_table_button:
+                    self.on_table_button(event, press)
+                elif event in (KeyEvent.PRESSED, KeyEvent.HELD) or (
                     is_long and key.pin.key is PadKey.BACK
                 ):
                     self._on_press(press)

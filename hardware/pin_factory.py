@@ -18,10 +18,10 @@ from companion.core.errors import PanelError
 from companion.core.i18n import say
 
 
-def missing_pins() -> str | None:
-    """Return what this machine lacks for pins of its own, as a sentence.
+def why_no_pins() -> str | None:
+    """Return a sentence on why this machine has no pins to use, and what to do.
 
-    None if it lacks nothing, or if `GPIOZERO_PIN_FACTORY` chooses other pins.
+    None if it has, or if `GPIOZERO_PIN_FACTORY` chooses other pins.
     """
     if os.environ.get("GPIOZERO_PIN_FACTORY"):
         return None
@@ -33,13 +33,13 @@ def missing_pins() -> str | None:
         )
     chips = sorted(Path("/dev").glob("gpiochip*"))
     may_use_chips = any(os.access(chip, os.R_OK | os.W_OK) for chip in chips)
-    return missing_access(bool(chips), may_use_chips)
+    return why_no_access(bool(chips), may_use_chips)
 
 
-def missing_access(has_chips: bool, may_use_chips: bool) -> str | None:
-    """Return what a Raspberry Pi lacks to use its pins, and what to do. None if it lacks nothing.
+def why_no_access(has_chips: bool, may_use_chips: bool) -> str | None:
+    """Return a sentence on why a Raspberry Pi's pins cannot be used, and what to do.
 
-    A chip is the kernel's device file of all pins.
+    None if they can. A chip is the kernel's device file of all pins.
     """
     if not has_chips:
         return say(
@@ -53,13 +53,13 @@ def missing_access(has_chips: bool, may_use_chips: bool) -> str | None:
     return None
 
 
-def open_factory() -> Any:
+def open_pin_factory() -> Any:
     """Open the machine's pin factory. `GPIOZERO_PIN_FACTORY` chooses another of gpiozero's.
 
     Raises `PanelError`.
     """
-    if missing := missing_pins():
-        raise PanelError(missing)
+    if reason := why_no_pins():
+        raise PanelError(reason)
     try:
         if os.environ.get("GPIOZERO_PIN_FACTORY"):
             Device.ensure_pin_factory()

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.ports import Cue, Press, Signal
-from hardware.debounce import Stroke
+from hardware.debounce import KeyEvent
 
 
 class PowerActions(NamedTuple):
-    """What the power key calls. None of these functions may block."""
+    """Functions that the power key calls. None of them may block."""
 
     press_table: Callable[[Press], None]
     """Gets each press that is meant for the table."""
@@ -38,8 +38,8 @@ class PowerActions(NamedTuple):
 class PowerKey:
     """The table button as power key: presses reach the table, unless they are long.
 
-    If the button may not switch the machine off, or a press is urgent, every press reaches it. A
-    stroke is a press, a hold of some length, or a release. Any thread may call.
+    If the button may not switch the machine off, or a press is urgent, every press reaches it. Any
+    thread may call.
     """
 
     def __init__(self, actions: PowerActions) -> None:
@@ -50,48 +50,47 @@ class PowerKey:
         # Whether the current press reaches the table at once.
         self._is_urgent = False
         # Presses that reach the table when the button is released.
-        self._held_back: list[Press] = []
+        self._delayed_presses: list[Press] = []
         # Whether lamps and pages announce that the machine switches off soon.
         self._is_announced = False
         self._is_switching_off = False
         # Whether the pages say that the machine cannot be switched off.
         self._is_refused = False
 
-    def handle(self, stroke: Stroke, press: Press) -> None:
-        """Process a stroke of the table button. `press` is the press that it belongs to."""
+    def handle(self, event: KeyEvent, press: Press) -> None:
+        """Process an event of the table button. `press` is the press that it belongs to."""
         with self._lock:
-            # Nothing reaches the table any more.
-            if self._is_switching_off:
+            if self._is_switching_off:  # nothing reaches the table any more
                 return
-            match stroke:
-                case Stroke.PRESSED:
-                    self._release()  # the last release may have been missed
+            match event:
+                case KeyEvent.PRESSED:
+                    self._end_press()  # the last release may have been missed
                     if self._is_refused:
                         self._is_refused = False
                         self._actions.show_notice("")
                     self._is_urgent = not self.may_switch_off or self._actions.is_urgent()
-                    self._pass_or_hold_back(press)
-                case Stroke.HELD:
-                    self._pass_or_hold_back(press)
-                # An urgent press is at the table already. The machine can be switched off all the
-                # same, so it is announced, and only presses that were held back are dropped.
-                case Stroke.HELD_TO_WARN if self.may_switch_off:
+                    self._pass_or_delay(press)
+                case KeyEvent.HELD:
+                    self._pass_or_delay(press)
+                # Drop the delayed presses. An urgent one has reached the table already, but does
+                # not prevent the machine from being switched off.
+                case KeyEvent.HELD_TO_WARN if self.may_switch_off:
                     self._is_announced = True
-                    self._held_back = []
+                    self._delayed_presses = []
                     self._actions.signal(Signal(Cue.OFF_WAIT, frozenset(SEATS)))
                     self._actions.show_notice(
                         say("Keep holding the button to switch the table off, or let go.")
                     )
-                case Stroke.HELD_TO_SWITCH_OFF if self._is_announced:
+                case KeyEvent.HELD_TO_SWITCH_OFF if self._is_announced:
                     self._switch_off()
-                case Stroke.RELEASED:
-                    self._release()
+                case KeyEvent.RELEASED:
+                    self._end_press()
 
-    def _pass_or_hold_back(self, press: Press) -> None:
+    def _pass_or_delay(self, press: Press) -> None:
         if self._is_urgent:
             self._actions.press_table(press)
         else:
-            self._held_back.append(press)
+            self._delayed_presses.append(press)
 
     def _switch_off(self) -> None:
         """Ask the machine to switch off, and say what it answers."""
@@ -102,11 +101,11 @@ class PowerKey:
         if self._is_refused:
             self._actions.signal(Signal(Cue.AWAKE, frozenset(SEATS)))
 
-    def _release(self) -> None:
-        """Take back the announcement, and pass on the presses that were held back."""
-        presses = self._held_back
+    def _end_press(self) -> None:
+        """Take back the announcement, and pass the delayed presses on to the table."""
+        presses = self._delayed_presses
         was_announced = self._is_announced
-        self._held_back = []
+        self._delayed_presses = []
         self._is_announced = False
         if was_announced:
             self._actions.show_notice("")

@@ -9,7 +9,7 @@ from companion.core.config import PanelSettings
 from companion.core.event_cues import EventCue
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Alarm, Cue, Press, SeatLamps, Signal
-from hardware.player import CuePlayer
+from hardware.cue_player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS

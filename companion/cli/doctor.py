@@ -39,7 +39,7 @@ from companion.service.doctor_findings import (
 )
 from companion.service.support_bundle import make_bundle
 from companion.storage.journal import Journal
-from hardware.pin_factory import missing_pins
+from hardware.pin_factory import why_no_pins
 from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.exposure import DARK_SENTENCE, classify_light
 from web.security.tls import BadCertificate, certificate_context
@@ -182,7 +182,7 @@ def _pin_findings(settings: Settings) -> Iterator[Finding]:
     if settings.panel.enabled == "no":
         yield note("pins", "Switched off in the settings: phones only.")
         return
-    reason = missing_pins()
+    reason = why_no_pins()
     if reason is None:
         yield ok("pins", "The pins can be used.")
     else:

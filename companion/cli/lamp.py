@@ -79,12 +79,12 @@ def _wait_for_pins() -> Any:
     Return their factory. None if a signal ends the process first, or if there are none, and then
     print why.
     """
-    from hardware.pin_factory import open_factory  # noqa: PLC0415
+    from hardware.pin_factory import open_pin_factory  # noqa: PLC0415
 
     trouble = ""
     for _ in range(PINS_TIMEOUT_S // RETRY_S):
         try:
-            return open_factory()
+            return open_pin_factory()
         except PanelError as error:
             trouble = error.message
         if signal.sigtimedwait(END_SIGNALS, RETRY_S) is not None:

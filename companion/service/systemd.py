@@ -132,5 +132,5 @@ def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp
         switch_off=switch_off,
     )
     key = PowerKey(actions)
-    panel.on_table_stroke = key.handle
+    panel.on_table_button = key.handle
     return key

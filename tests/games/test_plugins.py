@@ -89,7 +89,7 @@ from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
 from companion.table.listeners import TableListener
-from hardware.cues import lamps_of, row_of
+from hardware.cues import cue_patterns, properties_of
 from web.routes.owner.check import cues
 from web_fixtures import open_web_rig
 
@@ -120,8 +120,8 @@ with open_web_rig(Path(mkdtemp())) as place:
     (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
     print(
         "heard",
-        [note.name for note in row_of(cue).tone if note.name],
-        sorted(lamps_of(Signal(cue), SEATS[0])),
+        [note.name for note in properties_of(cue).tone if note.name],
+        sorted(cue_patterns(Signal(cue), SEATS[0])),
     )
     print("offered", cues()[cue], "clash" in event_types())
     assert browser.get("/rules/clash").status_code == 200

@@ -17,16 +17,16 @@ from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from companion.games import event_cues
 from companion.games.binmat.events import BinmatEvent
+from hardware.cue_player import CuePlayer
 from hardware.cues import (
     LAMPS,
     Priority,
-    lamps_of,
+    cue_patterns,
     lasting_light,
-    rhythm_of,
-    row_of,
+    properties_of,
+    rhythm_pattern,
 )
-from hardware.debounce import MIN_PRESS_S, Debouncer, Stroke
-from hardware.player import CuePlayer
+from hardware.debounce import MIN_PRESS_S, Debouncer, KeyEvent
 
 SOUTH, NORTH = SEATS
 AnyCue = Cue | EventCue
@@ -38,7 +38,7 @@ LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 
 
 def length_ms(cue: AnyCue) -> float:
-    return sum(note.ms for note in row_of(cue).tone)
+    return sum(note.ms for note in properties_of(cue).tone)
 
 
 # ---- the language --------------------------------------------------------------------------------
@@ -48,14 +48,14 @@ def length_ms(cue: AnyCue) -> float:
 def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
     limit_ms = 160 if cue in KEYS else 900 if cue in (Cue.WON, Cue.TIE) else 600
     assert 0 < length_ms(cue) <= limit_ms
-    assert min(note.hz for note in row_of(cue).tone if note.hz) >= 440
-    assert all(note.ms > 0 for note in row_of(cue).tone)
-    assert row_of(cue).tone[0].name, "a tone starts at once, with a note"
+    assert min(note.hz for note in properties_of(cue).tone if note.hz) >= 440
+    assert all(note.ms > 0 for note in properties_of(cue).tone)
+    assert properties_of(cue).tone[0].name, "a tone starts at once, with a note"
 
 
 def test_priorities_rise_from_keys_to_trouble() -> None:
     order = (Cue.KEY_TAKEN, Cue.TURN_PASSES, Cue.REVEAL, Cue.PAUSED, Cue.BOARD_WRONG, Cue.TROUBLE)
-    assert [row_of(cue).priority for cue in order] == sorted(Priority)
+    assert [properties_of(cue).priority for cue in order] == sorted(Priority)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_cue_sounds_its_tone_at_once(cue: AnyCue) -> None:
         edges = lit_edges(lamp_levels(player, seat, lamp, 1000, 3000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
     t = 1000
-    for note in row_of(cue).tone:
+    for note in properties_of(cue).tone:
         assert tones_hz(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
         t += int(note.ms)
     assert player.tone_hz(float(t)) is None
@@ -198,10 +198,10 @@ def test_silent_mode_plays_rhythms_on_the_lamp(cue: AnyCue, pattern: TurnLamp) -
     player = CuePlayer(is_silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
-    length = int(rhythm_of(row_of(cue).tone).duration_ms)
+    length = int(rhythm_pattern(properties_of(cue).tone).duration_ms)
     levels = lamp_levels(player, SOUTH, "turn", 300, 300 + length)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
-    notes = [note for note in row_of(cue).tone if note.name]
+    notes = [note for note in properties_of(cue).tone if note.name]
     assert [ms for level, ms in runs if level == levels[0]] == [
         max(60, int(note.ms)) for note in notes
     ]
@@ -247,7 +247,7 @@ def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
     """
     for seat in SEATS:
         first, second = (
-            lamps_of(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3)
+            cue_patterns(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3)
         )
         assert first == second
 
@@ -261,10 +261,10 @@ def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
     pressed_ms: list[int] = []
     for wait_ms in waits_ms:
         t_ms, is_down = t_ms + wait_ms, not is_down
-        first = key.take_edge(is_down, t_ms / 1000)
-        strokes = first + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
-        assert (Stroke.PRESSED in strokes) is (is_down and t_ms - released_ms >= 20)
-        if Stroke.PRESSED in strokes:
+        first = key.process_edge(is_down, t_ms / 1000)
+        events = first + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
+        assert (KeyEvent.PRESSED in events) is (is_down and t_ms - released_ms >= 20)
+        if KeyEvent.PRESSED in events:
             pressed_ms.append(t_ms)
         if not is_down:
             released_ms = t_ms
@@ -274,24 +274,24 @@ def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
 
 def test_a_spike_is_no_press() -> None:
     key = Debouncer(0.020)
-    assert key.take_edge(True, 1.0) == ()
-    assert key.take_edge(False, 1.00002) == ()
+    assert key.process_edge(True, 1.0) == ()
+    assert key.process_edge(False, 1.00002) == ()
     assert key.poll(False, 1.002) == ()
     assert not key.is_waiting
-    assert key.take_edge(True, 1.005) == ()
+    assert key.process_edge(True, 1.005) == ()
     assert key.poll(True, 1.0069) == ()
-    assert key.poll(True, 1.007) == (Stroke.PRESSED,), "a real press counts after 2 ms"
+    assert key.poll(True, 1.007) == (KeyEvent.PRESSED,), "a real press counts after 2 ms"
 
 
 def test_reading_the_line_finds_a_lost_release() -> None:
     key = Debouncer(0.020)
-    key.take_edge(True, 1.0)
+    key.process_edge(True, 1.0)
     key.poll(True, 1.002)
     assert key.poll(False, 1.1) == ()
     assert key.poll(False, 1.119) == ()
-    assert key.poll(False, 1.12) == (Stroke.RELEASED,)
-    key.take_edge(True, 1.13)
-    assert key.poll(True, 1.132) == (Stroke.PRESSED,)
+    assert key.poll(False, 1.12) == (KeyEvent.RELEASED,)
+    key.process_edge(True, 1.13)
+    assert key.poll(True, 1.132) == (KeyEvent.PRESSED,)
 
 
 def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:

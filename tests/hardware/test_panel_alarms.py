@@ -16,7 +16,7 @@ from panel_tools import WIRED, PanelRig
 from companion.core.clock import RealClock
 from companion.core.kit import SEATS
 from companion.core.ports import Alarm, Cue, SeatLamps, Signal, TurnLamp
-from hardware.outputs import Schedule
+from hardware.outputs import AlarmSchedule
 from hardware.simulated import simulated_panel
 from hardware.wiring import Buzzer
 
@@ -90,7 +90,7 @@ def test_a_turn_that_passes_ends_the_blinking(rig: PanelRig) -> None:
 def test_an_alarm_begins_once(
     replacements: list[tuple[int, set[int]]],
 ) -> None:
-    schedule, now, begun, held = Schedule(), 0, set[int](), set[int]()
+    schedule, now, begun, held = AlarmSchedule(), 0, set[int](), set[int]()
     for wait, due in replacements:
         schedule.replace([Alarm(float(at), Signal(Cue.TIME_OUT)) for at in due])
         begun, held = begun & due, due

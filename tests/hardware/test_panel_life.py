@@ -105,8 +105,8 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
     [(False, False, "no /dev/gpiochip"), (True, False, "add the user to group gpio")],
 )
 def test_what_a_pi_lacks_has_a_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
-    assert words in (hardware.pin_factory.missing_access(has_chips, may_use_chips) or "")
-    assert hardware.pin_factory.missing_access(True, True) is None
+    assert words in (hardware.pin_factory.why_no_access(has_chips, may_use_chips) or "")
+    assert hardware.pin_factory.why_no_access(True, True) is None
 
 
 def test_pins_that_fail_to_open_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ class PowerKeyRig:
             switch_off=self._switch_off,
         )
         self.key = PowerKey(actions)
-        self.rig.panel.on_table_stroke = self.key.handle
+        self.rig.panel.on_table_button = self.key.handle
 
     def _switch_off(self) -> tuple[bool, str]:
         self.asked += 1

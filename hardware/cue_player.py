@@ -16,33 +16,33 @@ from companion.core.event_cues import EventCue, Tone
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import Cue, SeatLamps, Signal, TurnLamp
 from hardware.cues import (
+    CLOCK_TICKS,
     LAMPS,
     MIN_TONE_INTERVAL_MS,
     REPEAT_AFTER_MS,
-    SHORT_LAMPS,
-    TICKS,
+    SHORT_TIME_LAMPS,
     LampLevel,
+    LampPattern,
     Priority,
-    Track,
-    lamps_of,
+    concerned_seats,
+    cue_patterns,
     lasting_light,
-    row_of,
-    seats_of,
+    properties_of,
     step_at,
 )
 
 
 class _Overlay(NamedTuple):
-    """A cue on a seat's lamps. While it lasts, its tracks cover the lasting patterns."""
+    """A cue on a seat's lamps. While it lasts, its patterns cover the lasting ones."""
 
     cue: Cue | EventCue
     priority: Priority
     start_ms: float
-    tracks: Mapping[str, Track]
-    """What it does to each lamp, by the names of `LAMPS`. Others keep their lasting pattern."""
+    patterns: Mapping[str, LampPattern]
+    """Pattern of each lamp, by the names of `LAMPS`. The others keep their lasting pattern."""
 
     def has_ended(self, now_ms: float) -> bool:
-        duration_ms = max((track.duration_ms for track in self.tracks.values()), default=0.0)
+        duration_ms = max((pattern.duration_ms for pattern in self.patterns.values()), default=0.0)
         return now_ms - self.start_ms >= duration_ms
 
 
@@ -65,7 +65,7 @@ class _PlayedTone(NamedTuple):
 class _Repeat(NamedTuple):
     """A signal that is played again, and when."""
 
-    at_ms: float
+    due_ms: float
     signal: Signal
 
 
@@ -75,15 +75,15 @@ class _SeatState:
 
     lamps: SeatLamps = field(default_factory=SeatLamps)
     changed_ms: float = 0.0
-    """Time since which the present patterns are shown."""
+    """Time at which the present patterns began."""
     short_since_ms: float | None = None
-    """Time since which the seat is short of time. None if it is not."""
+    """Time at which the seat became short of time. None if it is not."""
     short_lamp: TurnLamp = TurnLamp.OFF
     """Pattern of its turn lamp while it is short of time, unless `lamps` shows trouble."""
 
 
 class CuePlayer:
-    """Mixes the table's lasting lamps with its cues. For one thread.
+    """Mixes the table's lasting lamps with its cues. To be used by one thread.
 
     With `is_silent` no tones are played, and the turn lamps show their rhythm.
     """
@@ -108,54 +108,55 @@ class CuePlayer:
         A seat that is omitted is dark. With `has_trouble` all turn lamps show trouble.
         """
         for seat, state in self._seats.items():
-            lamps_of_seat = lamps.get(seat, SeatLamps())
+            seat_lamps = lamps.get(seat, SeatLamps())
             if has_trouble:
-                lamps_of_seat = replace(lamps_of_seat, turn=TurnLamp.TROUBLE)
-            if lamps_of_seat != state.lamps:
-                state.lamps = lamps_of_seat
+                seat_lamps = replace(seat_lamps, turn=TurnLamp.TROUBLE)
+            if seat_lamps != state.lamps:
+                state.lamps = seat_lamps
                 state.changed_ms = now_ms
                 # the turn has passed to the other seat, whose clock runs now
-                if lamps_of_seat.turn is TurnLamp.OFF:
+                if seat_lamps.turn is TurnLamp.OFF:
                     state.short_since_ms = None
         patterns = {state.lamps.turn for state in self._seats.values()}
         self._pattern_start_ms = {
             pattern: self._pattern_start_ms.get(pattern, now_ms) for pattern in patterns
         }
-        # asked of `lamps`, because trouble covers the pattern in `state.lamps`
-        self._is_wrong = any(state.turn is TurnLamp.WRONG for state in lamps.values())
+        # read from `lamps`, because trouble covers the pattern in `state.lamps`
+        self._is_wrong = any(wanted.turn is TurnLamp.WRONG for wanted in lamps.values())
         if not self._is_wrong:
             self._repeat = None
 
     def signal(self, signal: Signal, now_ms: float) -> None:
         """Start a cue now, where nothing of higher priority is played.
 
-        The lamps of each seat and the buzzer decide by themselves, so a cue may be seen and not
-        heard. In either case one of `REPEAT_AFTER_MS` comes again while something is wrong.
+        That is decided for the lamps of each seat and for the buzzer on their own, so a cue may be
+        seen and not heard. In any case a cue of `REPEAT_AFTER_MS` is repeated while something is
+        wrong.
         """
-        priority = row_of(signal.cue).priority
+        priority, tone, _ = properties_of(signal.cue)
         has_tone = self._may_play_tone(signal, priority, now_ms)
         if has_tone:
-            self._last_played_ms[row_of(signal.cue).tone] = now_ms
+            self._last_played_ms[tone] = now_ms
         for seat in SEATS:
             self._note_short_time(signal, seat, now_ms)
-            tracks = lamps_of(signal, seat, self._is_silent and has_tone)
+            patterns = cue_patterns(signal, seat, self._is_silent and has_tone)
             running = self._overlays.get(seat)
             if running and not running.has_ended(now_ms):
                 # an equal cue without a tone does not restart the running one
                 is_repeated = running.cue is signal.cue and not has_tone
-                is_for_seat = bool(tracks) or seat in seats_of(signal)
+                is_for_seat = bool(patterns) or seat in concerned_seats(signal)
                 if running.priority > priority or is_repeated or not is_for_seat:
                     continue
-            self._overlays[seat] = _Overlay(signal.cue, priority, now_ms, tracks)
+            self._overlays[seat] = _Overlay(signal.cue, priority, now_ms, patterns)
         if has_tone and not self._is_silent:
-            self._tone = _PlayedTone(priority, now_ms, row_of(signal.cue).tone)
+            self._tone = _PlayedTone(priority, now_ms, tone)
         if self._is_wrong and signal.cue in REPEAT_AFTER_MS:
             self._repeat = _Repeat(now_ms + REPEAT_AFTER_MS[signal.cue], signal)
 
     def _note_short_time(self, signal: Signal, seat: Seat, now_ms: float) -> None:
         """Let a seat's turn lamp blink from now on if a signal says that its time is short."""
-        lamp = SHORT_LAMPS.get(signal.cue)
-        if lamp is None or seat not in seats_of(signal):
+        lamp = SHORT_TIME_LAMPS.get(signal.cue)
+        if lamp is None or seat not in concerned_seats(signal):
             return
         state = self._seats[seat]
         if state.short_since_ms is None or state.short_lamp is not lamp:
@@ -168,10 +169,10 @@ class CuePlayer:
         if is_silent:
             self._tone = None
 
-    def end_short_time(self, still_short: Set[Seat], now_ms: float) -> None:
+    def end_short_time(self, seats_short_of_time: Set[Seat], now_ms: float) -> None:
         """Stop the blinking turn lamps of all seats that are no longer short of time."""
         for seat, state in self._seats.items():
-            if state.short_since_ms is not None and seat not in still_short:
+            if state.short_since_ms is not None and seat not in seats_short_of_time:
                 state.short_since_ms = None
                 state.changed_ms = now_ms
 
@@ -180,8 +181,8 @@ class CuePlayer:
 
         It may not during one of higher priority, or just after it was played before.
         """
-        last_ms = self._last_played_ms.get(row_of(signal.cue).tone, -math.inf)
-        may_repeat = priority is Priority.KEY or signal.cue in TICKS
+        last_ms = self._last_played_ms.get(properties_of(signal.cue).tone, -math.inf)
+        may_repeat = priority is Priority.KEY or signal.cue in CLOCK_TICKS
         if not may_repeat and now_ms - last_ms < MIN_TONE_INTERVAL_MS:
             return False
         if self._tone is None or self._tone.priority <= priority:
@@ -191,8 +192,8 @@ class CuePlayer:
         return math.isinf(change_ms)
 
     def advance(self, now_ms: float) -> None:
-        """Start a cue again that is due to be repeated."""
-        if self._repeat is not None and now_ms >= self._repeat.at_ms:
+        """Play a cue again if its repetition is due."""
+        if self._repeat is not None and now_ms >= self._repeat.due_ms:
             self.signal(self._repeat.signal, now_ms)
 
     def tone_hz(self, now_ms: float) -> float | None:
@@ -208,7 +209,7 @@ class CuePlayer:
         changes_ms = [self._light(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
         if self._tone is not None:
             changes_ms.append(self._tone.at(now_ms)[1])
-        repeat_ms = self._repeat.at_ms if self._repeat is not None else math.inf
+        repeat_ms = self._repeat.due_ms if self._repeat is not None else math.inf
         return min(now_ms + min(changes_ms), repeat_ms)
 
     def _light(self, seat: Seat, lamp: str, now_ms: float) -> tuple[bool, float]:
@@ -216,13 +217,13 @@ class CuePlayer:
         state = self._seats[seat]
         lasting = self._lasting_light(state, lamp, now_ms)
         overlay = self._overlays.get(seat)
-        if overlay is None or lamp not in overlay.tracks:
+        if overlay is None or lamp not in overlay.patterns:
             return lasting
         # while time is short, only cues of high priority cover the blinking turn lamp
         is_blinking = lamp == "turn" and state.short_since_ms is not None
         if is_blinking and overlay.priority < Priority.TIME:
             return lasting
-        level, change_ms = overlay.tracks[lamp].at(now_ms - overlay.start_ms)
+        level, change_ms = overlay.patterns[lamp].at(now_ms - overlay.start_ms)
         # the track has ended
         if level is None:
             return lasting
