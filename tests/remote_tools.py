@@ -16,7 +16,7 @@ from typing import Any
 from internals import journal_of, session_of
 from table_tools import TableRig
 
-from companion.archive.game_file import game_file, replay_turns
+from companion.archive.game_file import build_game_file, replay_turns
 from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Stale
 from companion.core.kit import SEATS, Seat
@@ -263,15 +263,15 @@ def assert_tables_agree(*tables: Table) -> None:
         assert south.chess_clocks == north.chess_clocks
     for table in tables:
         session = session_of(table)
-        assert game_file(journal_of(table).fold(session.number)) == game_file(session)
-        assert len(list(replay_turns(game_file(session)))) == len(session.turns)
+        assert build_game_file(journal_of(table).fold(session.number)) == build_game_file(session)
+        assert len(list(replay_turns(build_game_file(session)))) == len(session.turns)
 
 
 def _game(session: Session) -> tuple[object, ...]:
     """Return the parts of a session that both tables must have alike."""
     turns = tuple((t.moment, t.stages, t.events, t.is_timed_out, t.number) for t in session.turns)
     return (
-        game_file(session),
+        build_game_file(session),
         session.state,
         session.outcome,
         session.score,

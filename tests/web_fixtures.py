@@ -146,7 +146,7 @@ def open_web_rig(
                 journal,
                 folder / "history",
                 clock,
-                on_table=lambda: table.progress().number,
+                current_game=lambda: table.progress().number,
                 paint=game_film,
             ),
             health=health,

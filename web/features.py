@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.bots.characters import Character
 from companion.bots.coach import Coach
 from companion.core.clock import Clock
@@ -128,7 +128,7 @@ class CameraFeature:
 
     board_eye: BoardEye | None
     """Reads the board in the camera's pictures. None without a camera."""
-    album: PhotographFolder
+    album: PhotographAlbum
     """The photographs of turns."""
     phone: PhoneCameraFeature | None = None
 

@@ -23,7 +23,7 @@ from companion.games.events import CommonEvent
 _MORNING_H = 5
 
 
-def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
+def build_finale(replay: Replay, evening: Iterable[GameLine]) -> Finale:
     """Return the finale of a game. `evening` has all games of its evening, including this one."""
     line = replay.line
     evening = tuple(evening)
@@ -33,12 +33,14 @@ def finale_of(replay: Replay, evening: Iterable[GameLine]) -> Finale:
         kit=replay.kit,
         turns=replay.turns[-1].turn_number if replay.turns else 0,
         winners=line.winners,
-        names=_names(replay),
-        ending_words=replay.game.how_it_ended(replay.end) if replay.outcome else line.reason,
+        names=_display_names(replay),
+        ending_words=replay.game.how_it_ended(replay.final_state)
+        if replay.outcome
+        else line.reason,
         turning_point=_turning_point(replay, turn, line.winners[0]) if turn else None,
         has_valid_receipts=not replay.trouble,
-        evening_score=score_of(line, evening),
-        coached=coached_in(line, evening),
+        evening_score=count_evening_wins(line, evening),
+        coached=coached_in_evening(line, evening),
     )
 
 
@@ -91,61 +93,64 @@ def evening_of(time_s: float) -> date:
     return (local_time - timedelta(hours=_MORNING_H)).date()
 
 
-def score_of(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
-    """Return each player's wins against the other in an evening, in all games and on either side.
+def count_evening_wins(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:
+    """Return how often each player has beaten the other in an evening, by the seats of this game.
 
-    A draw counts half a game for each. Return None if a player has no name or was forgotten, or if
-    both have the same name.
+    All games between the two count, whoever sat where. A draw counts as half a win for each. Return
+    None if a player has no name or was forgotten, or if both have the same name.
     """
     players = _player_names(line)
     if players is None:
         return None
     # counted in halves, so that a draw gives one to each
     halves: Counter[str] = Counter()
-    for other, other_players in _counted_games(players, evening):
-        if other.ending is Ending.WON:
-            halves.update({other_players[winner]: 2 for winner in other.winners})
-        elif other.ending is Ending.TIE:
-            halves.update(other_players.values())
+    for game, game_players in _games_between(players, evening):
+        if game.ending is Ending.WON:
+            halves.update({game_players[winner]: 2 for winner in game.winners})
+        elif game.ending is Ending.TIE:
+            halves.update(game_players.values())
     return {seat: halves[name] / 2 for seat, name in players.items()}
 
 
-def coached_in(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
+def coached_in_evening(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
     """Return the seats whose players asked the coach in this game, or in one with each other."""
     players = _player_names(line) or {}
     coached_names = {
-        other_players[seat]
-        for other, other_players in _counted_games(players, evening)
-        for seat in other.coached
+        game_players[seat]
+        for game, game_players in _games_between(players, evening)
+        for seat in game.coached
     }
     return tuple(
         seat for seat in SEATS if seat in line.coached or players.get(seat) in coached_names
     )
 
 
-def _counted_games(
+def _games_between(
     players: Mapping[Seat, str], evening: Iterable[GameLine]
 ) -> Iterator[tuple[GameLine, Mapping[Seat, str]]]:
-    """Yield the games of the same two people that were played here, with their players by seat.
+    """Yield the games between the same two people that were played here, with the names by seat.
 
-    Sides do not matter. Games without a result are among them.
+    It does not matter who sat where. Games without a result are included.
     """
-    for other in evening:
-        other_players = _player_names(other)
-        if not other_players or other.is_imported:
+    for game in evening:
+        game_players = _player_names(game)
+        if not game_players or game.is_imported:
             continue
-        if {*other_players.values()} == {*players.values()}:
-            yield other, other_players
+        if {*game_players.values()} == {*players.values()}:
+            yield game, game_players
 
 
 def _player_names(line: GameLine) -> dict[Seat, str] | None:
-    """Return the folded names of the last players, or None unless both are known and different."""
+    """Return the last players' names without regard to case, by seat.
+
+    None unless both are known and different.
+    """
     names = {seat: player.name.casefold() for seat, player in line.last_players.items()}
     are_distinct = len(set(names.values()) - {"", NOBODY}) == len(SEATS)
     return names if are_distinct else None
 
 
-def _names(replay: Replay) -> dict[Seat, str]:
+def _display_names(replay: Replay) -> dict[Seat, str]:
     """Return how each seat is called: by its last player's name, or else by its side."""
     names = {seat: say("{side!c}", side=replay.game.sides[seat].name) for seat in SEATS}
     for seat, player in replay.line.last_players.items():

@@ -71,7 +71,7 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seats that asked the coach."""
 
 
-def game_file(
+def build_game_file(
     session: Session,
     players: Mapping[Seat, str] | None = None,
     begun: float = 0.0,
@@ -164,10 +164,10 @@ def _require_receipts(turn: PlayedTurn, number: int) -> None:
             )
 
 
-def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
-    """Return the origin of a game's random numbers, or None if it has none.
+def chance_of_file(played: GameFile, number: int = 0) -> ChanceView | None:
+    """Return where the random numbers of a game come from. None if it uses no chance.
 
-    `number` is the number of the game, 0 for a file without one.
+    `number` is the number of the game in its journal, 0 for a file from elsewhere.
     """
     game = game_named(played.game)
     options = game.options(played.options)
@@ -182,11 +182,11 @@ def chance_of(played: GameFile, number: int = 0) -> ChanceView | None:
 
 
 def check_chance(played: GameFile) -> list[str]:
-    """Check the origin of a game's random numbers, and return lines on it for `game_sentences`.
+    """Check where the random numbers of a game come from, and return lines about it.
 
     Raises `Malformed` if commitment, secret and seed do not match.
     """
-    chance = chance_of(played)
+    chance = chance_of_file(played)
     if chance is None:
         return []
     if chance.faults:
@@ -200,8 +200,8 @@ def check_chance(played: GameFile) -> list[str]:
     return [chance.description, f"  {commitment}", f"  {proof}"]
 
 
-def game_sentences(played: GameFile) -> Iterator[str]:
-    """Yield the game turn by turn, as the command `replay` prints it, which runs in English.
+def transcript_lines(played: GameFile) -> Iterator[str]:
+    """Yield the lines that the command `replay` prints: the game turn by turn, in English.
 
     Raises a `CompanionError` if file, rules and receipts disagree.
     """

@@ -22,7 +22,7 @@ MAX_TURNS = 2000
 _LATEST_START = 4_102_444_800.0
 
 
-def read_game(content: bytes) -> GameFile:
+def parse_game_file(content: bytes) -> GameFile:
     """Parse a game file in JSON. Raises `Malformed`."""
     if len(content) > MAX_GAME_BYTES:
         raise Malformed(say("A game file may have at most {number} bytes", number=MAX_GAME_BYTES))
@@ -67,13 +67,13 @@ def check_game(played: GameFile) -> None:
 
 
 def end_reason(played: GameFile) -> str:
-    """Replay a game and return the reason of its end.
+    """Replay a game, and return the sentence on how it ended.
 
     Raises `Malformed` if file and rules disagree, or if the game is not over.
     """
     check_chance(played)
     game = game_named(played.game)
-    by_rules = None
+    rules_outcome = None
     for _, _, step in replay_turns(played):
-        by_rules = game.outcome(step.state)
-    return (by_rules or outcome_without_rules(game, played.outcome or {})).reason
+        rules_outcome = game.outcome(step.state)
+    return (rules_outcome or outcome_without_rules(game, played.outcome or {})).reason

@@ -1,7 +1,7 @@
-"""Summary of a game in a few figures.
+"""GameSummary of a game: the figures that the list of games and the statistics need.
 
-It is made from the inputs of the game in the journal. They are folded: applied one after the other,
-which gives the game's session, its state at the table.
+It is made from the game's inputs in the journal. They are folded, which means that they are applied
+one after the other. The result is the game's session, its state at the table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from companion.archive.game_file import GameFile, PlayedTurn, game_file
+from companion.archive.game_file import GameFile, PlayedTurn, build_game_file
 from companion.core.clock import EARLIEST_UNIX_S
 from companion.core.errors import CompanionError
 from companion.core.i18n import say, sentence_from_json, sentence_to_json
@@ -28,7 +28,7 @@ from companion.table.session import MACHINE, Phase, Session
 MAX_GAP_S = 30 * 60.0
 
 
-class Summary(msgspec.Struct, frozen=True):
+class GameSummary(msgspec.Struct, frozen=True):
     """The figures of a game that the list and the statistics use."""
 
     game: str
@@ -50,14 +50,14 @@ class Summary(msgspec.Struct, frozen=True):
     trouble: Any = ""
     """Why it cannot be read, as such a sentence. Empty if it can."""
     digest: str = ""
-    """Digest that identifies a game that is over, see `digest_of`."""
+    """Digest that identifies a game that is over, see `game_digest`."""
     is_chosen: bool = False
     """Whether the owner chose the seed."""
     coached: tuple[Seat, ...] = ()
     """Seats that asked the coach."""
 
 
-def digest_of(game: str, turns: Sequence[PlayedTurn]) -> str:
+def game_digest(game: str, turns: Sequence[PlayedTurn]) -> str:
     """Return a digest that identifies a game, over the moments and receipts of its turns.
 
     No two games have the same receipts.
@@ -82,19 +82,19 @@ def game_length_s(entries: Sequence[Entry]) -> float:
     return total_s
 
 
-def players_of(
+def collect_players(
     entries: Sequence[Entry], seat_changes: Sequence[Entry]
 ) -> dict[Seat, tuple[tuple[str, str], ...]]:
-    """Return the players at the beginning of a game and all who joined before its last input.
+    """Return who sat at each seat during a game, in order, each as a name and a door.
 
-    Each player is a name and a door. `seat_changes` are the inputs of the whole journal that
-    changed seats, oldest first.
+    These are the players at its beginning, and all who joined before its last input. `seat_changes`
+    are the inputs of the whole journal that changed seats, oldest first.
     """
     players: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
     first_number = entries[0].id
     last_number = entries[-1].id
     for entry in seat_changes:
-        # somebody who sits down after the last input has not played this game
+        # whoever sits down after the last input has not played this game
         if entry.id >= last_number:
             break
         match entry.record:
@@ -114,14 +114,14 @@ def players_of(
     return {seat: tuple(dict.fromkeys(sitters)) for seat, sitters in players.items() if sitters}
 
 
-def summary_of(
+def summarise_game(
     entries: Sequence[Entry], damaged_id: int | None, seat_changes: Sequence[Entry]
-) -> Summary:
+) -> GameSummary:
     """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
     `entries` are at least one. If the first is not a `NewGame`, the summary's trouble says so.
     `damaged_id` is the number of the first input that cannot be read, or None. `seat_changes` are
-    as in `players_of`.
+    as in `collect_players`.
     """
     session = Session()
     trouble: Any = say("Input {number} cannot be read.", number=damaged_id) if damaged_id else ""
@@ -136,30 +136,30 @@ def summary_of(
         beginning = NewGame("", 0, 0)
         trouble = say("Its beginning cannot be read.")
     outcome = session.outcome if session.phase is Phase.OVER and not trouble else None
-    return Summary(
+    return GameSummary(
         game=beginning.game,
         begun=round(entries[0].at, 3) if entries[0].at >= EARLIEST_UNIX_S else 0.0,
         length_s=round(game_length_s(entries), 1),
-        players=players_of(entries, seat_changes),
+        players=collect_players(entries, seat_changes),
         options=beginning.options,
         turns=len(session.turns),
         is_over=outcome is not None,
         winners=tuple(sorted(outcome.winners)) if outcome else (),
         reason=sentence_to_json(outcome.reason) if outcome else "",
         trouble=sentence_to_json(trouble),
-        digest=digest_of(beginning.game, game_file(session).turns) if outcome else "",
+        digest=game_digest(beginning.game, build_game_file(session).turns) if outcome else "",
         is_chosen=beginning.is_chosen,
         coached=tuple(sorted(session.coached_seats)),
     )
 
 
-def summary_of_file(played: GameFile, reason: str) -> Summary:
+def summarise_game_file(played: GameFile, reason: str) -> GameSummary:
     """Return the summary of an imported game.
 
     `reason` is its end as a translatable sentence.
     """
     outcome = played.outcome or {}
-    return Summary(
+    return GameSummary(
         game=played.game,
         begun=played.begun,
         length_s=0.0,
@@ -172,13 +172,13 @@ def summary_of_file(played: GameFile, reason: str) -> Summary:
         is_over=True,
         winners=tuple(Seat(winner) for winner in outcome.get("winners", ())),
         reason=sentence_to_json(reason),
-        digest=digest_of(played.game, played.turns),
+        digest=game_digest(played.game, played.turns),
         is_chosen=played.is_seed_chosen,
         coached=played.coached,
     )
 
 
-def reason_of(summary: Summary) -> str:
+def reason_sentence(summary: GameSummary) -> str:
     """Return how a game ended, or why it cannot be read, as a sentence. Empty if it is not over."""
     text = sentence_from_json(summary.reason or summary.trouble)
     return text if isinstance(text, str) else ""

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 
 from companion.archive.cache import FileCache
-from companion.archive.finale import evening_of, finale_of
-from companion.archive.game_file import GameFile, game_file
-from companion.archive.game_import import check_game, read_game
-from companion.archive.game_summary import Summary, digest_of, reason_of
-from companion.archive.photographs import PhotographFolder
+from companion.archive.finale import build_finale, evening_of
+from companion.archive.game_file import GameFile, build_game_file
+from companion.archive.game_import import check_game, parse_game_file
+from companion.archive.game_summary import GameSummary, game_digest, reason_sentence
+from companion.archive.photographs import PhotographAlbum
 from companion.archive.played_games import (
     NOBODY,
     Ending,
@@ -30,7 +30,7 @@ from companion.archive.played_games import (
 )
 from companion.archive.replay import OWNER_ENDED, Replay
 from companion.archive.scoresheet import format_score_sheet
-from companion.archive.statistics import PlayerStatistics, statistics_of
+from companion.archive.statistics import PlayerStatistics, compute_statistics
 from companion.archive.summary_store import SummaryStore, is_imported
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Malformed, wrong_phase
@@ -58,7 +58,7 @@ class History:
     A game has a number, and a fingerprint that changes whenever the game does. What is cached of a
     game belongs to both. `line` looks up the fingerprint, `_make_line` makes the line from it.
 
-    `on_table` returns the number of the game on the table (0: none). `folder` is the cache of
+    `current_game` returns the number of the game on the table (0: none). `folder` is the cache of
     summaries and pictures, None for no cache. `album` has the photographs of the board after each
     turn, if they are taken. `paint` draws a moving picture of a game, if that is possible here.
     """
@@ -69,13 +69,13 @@ class History:
         folder: Path | None,
         clock: Clock,
         *,
-        on_table: Callable[[], int] = lambda: 0,
-        album: PhotographFolder | None = None,
+        current_game: Callable[[], int] = lambda: 0,
+        album: PhotographAlbum | None = None,
         paint: Painter | None = None,
     ) -> None:
         self._journal = journal
         self._clock = clock
-        self._on_table = on_table
+        self._current_game = current_game
         self._album = album
         self._paint = paint
         self._summaries = SummaryStore(journal, folder)
@@ -119,31 +119,31 @@ class History:
             begun=summary.begun,
             length_s=summary.length_s,
             players=self._players(number, summary),
-            options=_choices(game.option_rows, summary.options) if game else (),
+            options=_changed_options(game.option_rows, summary.options) if game else (),
             turns=summary.turns,
             ending=self._ending(number, summary),
             winners=summary.winners,
-            reason=reason_of(summary),
+            reason=reason_sentence(summary),
             is_imported=is_imported(fingerprint),
             chosen=_chosen_text(summary),
             coached=summary.coached,
         )
 
-    def _ending(self, number: int, summary: Summary) -> Ending:
+    def _ending(self, number: int, summary: GameSummary) -> Ending:
         if summary.trouble:
             return Ending.BROKEN
         if not summary.is_over:
-            return Ending.ON if number == self._on_table() else Ending.UNFINISHED
-        if reason_of(summary) in OWNER_ENDED:
+            return Ending.ON if number == self._current_game() else Ending.UNFINISHED
+        if reason_sentence(summary) in OWNER_ENDED:
             return Ending.ABANDONED
         return Ending.WON if summary.winners else Ending.TIE
 
-    def _players(self, number: int, summary: Summary) -> dict[Seat, tuple[SeatedPlayer, ...]]:
+    def _players(self, number: int, summary: GameSummary) -> dict[Seat, tuple[SeatedPlayer, ...]]:
         """Return the players of a game, with `NOBODY` for a name that was forgotten since."""
-        forgotten = self._journal.archive.forgotten()
+        forgotten = self._journal.archive.forgotten_names()
 
         def shown_name(name: str) -> str:
-            is_forgotten = name and any(mark.covers(name, number) for mark in forgotten)
+            is_forgotten = name and any(hidden.covers(name, number) for hidden in forgotten)
             return NOBODY if is_forgotten else name
 
         return {
@@ -191,7 +191,7 @@ class History:
         if line is None or not line.has_replay:
             return None
         try:
-            return finale_of(self._replay_of(line), self._evening_games(line))
+            return build_finale(self._replay_of(line), self._evening_games(line))
         except CompanionError:  # the rules have changed since then
             return None
 
@@ -207,14 +207,14 @@ class History:
         for number, fingerprint in self._summaries.fingerprints():
             if number > line.number:
                 continue
-            other = self._make_line(number, fingerprint)
+            earlier = self._make_line(number, fingerprint)
             # an imported game may be of any evening, whatever its number
-            if other.is_imported or not other.begun:
+            if earlier.is_imported or not earlier.begun:
                 continue
             # games come newest first, so all that follow are from earlier evenings
-            if evening_of(other.begun) < evening:
+            if evening_of(earlier.begun) < evening:
                 return
-            yield other
+            yield earlier
 
     def file(self, number: int) -> GameFile:
         """Return a finished game as a file, without names of forgotten players.
@@ -230,7 +230,7 @@ class History:
             return msgspec.structs.replace(self._summaries.imported_game(number), players=players)
         machines = tuple(seat for seat, player in last.items() if player.door == MACHINE)
         session = self._journal.fold(number)
-        return game_file(session, players, line.begun, machines)
+        return build_game_file(session, players, line.begun, machines)
 
     def as_json(self, number: int) -> bytes:
         """Return the game file as JSON. Raises the same errors as `replay`."""
@@ -261,15 +261,15 @@ class History:
     # ---- importing, removing, forgetting ---------------------------------------------------------
 
     def import_game(self, content: bytes) -> int:
-        """Import a game file: replay it, check its receipts, and store it under a new number.
+        """Replay a game file, check its receipts, and store it. Return its new number.
 
-        Return that number. Raises `Malformed`, which names the turn, and `Illegal` for a game that
+        Raises `Malformed`, which names the turn, and `Illegal` for a game that
         is here already.
         """
-        played = read_game(content)
+        played = parse_game_file(content)
         check_game(played)
         # compare receipts, because the same game may come with other names
-        digest = digest_of(played.game, played.turns)
+        digest = game_digest(played.game, played.turns)
         for number, fingerprint in self._summaries.fingerprints():
             if self._summaries.summary(number, fingerprint).digest == digest:
                 raise wrong_phase(say("This game is here already: number {number}", number=number))
@@ -283,7 +283,7 @@ class History:
         and `JournalError` if the game, or only its photographs, cannot be removed.
         """
         self._require_line(number)
-        if number == self._on_table():
+        if number == self._current_game():
             raise wrong_phase(
                 say("Game {number} lies on the table: start another one first", number=number)
             )
@@ -316,7 +316,7 @@ class History:
             count += folded_name in names
         if not folded_name or not count:
             raise Malformed(say("Nobody by that name has played here"))
-        self._journal.archive.forget(name)
+        self._journal.archive.forget_name(name)
         # of all games, because any may show the name
         self._pictures.remove()
         return count
@@ -326,14 +326,14 @@ class History:
     def statistics(self) -> Sequence[PlayerStatistics]:
         """Return the statistics of each player over all finished games, most games first."""
         oldest_first = reversed(self._summaries.fingerprints())
-        return statistics_of(
+        return compute_statistics(
             self._make_line(number, fingerprint)
             for number, fingerprint in oldest_first
             if self._summaries.summary(number, fingerprint).is_over
         )
 
 
-def _chosen_text(summary: Summary) -> str:
+def _chosen_text(summary: GameSummary) -> str:
     """Return a sentence on what was chosen instead of drawn, or an empty string."""
     game = GAMES.get(summary.game)
     if game is None or summary.trouble:
@@ -341,7 +341,9 @@ def _chosen_text(summary: Summary) -> str:
     return chosen_start_sentence(game, game.options(summary.options), summary.is_chosen)
 
 
-def _choices(rows: Sequence[OptionRow], options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _changed_options(
+    rows: Sequence[OptionRow], options: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
     """Return the options that differ from the defaults, as titles and choices in words."""
     choices = []
     for row in rows:

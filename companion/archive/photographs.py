@@ -40,7 +40,7 @@ _PHOTOGRAPH = re.compile(rf"{_MOMENT.pattern}\.jpg")
 _MEGABYTE = 1_000_000
 
 
-class PhotographFolder:
+class PhotographAlbum:
     """The photographs on disk, one for each turn.
 
     `limit_mb` is their maximum size in megabytes, 0 to store none. `has_room` returns whether the
@@ -151,13 +151,13 @@ class Photographer(Closeable):
     def __init__(
         self,
         table: Table,
-        folder: PhotographFolder,
+        album: PhotographAlbum,
         take_picture: Callable[[], bytes | None],
         clock: Clock,
         report_trouble: Callable[[str], None],
     ) -> None:
         self._table = table
-        self._folder = folder
+        self._album = album
         self._take_picture = take_picture
         self._clock = clock
         self._report_trouble = report_trouble
@@ -215,18 +215,18 @@ class Photographer(Closeable):
 
     def _write(self, due: _DueTurn, picture: bytes) -> None:
         """Write a photograph, and report when that becomes impossible or possible again."""
-        folder = self._folder
-        had_trouble = bool(folder.trouble)
+        album = self._album
+        had_trouble = bool(album.trouble)
         trouble = ""
         try:
-            folder.store(due.game, due.moment, picture)
+            album.store(due.game, due.moment, picture)
         except OSError as error:
             trouble = say(
                 "Photographs of the turns cannot be kept ({error}): free some space on the disk.",
                 error=error.strerror or str(error),
             )
         if bool(trouble) != had_trouble:
-            folder.trouble = trouble
+            album.trouble = trouble
             self._report_trouble(trouble)
             if trouble:
                 log.warning("%s", trouble)

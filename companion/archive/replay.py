@@ -7,7 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from companion.archive.game_file import GameFile, PlayedAction, PlayedTurn, chance_of, replay_turns
+from companion.archive.game_file import (
+    GameFile,
+    PlayedAction,
+    PlayedTurn,
+    chance_of_file,
+    replay_turns,
+)
 from companion.archive.played_games import GameLine, HighlightedEvent, ReplayScene
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import joined, say
@@ -25,7 +31,7 @@ OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
 _SET_UP_TICK = ".0"
 
 
-class PastTurn(NamedTuple):
+class ReplayedTurn(NamedTuple):
     """A turn of the game file that was played again, from the state before it."""
 
     number: int
@@ -68,17 +74,17 @@ class Replay:
         self._options = self.game.options(played.options)
         self.kit: Kit = self.game.kit(self._options)
         self._first_state: Any = self.game.setup(self._options, turn_random(played.seed, 0))
-        self.chance = chance_of(played, line.number)
-        self.turns: list[PastTurn] = []
+        self.chance = chance_of_file(played, line.number)
+        self.turns: list[ReplayedTurn] = []
         try:
             for state, turn, step in replay_turns(played):
-                self._add(state, turn, step)
+                self._add_turn(state, turn, step)
         except CompanionError as error:
             self.trouble = error.message
         if self.chance and self.chance.faults:
             self.trouble = joined(" ", (*self.chance.faults, self.trouble))
 
-    def _add(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
+    def _add_turn(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
         """Add a turn with the state before it and the step that it made."""
         number = len(self.turns) + 1
         first = self.scene_count
@@ -89,7 +95,7 @@ class Replay:
         if turn_number is None:
             turn_number = number
         self.turns.append(
-            PastTurn(number, turn.moment, actions, first, last, turn_number, state, step)
+            ReplayedTurn(number, turn.moment, actions, first, last, turn_number, state, step)
         )
 
     @property
@@ -97,17 +103,17 @@ class Replay:
         """Return the number of scenes. The first one is the start."""
         return self.turns[-1].last_scene + 1 if self.turns else 1
 
-    def photograph(self, turn: int) -> str:
-        """Return the moment of the photograph after a turn (0: the set-up), or an empty string."""
+    def photograph_moment(self, turn: int) -> str:
+        """Return the moment of the photograph after a turn (0: the set-up), empty without one."""
         moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP_TICK}"
         return moment if moment in self.photographs else ""
 
     @cached_property
     def leads(self) -> tuple[float, ...]:
-        """Return South's lead at the start and after every turn (see `Game.lead`).
+        """Return South's lead at the start and after every turn, as `Game.lead` gives it.
 
-        Return an empty tuple if the game gives no leads. If the rules decided the game, the last
-        lead is the winner's, as large as any and at least 1.
+        It is negative where North leads. Empty if the game has no leads. If the rules decided the
+        game, its last lead is the winner's: as large as any before, and at least 1.
         """
         leads: list[float] = []
         for state in (self._first_state, *(turn.step.state for turn in self.turns)):
@@ -135,10 +141,10 @@ class Replay:
         return tuple(highlights)
 
     def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """Return what a seat could know when it acted in a turn (from 1), and its action.
+        """Return what a seat could know when it acted in a turn (from 1 on), and its action.
 
-        It is given as to a machine player, so that the coach can review the turn. Return None if
-        the seat did not act.
+        The coach reviews the turn with it. It is what a machine player would have got. None if the
+        seat did not act in this turn.
         """
         past = self.turns[turn - 1]
         if seat not in past.actions:
@@ -181,7 +187,7 @@ class Replay:
                 return self._scene_of(turn, index - turn.first_scene)
         raise IndexError(index)
 
-    def _scene_of(self, turn: PastTurn, stage_index: int) -> ReplayScene:
+    def _scene_of(self, turn: ReplayedTurn, stage_index: int) -> ReplayScene:
         """Return the board after a stage of a turn. A turn without stages has one scene, 0."""
         stages = turn.step.stages
         shown = stages[: stage_index + 1]
@@ -210,7 +216,7 @@ class Replay:
         return self._complete(scene, turn.step.state if is_last else turn.state, is_last)
 
     def _layouts_of_stage(
-        self, turn: PastTurn, stage_index: int, is_last: bool
+        self, turn: ReplayedTurn, stage_index: int, is_last: bool
     ) -> tuple[Layout, Layout]:
         """Return the layout before a stage of a turn, and the one after it."""
         stages = turn.step.stages
@@ -255,18 +261,19 @@ class Replay:
 
         Return None if it ended by resignation, agreement or the owner, or on time.
         """
-        return self.game.outcome(self.end)
+        return self.game.outcome(self.final_state)
 
     @property
-    def end(self) -> Any:
+    def final_state(self) -> Any:
         """Return the state after the last turn."""
         return self.turns[-1].step.state if self.turns else self._first_state
 
 
 def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
-    """Return an outcome without the rules: a resignation, a draw, time, or the owner.
+    """Return the outcome that ended a game without a decision by its rules.
 
-    Raises `Malformed` if `ending` is none of these.
+    That is a resignation, an agreed draw, a lack of time, or the owner. `ending` is the outcome in
+    a game file. Raises `Malformed` if it is none of these.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     draw = Outcome(frozenset(), say("A draw."))

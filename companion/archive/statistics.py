@@ -69,7 +69,7 @@ class PlayerStatistics:
         self.games.setdefault(title, ResultCount(title)).add(line, seat)
 
 
-def statistics_of(games: Iterable[GameLine]) -> tuple[PlayerStatistics, ...]:
+def compute_statistics(games: Iterable[GameLine]) -> tuple[PlayerStatistics, ...]:
     """Return the statistics of all players, most games first.
 
     `games` are finished games, oldest first. Abandoned ones do not count.
@@ -94,7 +94,7 @@ def statistics_of(games: Iterable[GameLine]) -> tuple[PlayerStatistics, ...]:
 
 
 def _machine_character(line: GameLine, seat: Seat) -> str:
-    """Return the name of the character that played a seat, or an empty string for a person."""
+    """Return the name of the character that played a seat. Empty if a person did."""
     last = line.last_players.get(seat)
     return last.name if last and last.door == MACHINE else ""
 

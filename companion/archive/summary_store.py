@@ -15,7 +15,7 @@ from companion import __version__
 from companion.archive.cache import FileCache
 from companion.archive.game_file import GameFile
 from companion.archive.game_import import end_reason
-from companion.archive.game_summary import Summary, summary_of, summary_of_file
+from companion.archive.game_summary import GameSummary, summarise_game, summarise_game_file
 from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say, sentence_to_json
 from companion.storage.journal import Entry, Journal
@@ -40,7 +40,7 @@ class SummaryStore:
         self._journal = journal
         self._disk_cache = FileCache(folder, ".summary")
         self._lock = threading.RLock()
-        self._memory_cache: dict[int, tuple[str, Summary]] = {}
+        self._memory_cache: dict[int, tuple[str, GameSummary]] = {}
         # the inputs that changed seats, and the id of the input up to which they are complete
         self._seat_changes: list[Entry] = []
         self._seat_changes_until_id = -1
@@ -63,7 +63,7 @@ class SummaryStore:
         }
         return sorted({**imported, **self._journal.archive.fingerprints()}.items(), reverse=True)
 
-    def summary(self, number: int, fingerprint: str) -> Summary:
+    def summary(self, number: int, fingerprint: str) -> GameSummary:
         """Return the summary of a game: from memory, from disk, or folded now.
 
         Only one game is folded at a time.
@@ -76,7 +76,7 @@ class SummaryStore:
         with self._lock:
             try:
                 content = self._disk_cache.get(number, cache_fingerprint)
-                summary = msgspec.json.decode(content or b"", type=Summary)
+                summary = msgspec.json.decode(content or b"", type=GameSummary)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 summary = self._fold(number, fingerprint)
                 if summary.is_over:
@@ -87,18 +87,18 @@ class SummaryStore:
             self._memory_cache[number] = (fingerprint, summary)
         return summary
 
-    def _fold(self, number: int, fingerprint: str) -> Summary:
+    def _fold(self, number: int, fingerprint: str) -> GameSummary:
         """Make the summary of a game, from the journal or from an imported file."""
         if is_imported(fingerprint):
             try:
                 played = self.imported_game(number)
-                return summary_of_file(played, end_reason(played))
+                return summarise_game_file(played, end_reason(played))
             except CompanionError as error:
                 return _broken_summary(error.message)
         entries, damaged_id = self._journal.entries_until_damage(number)
         if not entries:
             return _broken_summary(say("Its beginning cannot be read."))
-        return summary_of(entries, damaged_id, self._read_seat_changes(entries[-1].id))
+        return summarise_game(entries, damaged_id, self._read_seat_changes(entries[-1].id))
 
     def _read_seat_changes(self, until_id: int) -> list[Entry]:
         """Return the inputs that changed seats, at least those up to the input with this id."""
@@ -131,9 +131,9 @@ def is_imported(fingerprint: str) -> bool:
     return fingerprint.startswith(_IMPORTED_PREFIX)
 
 
-def _broken_summary(trouble: str) -> Summary:
+def _broken_summary(trouble: str) -> GameSummary:
     """Return the summary of a game that cannot be read. `trouble` says why, as a sentence."""
-    return Summary(
+    return GameSummary(
         game="",
         begun=0.0,
         length_s=0.0,

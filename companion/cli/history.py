@@ -41,7 +41,7 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
 
     with Journal(settings.journal_path, read_only=read_only) as journal:
         last = max(journal.games(), default=0)
-        yield History(journal, None, RealClock(), on_table=lambda: last)
+        yield History(journal, None, RealClock(), current_game=lambda: last)
 
 
 @command(
@@ -135,13 +135,13 @@ def import_game(options: argparse.Namespace) -> None:
     argument("game", metavar="ID|FILE", help="a number from history, or an exported file"),
 )
 def replay(options: argparse.Namespace) -> None:
-    from companion.archive.game_file import game_sentences  # noqa: PLC0415
-    from companion.archive.game_import import read_game  # noqa: PLC0415 - imports all games, which is slow
+    from companion.archive.game_file import transcript_lines  # noqa: PLC0415
+    from companion.archive.game_import import parse_game_file  # noqa: PLC0415 - imports all games, which is slow
 
     if options.game.isdigit():
         with _open_history(settings_from_options(options)) as past:
             played = past.file(int(options.game))
     else:
-        played = read_game(read_named_file(Path(options.game), MAX_FILE_BYTES))
-    for sentence in game_sentences(played):
+        played = parse_game_file(read_named_file(Path(options.game), MAX_FILE_BYTES))
+    for sentence in transcript_lines(played):
         print(sentence)

@@ -26,7 +26,7 @@ from typing import IO
 import msgspec
 
 from companion import __version__
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.errors import (
@@ -42,7 +42,7 @@ from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import unwritable_settings
 from companion.storage.disk_space import FULL_BYTES, free_bytes
-from companion.storage.format import copies_beside
+from companion.storage.format import find_copies
 from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
 from companion.table.records import SEATS_GAME, FreeSeat
@@ -161,14 +161,14 @@ def make_backup(
         for name, path in optional.items():
             if path.exists():
                 archive.write(path, name)
-        album = PhotographFolder(settings.photographs_path)
+        album = PhotographAlbum(settings.photographs_path)
         count = _write_photographs(archive, album, running_game) if photographs else 0
         note = BackupNote(FORMAT, __version__, clock.wall_s(), games, count, running_game)
         archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
     return note
 
 
-def _write_photographs(archive: zipfile.ZipFile, album: PhotographFolder, running_game: int) -> int:
+def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running_game: int) -> int:
     """Write the photographs of all games but the running one into a backup. Return their number.
 
     If there are more than a restore accepts, the oldest are left out.
@@ -286,7 +286,7 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             restored_settings.unlink()
         if is_deletion:
             # old copies would keep what the owner wanted deleted
-            for path in (state / "phone.json", former, *copies_beside(settings.journal_path)):
+            for path in (state / "phone.json", former, *find_copies(settings.journal_path)):
                 _clear(path)
         _clear(staged)
     if is_deletion:
@@ -458,7 +458,7 @@ def _adopt_games(path: Path, own_path: Path) -> None:
                 say("The games in this backup cannot be used: {why}", why=journal.notice)
             )
         # at the time of the backup's last input, so that times never run backwards
-        last_at = journal.database.read("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
+        last_at = journal.database.query("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(SEATS_GAME, [FreeSeat(seat)], last_at)
         keys: list[tuple[str, bytes]] = []

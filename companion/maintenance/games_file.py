@@ -25,7 +25,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import has_too_many_brackets
 from companion.core.names import is_printable
-from companion.storage.database import COLUMNS, NO_LINK, is_intact, link_all, rows_of
+from companion.storage.database import COLUMNS, NO_LINK, is_row_intact, rebuild_links, select_rows
 from companion.storage.format import create_tables
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat
@@ -131,7 +131,7 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     journal stays in a transaction, so the caller has to close it.
     """
     # within a transaction later writes of the running service are not visible
-    journal.database.read("BEGIN")
+    journal.database.query("BEGIN")
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
     finished = [game for game in games if game != unfinished]
@@ -157,8 +157,8 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
 def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first one whose link shows that it was altered."""
     before = NO_LINK
-    for row in rows_of(journal.database.connection, game):
-        if not is_intact(before, row):
+    for row in select_rows(journal.database.connection, game):
+        if not is_row_intact(before, row):
             return
         before = row.link
         yield InputLine(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
@@ -224,7 +224,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                 if has_too_many_brackets(text):
                     raise Malformed(_DAMAGED)
                 _insert(db, _decode_line(text))
-            link_all(db)
+            rebuild_links(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
             raise Malformed(_DAMAGED) from None
         db.execute("COMMIT")

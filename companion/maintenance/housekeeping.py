@@ -131,7 +131,7 @@ class Housekeeping(Closeable):
     def _measure_space(self) -> None:
         """Measure the disk space, and report changes to the table."""
         self.space.measure()
-        sentence = self.space.sentence
+        sentence = self.space.warning
         if sentence != self._reported_sentence:
             if sentence:
                 log.warning("%s", sentence)

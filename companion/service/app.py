@@ -12,7 +12,7 @@ from typing import Protocol
 
 from companion import __version__
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 from companion.core.clock import Clock, RealClock
@@ -127,7 +127,7 @@ class Companion(Closeable):
         """The check of keys, lamps and tones that the owner starts on a page."""
         self.power_key: PowerKey | None = None
         self.disk_space = DiskSpace(settings.journal_path.parent)
-        self.album = PhotographFolder(
+        self.album = PhotographAlbum(
             settings.photographs_path,
             settings.camera.photographs_mb,
             lambda: self.disk_space.allows_photographs,
@@ -212,7 +212,7 @@ class Companion(Closeable):
             self.journal,
             folder,
             self.clock,
-            on_table=lambda: self.table.progress().number,
+            current_game=lambda: self.table.progress().number,
             album=self.album,
             paint=game_film,
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
-from companion.archive.photographs import Photographer, PhotographFolder
+from companion.archive.photographs import PhotographAlbum, Photographer
 from companion.core.clock import Clock
 from companion.core.config import Settings
 from companion.core.log_fields import log_fields
@@ -39,7 +39,7 @@ class BoardWatch(Closeable):
         settings: Settings,
         clock: Clock,
         table: Table,
-        album: PhotographFolder,
+        album: PhotographAlbum,
     ) -> None:
         self._settings = settings
         self._clock = clock

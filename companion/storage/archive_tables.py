@@ -63,30 +63,34 @@ class ArchiveTables:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # The number that the table's next game will get, even if a game is imported before.
+        # The number that the table's next game will get, even if a game is imported before it
+        # starts.
         self._promised_number = 0
 
     def next_number(self) -> int:
-        """Return the number of the table's next game. No game has or ever had it."""
+        """Return a number for the table's next game that no game has or ever had.
+
+        It is reserved: an imported game does not get it.
+        """
 
         def promise(db: sqlite3.Connection) -> int:
             self._promised_number = _highest_number(db) + 1
             return self._promised_number
 
-        return self._database.query(promise)
+        return self._database.read(promise)
 
     def fingerprints(self) -> dict[int, str]:
-        """Return the fingerprint of every game played here: number and time of its last entry.
+        """Return the fingerprint of every game played here, by the game's number.
 
-        It changes with each entry, and no other journal has the same. So a summary of a game is up
-        to date if it has the game's fingerprint.
+        It is made of the number and the time of the last entry, so it changes with each entry, and
+        no other journal has the same. A cached summary with this fingerprint is up to date.
         """
-        rows = self._database.read(_LAST_ENTRIES)
+        rows = self._database.query(_LAST_ENTRIES)
         return {int(game): _fingerprint(last_id, at) for game, last_id, at in rows}
 
     def fingerprint(self, game: int) -> str | None:
         """Return the fingerprint of one game. None if it was not played here."""
-        rows = self._database.read(
+        rows = self._database.query(
             "SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,)
         )
         return _fingerprint(*rows[0]) if rows and game > 0 else None
@@ -98,22 +102,22 @@ class ArchiveTables:
         """
         return sorted(
             (int(game), at)
-            for game, _, at in self._database.read(_LAST_ENTRIES)
+            for game, _, at in self._database.query(_LAST_ENTRIES)
             if isinstance(at, float)
         )
 
     def imported_digests(self) -> dict[int, str]:
         """Return the digest of each imported game by its number. Digests identify games."""
-        return dict(self._database.read("SELECT game, digest FROM imported ORDER BY game"))
+        return dict(self._database.query("SELECT game, digest FROM imported ORDER BY game"))
 
     def imported_digest(self, game: int) -> str | None:
         """Return the digest of an imported game. None if no imported game has this number."""
-        rows = self._database.read("SELECT digest FROM imported WHERE game = ?", (game,))
+        rows = self._database.query("SELECT digest FROM imported WHERE game = ?", (game,))
         return str(rows[0][0]) if rows else None
 
     def imported_file(self, game: int) -> bytes | None:
         """Return the file of an imported game. None if no imported game has this number."""
-        rows = self._database.read("SELECT file FROM imported WHERE game = ?", (game,))
+        rows = self._database.query("SELECT file FROM imported WHERE game = ?", (game,))
         return bytes(rows[0][0]) if rows else None
 
     def add_imported(self, file: bytes, digest: str, at: float) -> int:
@@ -142,14 +146,14 @@ class ArchiveTables:
 
         self._database.write(remove)
 
-    def forgotten(self) -> tuple[ForgottenName, ...]:
+    def forgotten_names(self) -> tuple[ForgottenName, ...]:
         """Return the forgotten names, sorted by their last game."""
-        rows = self._database.read("SELECT salt, mark, game FROM forgotten ORDER BY game")
+        rows = self._database.query("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(
             ForgottenName(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows
         )
 
-    def forget(self, name: str) -> None:
+    def forget_name(self, name: str) -> None:
         """Forget a name in every game up to now, whatever its case."""
         salt = secrets.token_bytes(16)
         mark = _mark(salt, name)

@@ -34,7 +34,7 @@ from companion.table.records import AnyRecord
 
 # Timeout in milliseconds for a write while another program writes, such as a backup.
 BUSY_MS = 5000
-# What takes the place of the previous link for the first entry of a game.
+# Stands for the previous link at the first entry of a game.
 NO_LINK = bytes(16)
 # Columns of the table `entries`, in the order of `Row`.
 COLUMNS = "id, game, at, run, now_s, record, link"
@@ -60,12 +60,15 @@ class Database:
         self._file_ids = {path: _file_id(path)}
         self._lock = threading.Lock()
 
-    def read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """Return the rows of a query. Raises `JournalError`."""
-        return self.query(lambda db: db.execute(query, values).fetchall())
+    def query(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """Return all rows of an SQL query. Raises `JournalError`."""
+        return self.read(lambda db: db.execute(sql, values).fetchall())
 
-    def query(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Return what `work` reads from the file, under one lock. Raises `JournalError`."""
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of `work`, which may only read. Raises `JournalError`.
+
+        It is called under the lock, so its queries see one state of the file.
+        """
         with self._lock:
             try:
                 return work(self.connection)
@@ -95,9 +98,9 @@ class Database:
             return result
 
     def _require_same_files(self) -> None:
-        """Raise `JournalError` if the file or its log is no longer the one that was opened.
+        """Raise `JournalError` if the file or its log was removed or replaced since it was opened.
 
-        SQLite would go on writing to a file that was removed, and all would be lost.
+        SQLite would go on writing to the removed file, and everything would be lost.
         """
         for file, file_id in self._file_ids.items():
             if _file_id(file) != file_id:
@@ -111,8 +114,8 @@ class Database:
                 raise JournalError(joined(" ", (words, remedy)))
 
     def check_writable(self) -> None:
-        """Test whether the file can be written, without changes. Raises `JournalError`."""
-        (version,) = self.query(lambda db: db.execute("PRAGMA user_version").fetchone())
+        """Raise `JournalError` unless the file can be written. Its content does not change."""
+        (version,) = self.read(lambda db: db.execute("PRAGMA user_version").fetchone())
         self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -128,13 +131,13 @@ class Database:
         return result
 
     def shrink(self, pages: int) -> None:
-        """Give at most this number of free pages of the file back to the disk, if possible."""
+        """Return at most this number of the file's free pages to the disk, if possible."""
         with self._lock, suppress(sqlite3.Error):
             if self.connection.execute("PRAGMA freelist_count").fetchone()[0]:
                 self.connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
     def checkpoint(self) -> None:
-        """Write the log back into the file and empty it, unless somebody is reading."""
+        """Move the content of the write-ahead log into the file, unless somebody is reading."""
         with self._lock, suppress(sqlite3.Error):
             self.connection.execute("PRAGMA busy_timeout=0")
             try:
@@ -188,13 +191,13 @@ class Row(NamedTuple):
     record: bytes
     """The record as JSON."""
     link: bytes
-    """Hash over the entry and the link of the one before it in its game, see `link_of`."""
+    """Hash over the entry and the link of the one before it in its game, see `compute_link`."""
 
 
-def link_of(previous_link: bytes, row: Row) -> bytes:
-    """Return the link that belongs in a row, of 16 bytes.
+def compute_link(previous_link: bytes, row: Row) -> bytes:
+    """Return the link that belongs in a row: 16 bytes.
 
-    It is BLAKE2b over the link of the entry before it in its game and its own fields.
+    It is a BLAKE2b hash over the link of the entry before it in the same game, and its own fields.
     """
     digest = hashlib.blake2b(previous_link, digest_size=16)
     digest.update(_pack(row.id, row.game, row.at, row.run, row.now_s))
@@ -202,18 +205,18 @@ def link_of(previous_link: bytes, row: Row) -> bytes:
     return digest.digest()
 
 
-def is_intact(previous_link: bytes, row: Row) -> bool:
-    """Return whether an entry is unchanged and follows the one with this link."""
+def is_row_intact(previous_link: bytes, row: Row) -> bool:
+    """Return whether an entry is unchanged, and follows the entry with this link in its game."""
     try:
-        return link_of(previous_link, row) == row.link
+        return compute_link(previous_link, row) == row.link
     except (struct.error, TypeError, OverflowError):  # a value of another type: damage
         return False
 
 
-def record_of(content: bytes) -> AnyRecord | None:
-    """Return the record that is stored as this JSON.
+def decode_record(content: bytes) -> AnyRecord | None:
+    """Decode a record that is stored as JSON.
 
-    None if it is damaged, or of a kind that only a newer version knows.
+    Return None if it is damaged, or of a kind that only a newer version knows.
     """
     try:
         record: AnyRecord = _decode(content)
@@ -223,17 +226,17 @@ def record_of(content: bytes) -> AnyRecord | None:
     return record
 
 
-def link_all(db: sqlite3.Connection) -> None:
-    """Compute the links of all entries in the file anew, and the table `ends`.
+def rebuild_links(db: sqlite3.Connection) -> None:
+    """Compute all links of the file and its table `ends` anew.
 
-    It is for a file whose entries were changed on purpose.
+    It is for a file whose entries this program has just written or changed.
     """
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
     for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
         row = Row(*values)
         count, previous_link = ends.get(row.game, (0, NO_LINK))
-        link = link_of(previous_link, row)
+        link = compute_link(previous_link, row)
         ends[row.game] = (count + 1, link)
         links.append((link, row.id))
     db.executemany("UPDATE entries SET link = ? WHERE id = ?", links)
@@ -243,7 +246,7 @@ def link_all(db: sqlite3.Connection) -> None:
     )
 
 
-def rows_of(db: sqlite3.Connection, game: int) -> list[Row]:
+def select_rows(db: sqlite3.Connection, game: int) -> list[Row]:
     """Return the stored entries of a game, in order."""
     query = f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id"
     return [Row(*values) for values in db.execute(query, (game,))]
@@ -262,8 +265,8 @@ def is_chain_intact(db: sqlite3.Connection, game: int) -> bool:
     """Return whether no entry of a game is missing or changed. Records are not decoded."""
     count = 0
     last_link = NO_LINK
-    for row in rows_of(db, game):
-        if not is_intact(last_link, row):
+    for row in select_rows(db, game):
+        if not is_row_intact(last_link, row):
             return False
         count += 1
         last_link = row.link

@@ -58,10 +58,10 @@ class DiskSpace:
         return self.level is not DiskLevel.FULL
 
     @property
-    def sentence(self) -> str:
-        """Return the warning for people, or an empty string.
+    def warning(self) -> str:
+        """Return the warning for people, empty if there is plenty of space.
 
-        It has no figures, because each change would be shown and spoken again.
+        It has no figures, because every new figure would be shown and spoken again.
         """
         if self.level is DiskLevel.FULL:
             return say(

@@ -61,8 +61,8 @@ def create_tables(db: sqlite3.Connection) -> None:
     db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
 
 
-def version_of(db: sqlite3.Connection) -> int:
-    """Return the format number in a file, 0 if there is none."""
+def read_format_number(db: sqlite3.Connection) -> int:
+    """Return the number of a file's format, 0 if it has none."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -116,7 +116,7 @@ def other_format_error(path: Path, version: int) -> JournalError:
     return JournalError(words)
 
 
-def free_name(path: Path, label: str) -> Path:
+def unused_path(path: Path, label: str) -> Path:
     """Return an unused path beside a file, with a label in its name.
 
     For the label `damaged` it is `journal.damaged.sqlite`, or if that exists
@@ -130,7 +130,7 @@ def free_name(path: Path, label: str) -> Path:
     return candidate
 
 
-def copies_beside(path: Path) -> list[Path]:
+def find_copies(path: Path) -> list[Path]:
     """Return the copies and damaged files beside a journal, each with its write-ahead log.
 
     This program writes `damaged`. Earlier versions wrote `format-…` before a conversion, and

@@ -37,10 +37,10 @@ from companion.storage.database import (
     Database,
     Row,
     chain_end,
+    compute_link,
+    decode_record,
     is_chain_intact,
-    is_intact,
-    link_of,
-    record_of,
+    is_row_intact,
 )
 from companion.storage.opening import lock_journal, open_to_read, open_to_write
 from companion.table.records import SEATS_GAME, AnyRecord, NewGame
@@ -118,11 +118,11 @@ class Journal(Closeable):
         def add(db: sqlite3.Connection) -> None:
             # Continue the game's chain of links at its end.
             count, link = chain_end(db, game)
-            first = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
-            for number, record in enumerate(records, first):
+            first_id = (db.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0) + 1
+            for number, record in enumerate(records, first_id):
                 content = _encode(record)
                 row = Row(number, game, at, run=0, now_s=now_s or 0.0, record=content, link=b"")
-                link = link_of(link, row)
+                link = compute_link(link, row)
                 db.execute(_APPEND, row._replace(link=link))
             db.execute(
                 "INSERT OR REPLACE INTO ends VALUES (?, ?, ?)", (game, count + len(records), link)
@@ -141,13 +141,13 @@ class Journal(Closeable):
 
     def noted_clock_s(self, moment: str) -> float | None:
         """Return the last recorded time of a turn's clock. None if another turn's was recorded."""
-        rows = self.database.read("SELECT now_s FROM clock WHERE moment = ?", (moment,))
+        rows = self.database.query("SELECT now_s FROM clock WHERE moment = ?", (moment,))
         return rows[0][0] if rows and math.isfinite(rows[0][0]) else None
 
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the entries of some games, or of all, in order.
+        """Return the entries of these games (none given: of all), in the order of their numbers.
 
         They end before the first one that is damaged or cannot be read.
         """
@@ -158,26 +158,26 @@ class Journal(Closeable):
 
         Entries that cannot be read are left out. Links are not checked.
         """
-        rows = self.database.read(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
-        return [entry for values in rows if (entry := _entry_of(Row(*values)))]
+        rows = self.database.query(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
+        return [entry for values in rows if (entry := _entry_from_row(Row(*values)))]
 
     def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
-        """Return the entries of some games, or of all, in order, and the number at which they fail.
+        """Return the entries of these games as `entries` does, and the number of the first bad one.
 
-        They end before the first one that is damaged or cannot be read, such as one of a newer
-        version. The number is that entry's, None if there is none. A lost end of a game is not
-        noticed here, but by `is_game_intact`.
+        The bad one is damaged, or cannot be read because a newer version wrote it. The number is
+        None if there is none. Entries that are missing at the end of a game are not noticed here,
+        but by `is_game_intact`.
         """
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
-        # The link of the last row of each game. The next row of the game must follow it.
-        links: dict[int, bytes] = {}
-        for values in self.database.read(f"{_READ} {condition} ORDER BY id", games):
+        # Link of the last row of each game so far. The next row of the game must follow it.
+        last_links: dict[int, bytes] = {}
+        for values in self.database.query(f"{_READ} {condition} ORDER BY id", games):
             row = Row(*values)
-            entry = _entry_of(row)
-            if entry is None or not is_intact(links.get(row.game, NO_LINK), row):
+            entry = _entry_from_row(row)
+            if entry is None or not is_row_intact(last_links.get(row.game, NO_LINK), row):
                 return entries, row.id
-            links[row.game] = row.link
+            last_links[row.game] = row.link
             entries.append(entry)
         return entries, None
 
@@ -187,7 +187,7 @@ class Journal(Closeable):
         False if the file cannot be read. Records are not decoded.
         """
         try:
-            return self.database.query(lambda db: is_chain_intact(db, game))
+            return self.database.read(lambda db: is_chain_intact(db, game))
         except JournalError:
             return False
 
@@ -197,21 +197,21 @@ class Journal(Closeable):
 
     def games(self) -> list[int]:
         """Return the numbers of all games that were played here, oldest first."""
-        return [row[0] for row in self.database.read(_GAMES)]
+        return [row[0] for row in self.database.query(_GAMES)]
 
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its records.
 
-        A game does not go on if it is damaged, has a record that cannot be read (such as one of a
-        newer version), or if the rules no longer accept it. `notice` then says so.
+        The game cannot continue if it is damaged, has a record that cannot be read (such as one of
+        a newer version), or if the rules no longer accept it. `notice` then says so.
         """
         session = Session()
         # If all entries of the last game are lost, only its row in `ends` is left.
-        last_end = self.database.read("SELECT MAX(game) FROM ends")[0][0] or 0
-        last = max([last_end, *self.games()])
-        is_undamaged = self.is_game_intact(last)
+        last_ended = self.database.query("SELECT MAX(game) FROM ends")[0][0] or 0
+        last_game = max([last_ended, *self.games()])
+        is_undamaged = self.is_game_intact(last_game)
         # All seats count, also those that were taken after the damage.
-        games = (SEATS_GAME, last) if is_undamaged else (SEATS_GAME,)
+        games = (SEATS_GAME, last_game) if is_undamaged else (SEATS_GAME,)
         entries, unreadable_id = self.entries_until_damage(*games)
         why = ""
         if not is_undamaged:
@@ -228,12 +228,12 @@ class Journal(Closeable):
         if not why:
             return session
         self.notice = say(
-            "Game {number} cannot be continued ({why}): start a new one.", number=last, why=why
+            "Game {number} cannot be continued ({why}): start a new one.", number=last_game, why=why
         )
         return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
-        """Return one game folded from its own records, up to the first that cannot be read.
+        """Return the session at the end of a game, folded from its records that can be read.
 
         Raises `JournalError` if there is none, and another `CompanionError` if the rules no longer
         accept a record.
@@ -260,7 +260,7 @@ class Journal(Closeable):
 
     def keys(self) -> list[tuple[str, bytes]]:
         """Return all keys of this installation by name."""
-        rows = self.database.read("SELECT name, value FROM keys")
+        rows = self.database.query("SELECT name, value FROM keys")
         return [row for row in rows if isinstance(row[0], str) and isinstance(row[1], bytes)]
 
     def renew_key(self, name: str, length: int = 32) -> bytes:
@@ -274,7 +274,7 @@ class Journal(Closeable):
         return value
 
 
-def _entry_of(row: Row) -> Entry | None:
+def _entry_from_row(row: Row) -> Entry | None:
     """Return the entry in a row, whatever its link. None if its record cannot be read."""
-    record = record_of(row.record)
+    record = decode_record(row.record)
     return None if record is None else Entry(row.id, row.game, row.at, record, row.now_s)

@@ -17,17 +17,17 @@ from companion.storage.format import (
     FORMAT,
     SIDE_TABLES,
     create_tables,
-    free_name,
     has_our_tables,
     has_valid_rows,
     other_format_error,
-    version_of,
+    read_format_number,
+    unused_path,
 )
 from companion.table.records import SEATS_GAME
 
 log = logging.getLogger(__name__)
 # SQLite's errors that say nothing about a file's content, such as a lock or a full disk.
-_TEMPORARY = frozenset(
+_TEMPORARY_ERRORS = frozenset(
     {
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_CANTOPEN,
@@ -38,7 +38,7 @@ _TEMPORARY = frozenset(
     }
 )
 # Errors of a card that has lost a part of a file.
-_UNREADABLE = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
+_READ_ERRORS = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
 # Highest format that any version will ever write. A file with a higher one is damaged.
 MAX_FORMAT = 1000
 
@@ -94,7 +94,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, str]:
 
 def _set_aside(path: Path) -> str:
     """Rename a damaged file, or whatever is in its place. Return a sentence on what to do."""
-    aside = free_name(path, "damaged")
+    aside = unused_path(path, "damaged")
     # Move its log first. Beside a new file it would be taken for that file's log.
     for suffix in ("-wal", "-shm", ""):
         old = Path(f"{path}{suffix}")
@@ -119,7 +119,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         try:
             db.execute("PRAGMA query_only=ON")
             if not has_our_tables(db):
-                raise other_format_error(path, version_of(db))
+                raise other_format_error(path, read_format_number(db))
         except BaseException:
             db.close()
             raise
@@ -170,7 +170,7 @@ def _is_damaged(path: Path) -> bool:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0)
         # The low byte of an extended code is the primary code (sqlite.org/rescode.html).
-        if code & 0xFF in _TEMPORARY and code not in _UNREADABLE:
+        if code & 0xFF in _TEMPORARY_ERRORS and code not in _READ_ERRORS:
             raise
         return True
 
@@ -192,7 +192,7 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
     has_entries = db.execute(
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries')"
     ).fetchone()[0]
-    version = version_of(db)
+    version = read_format_number(db)
     return bool(has_entries) and version != FORMAT and 0 < version <= MAX_FORMAT
 
 
@@ -208,7 +208,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
         if not path.stat().st_size:
             create_tables(db)
         elif not has_our_tables(db):
-            raise other_format_error(path, version_of(db))
+            raise other_format_error(path, read_format_number(db))
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
     except BaseException:

@@ -54,12 +54,12 @@ class Outbox:
 
     def last_number(self) -> int:
         """Return the number of the last entry in the journal, 0 if it is empty."""
-        number: int | None = self._journal.database.read("SELECT MAX(id) FROM entries")[0][0]
+        number: int | None = self._journal.database.query("SELECT MAX(id) FROM entries")[0][0]
         return number or 0
 
     def first_position(self) -> int:
         """Return the position before the first entry of the present or last game."""
-        rows = self._journal.database.read(
+        rows = self._journal.database.query(
             "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
         )
         first: int | None = rows[0][0]
@@ -71,10 +71,10 @@ class Outbox:
         A journal that was replaced has other marks, except for entries from before it split off.
         """
         entries = self._journal.entries_after(number - 1, 1)
-        return _mark(entries[0]) if entries and entries[0].id == number else ""
+        return _entry_mark(entries[0]) if entries and entries[0].id == number else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
-        """Continue after this entry, with the table as it was then.
+        """Continue after the entry with the number `after`, with the table as it was then.
 
         `epoch` goes into all further messages.
         """
@@ -82,7 +82,7 @@ class Outbox:
         self._position = after
         self._unsent = []
         self._pending = None
-        rows = self._journal.database.read("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
+        rows = self._journal.database.query("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
         game = rows[0][0] or 0
         self._session = Session()
         for entry in self._journal.entries(SEATS_GAME, game):
@@ -91,7 +91,7 @@ class Outbox:
                 self._apply(entry.record)
 
     def next(self) -> PublicRecord | None:
-        """Return the next message, the same one until `note_sent`. None if there is no new one."""
+        """Return the next message, the same one until `note_sent`. None if all have been sent."""
         if self._pending is None:
             self._unsent = self._unsent or self._journal.entries_after(self._position, _BATCH_SIZE)
             if self._unsent:
@@ -116,7 +116,7 @@ class Outbox:
             seat = record.seat
         return PublicRecord(
             entry=entry.id,
-            mark=_mark(entry),
+            mark=_entry_mark(entry),
             epoch=self.epoch,
             what=str(record.__struct_config__.tag),
             game=session.number,
@@ -146,7 +146,7 @@ def _without_names(record: AnyRecord) -> AnyRecord:
     return record
 
 
-def _mark(entry: Entry) -> str:
+def _entry_mark(entry: Entry) -> str:
     """Return a digest of an entry's number, game, kind and monotonic time.
 
     The monotonic time tells apart the entries of two journals that have the same number. The record

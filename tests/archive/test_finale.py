@@ -15,7 +15,7 @@ from history_tools import GAME_OPTIONS, play, random_game
 from table_tools import follow_instructions
 from test_history import Room, a_room
 
-from companion.archive.finale import coached_in, turns_to_review
+from companion.archive.finale import coached_in_evening, turns_to_review
 from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
 from companion.core.kit import SEATS
 from companion.games import GAMES
@@ -85,8 +85,8 @@ def test_an_imported_game_coaches_nobody_else() -> None:
     players = {SOUTH: (SeatedPlayer("Mara"),), NORTH: (SeatedPlayer("Jonas"),)}
     line = GameLine(2, "outbuffered", "", 0, 0, players, (), 5, Ending.WON)
     coached = replace(line, number=1, coached=(NORTH,))
-    assert coached_in(line, (coached, line)) == (NORTH,)
-    assert coached_in(line, (replace(coached, is_imported=True), line)) == ()
+    assert coached_in_evening(line, (coached, line)) == (NORTH,)
+    assert coached_in_evening(line, (replace(coached, is_imported=True), line)) == ()
 
 
 def test_a_running_game_has_no_finale(room: Room) -> None:

@@ -15,7 +15,7 @@ from internals import database_of
 from companion.archive.game_import import MAX_TURNS
 from companion.archive.game_summary import MAX_GAP_S
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.archive.played_games import Ending
 from companion.archive.scoresheet import format_score_sheet
 from companion.cli.main import main
@@ -33,7 +33,7 @@ class Room:
 
     def __init__(self, folder: Path, journal: Journal, table: Table, clock: FakeClock) -> None:
         self.journal, self.table, self.clock, self.folder = journal, table, clock, folder
-        self.album = PhotographFolder(folder / "photographs")
+        self.album = PhotographAlbum(folder / "photographs")
         self.past = self.fresh()
 
     def fresh(self) -> History:
@@ -42,7 +42,7 @@ class Room:
             self.journal,
             self.folder / "history",
             self.clock,
-            on_table=lambda: self.table.progress().number,
+            current_game=lambda: self.table.progress().number,
             album=self.album,
         )
 
@@ -220,7 +220,7 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
         room.album.store(1, moment, b"jpeg")
     room.play(turns=2)
     replay = room.past.replay(1)
-    assert [replay.photograph(turn) for turn in range(3)] == ["1.0", "", "1.2"]
+    assert [replay.photograph_moment(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from simulated_room import simulated
 from table_tools import TableRig, open_table_rig, seat_both
 
-from companion.archive.photographs import Photographer, PhotographFolder
+from companion.archive.photographs import PhotographAlbum, Photographer
 from companion.core.clock import FakeClock
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
@@ -39,13 +39,13 @@ def rig(tmp_path: Path) -> Iterator[TableRig]:
 
 
 def photographer_of(
-    rig: TableRig, folder: PhotographFolder, lens: Lens, told: list[str]
+    rig: TableRig, folder: PhotographAlbum, lens: Lens, told: list[str]
 ) -> Photographer:
     return Photographer(rig.table, folder, lens.take, rig.clock, told.append)
 
 
 def test_set_up_and_turns_are_photographed(rig: TableRig, tmp_path: Path) -> None:
-    folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
+    folder, lens = PhotographAlbum(tmp_path / "photographs"), Lens()
     photographer = photographer_of(rig, folder, lens, [])
     photographer.step()
     seat_both(rig)
@@ -70,7 +70,7 @@ def test_set_up_and_turns_are_photographed(rig: TableRig, tmp_path: Path) -> Non
 
 
 def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Path) -> None:
-    folder, lens = PhotographFolder(tmp_path / "photographs"), Lens()
+    folder, lens = PhotographAlbum(tmp_path / "photographs"), Lens()
     photographer = photographer_of(rig, folder, lens, [])
     rig.begin()
     for wait_s, moments in ((5, ("1.1",)), (60, ("1.1",))):
@@ -97,7 +97,7 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
 def test_a_full_disk_is_told_once(rig: TableRig, tmp_path: Path) -> None:
     in_the_way = tmp_path / "photographs"
     in_the_way.write_text("a file where the folder should be")
-    folder, told = PhotographFolder(in_the_way), list[str]()
+    folder, told = PhotographAlbum(in_the_way), list[str]()
     photographer = photographer_of(rig, folder, Lens(), told)
     rig.begin()
     for turn in range(3):
@@ -117,7 +117,7 @@ def test_a_full_disk_is_told_once(rig: TableRig, tmp_path: Path) -> None:
 def test_nothing_half_written_is_ever_a_photograph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = PhotographFolder(tmp_path)
+    folder = PhotographAlbum(tmp_path)
     folder.store(1, "1.0", JPEG)
 
     def fail(*_: object) -> None:
@@ -133,7 +133,7 @@ def test_nothing_half_written_is_ever_a_photograph(
 @pytest.mark.parametrize("moment", ["../../journal", "1.0/../../x", "1", "1.x", "", "１.0"])
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(JPEG)
-    folder = PhotographFolder(tmp_path / "photographs")
+    folder = PhotographAlbum(tmp_path / "photographs")
     folder.store(1, moment, JPEG)
     assert folder.photograph(1, moment) is None
     assert not (tmp_path / "photographs").exists()
@@ -169,11 +169,11 @@ def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
 
 def test_old_games_make_room(tmp_path: Path) -> None:
     for game, ticks in ((1, 6), (2, 6), (3, 12)):
-        folder = PhotographFolder(tmp_path, limit_mb=1)  # as after a restart
+        folder = PhotographAlbum(tmp_path, limit_mb=1)  # as after a restart
         for tick in range(ticks):
             folder.store(game, f"{game}.{tick}", bytes(50_000))
     assert [len(folder.moments(game)) for game in (1, 2, 3)] == [2, 6, 12]
     assert folder.moments(1) == ("1.4", "1.5"), "the oldest have gone"
-    tight = PhotographFolder(tmp_path, limit_mb=1)
+    tight = PhotographAlbum(tmp_path, limit_mb=1)
     tight.store(3, "3.12", bytes(990_000))
     assert tight.moments(3) == ("3.12",), "what was just taken stays"

@@ -14,7 +14,7 @@ from history_tools import GAME_OPTIONS
 from internals import session_of
 from table_tools import TableRig, open_table_rig
 
-from companion.archive.game_file import game_file
+from companion.archive.game_file import build_game_file
 from companion.bots import binmat
 from companion.bots.coach import Coach, CoachFailure
 from companion.core.config import TableSettings
@@ -87,7 +87,7 @@ def test_only_a_mark_stays_of_the_coach(rig: TableRig, tmp_path: Path) -> None:
     assert rig.table.view().seats[Seat.SOUTH].is_coached
     rig.table.confirm("host", moment_of(rig), 0)
     rig.table.resign(Seat.SOUTH)
-    assert game_file(session_of(rig.table)).coached == (Seat.SOUTH,)
+    assert build_game_file(session_of(rig.table)).coached == (Seat.SOUTH,)
     files = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
     assert b"gathers" not in files
 

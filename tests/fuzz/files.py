@@ -14,7 +14,7 @@ from damage_tools import KINDS, SILENT_KINDS, damage, make_journal, problems_aft
 from hypothesis import strategies as st
 from internals import session_of
 
-from companion.archive.game_file import game_file
+from companion.archive.game_file import build_game_file
 from companion.archive.history import History
 from companion.core.clock import FakeClock
 from companion.core.config import TableSettings
@@ -81,7 +81,7 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             play(table, game, 6, seed + number)
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
-            played = game_file(journal.fold(session_of(table).number))
+            played = build_game_file(journal.fold(session_of(table).number))
             found.append(msgspec.json.encode(played))
     return found
 
@@ -113,7 +113,7 @@ def history(folder: Path, number: int) -> Iterator[Probe]:
         return "kept", 1
 
     with Journal(folder / "here" / "journal.sqlite") as journal:
-        past = History(journal, folder / "here" / "history", FakeClock(), on_table=lambda: 0)
+        past = History(journal, folder / "here" / "history", FakeClock(), current_game=lambda: 0)
         cases = st.tuples(
             st.integers(0, 2**16),
             st.sampled_from(["value", "text", "text", "bytes"]),

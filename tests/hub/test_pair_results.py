@@ -32,7 +32,7 @@ def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
             table.journal,
             table.folder / "history",
             table.clock,
-            on_table=lambda number=number: number,
+            current_game=lambda number=number: number,
         )
         finale = past.finale(number)
         assert finale

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.cli.main import main
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, parse_settings
@@ -52,7 +52,7 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
             table.new_game("outbuffered", {}, 1)
             table.confirm("host", table.view().moment, 0)
             table.hand_in(Seat.SOUTH, table.view().moment, SECRET, "5a175a17")
-    album = PhotographFolder(settings.photographs_path)
+    album = PhotographAlbum(settings.photographs_path)
     for game in range(1, games + 1 + unfinished):
         album.store(game, f"{game}.0", b"picture")
     # deleted while a backup is made
@@ -141,7 +141,7 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
         state_dir=new.state_dir, table=parse_settings("[table]\ntheme='dark'").table
     )
     assert "# here" in text
-    assert PhotographFolder(new.photographs_path).games() == (1, 2)
+    assert PhotographAlbum(new.photographs_path).games() == (1, 2)
     assert apply(new) == "", "done once"
 
 
@@ -190,7 +190,7 @@ def test_a_start_finishes_an_interrupted_restore(
         assert games_of(here) == [1], cut
         assert games_of(Settings(state_dir=str(folder / FORMER_FOLDER))) == [1, 2, 3], cut
         albums = [
-            PhotographFolder(at / "photographs").games() for at in (folder, folder / FORMER_FOLDER)
+            PhotographAlbum(at / "photographs").games() for at in (folder, folder / FORMER_FOLDER)
         ]
         assert albums == [(1,), (1, 2, 3)], cut
         assert not (folder / STAGED_FOLDER).exists()

@@ -13,7 +13,7 @@ from internals import database_of, journal_of, simulate_full_disk
 from table_tools import TableRig, open_table_rig, seat_both
 
 from companion.archive.history import History
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.core.config import HistorySettings
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
@@ -55,7 +55,7 @@ def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
     free = 10**9
     space = DiskSpace(tmp_path, count_free=lambda _: free)
     space.measure()
-    assert space.sentence == ""
+    assert space.warning == ""
     # it does not change its mind with every file
     for megabytes, level, has_room, may_begin in (
         (63, DiskLevel.SHORT, False, True),
@@ -77,7 +77,7 @@ def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
         free = 5_000_000
         house.run_round()
         rig.table.step()
-        assert rig.view.devices.notices == (house.space.sentence,)
+        assert rig.view.devices.notices == (house.space.warning,)
         rig.turn("UUS", "UUS")
         rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
@@ -130,17 +130,17 @@ def a_house(
     free: Callable[[Path], int] = lambda _: 10**9,
     is_dated: Callable[[], bool] = lambda: True,
     **settings: object,
-) -> Iterator[tuple[TableRig, Housekeeping, PhotographFolder, History]]:
+) -> Iterator[tuple[TableRig, Housekeeping, PhotographAlbum, History]]:
     """A table with everything that is kept beside it, and who keeps it."""
     with open_table_rig(folder) as rig:
         journal, clock = journal_of(rig.table), rig.clock
         space = DiskSpace(folder, free)
-        album = PhotographFolder(folder / "photographs", has_room=lambda: space.allows_photographs)
+        album = PhotographAlbum(folder / "photographs", has_room=lambda: space.allows_photographs)
         history = History(
             journal,
             folder / "history",
             clock,
-            on_table=lambda: rig.table.progress().number,
+            current_game=lambda: rig.table.progress().number,
             album=album,
             paint=lambda *_: b"picture",
         )
@@ -156,7 +156,7 @@ def a_house(
             yield rig, house, album, history
 
 
-def play_games(rig: TableRig, album: PhotographFolder, games: int, apart_s: float = 0.0) -> None:
+def play_games(rig: TableRig, album: PhotographAlbum, games: int, apart_s: float = 0.0) -> None:
     for _ in range(games):
         rig.begin()
         album.store(rig.table.progress().number, f"{rig.table.progress().number}.1", b"picture")

@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def damaged_files(path: Path) -> list[Path]:
-    return [found for found in format.copies_beside(path) if found.name.endswith(".sqlite")]
+    return [found for found in format.find_copies(path) if found.name.endswith(".sqlite")]
 
 
 def rows(path: Path) -> list[tuple[object, ...]]:
@@ -140,7 +140,7 @@ def test_a_newer_versions_record_ends_its_game(path: Path) -> None:
             """UPDATE entries SET record = CAST('{"is":"later"}' AS BLOB) WHERE id = ?""",
             (last[-2],),
         )
-        database.link_all(db)
+        database.rebuild_links(db)
     with Journal(path) as journal:
         assert journal.restore().game is None
         assert journal.notice == (

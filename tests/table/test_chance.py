@@ -23,7 +23,7 @@ from internals import journal_of, session_of
 from table_tools import follow_instructions
 from web_fixtures import HOST_KEY, WebRig, open_web_rig, view_of
 
-from companion.archive.game_file import game_file, game_sentences
+from companion.archive.game_file import build_game_file, transcript_lines
 from companion.core.config import Settings
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS, Seat
@@ -182,9 +182,9 @@ def test_a_chosen_chance_is_announced(
     assert told["words"].startswith(words)
     assert told["is_chosen"]
     rig.table.resign(Seat.SOUTH)
-    played = game_file(session_of(rig.table))
+    played = build_game_file(session_of(rig.table))
     assert played.is_seed_chosen is ("seed" in body)
-    assert words in "\n".join(game_sentences(played))
+    assert words in "\n".join(transcript_lines(played))
 
 
 # ---- files and older versions --------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     follow_instructions(rig.table)
     place_pieces(rig)
     rig.table.resign(Seat.SOUTH)
-    played = game_file(session_of(rig.table))
+    played = build_game_file(session_of(rig.table))
     assert played.chance is not None
     security = Path(__file__).parents[2] / "docs/security.md"
     text = security.read_text(encoding="utf-8")
@@ -208,7 +208,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     known: dict[str, Any] = {}
     exec(block[1], known)
     assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(
-        game_sentences(played)
+        transcript_lines(played)
     )
     given = {Seat.SOUTH: Contribution("11" * 32, "phone")}
     fair = msgspec.structs.replace(played.chance, contributions=given)
@@ -217,7 +217,7 @@ def test_the_check_for_outsiders_is_all_it_takes(
     with pytest.raises(AssertionError):
         exec(block[1], known)
     with pytest.raises(Malformed, match="does not come from"):
-        list(game_sentences(forged))
+        list(transcript_lines(forged))
 
 
 def test_backups_hold_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> None:

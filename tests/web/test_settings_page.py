@@ -19,7 +19,7 @@ import pytest
 from setup_tools import HOST_KEY, ServiceRig, open_service_rig
 from web_fixtures import error_of, single_spaced
 
-from companion.archive.photographs import PhotographFolder
+from companion.archive.photographs import PhotographAlbum
 from companion.core.config import parse_settings
 from companion.core.kit import Seat
 from companion.maintenance.upkeep import RESTART_AFTER_S
@@ -217,7 +217,7 @@ def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.Mo
         assert name.startswith("attachment; filename=tabletop-companion-")
         assert rig.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
-        PhotographFolder(rig.upkeep.running.photographs_path).store(1, "1.0", b"picture")
+        PhotographAlbum(rig.upkeep.running.photographs_path).store(1, "1.0", b"picture")
         for question, is_taken in (("", False), ("?photographs=yes", True)):
             with rig.host.get(f"/settings/backup.zip{question}") as answer:
                 names = zipfile.ZipFile(io.BytesIO(answer.get_data())).namelist()

@@ -205,7 +205,7 @@ class HistoryPages(TableRouteGroup):
             "replay": replay,
             "scene": scene,
             "turn": turn,
-            "photograph": replay.photograph(scene.turn) if has_camera else "",
+            "photograph": replay.photograph_moment(scene.turn) if has_camera else "",
             "scene_board": scene_board,
             "at": scene_index,
             "has_better": self._has_review(replay, scene_index, scene.turn),

@@ -28,7 +28,7 @@ from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST_SERVICE
 from bench.processes import LOCAL_ONLY, Process, play_command
-from companion.archive.game_file import game_file, replay_turns
+from companion.archive.game_file import build_game_file, replay_turns
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import SystemTrouble
@@ -262,7 +262,7 @@ def _faults(tables: list[PairService]) -> str:
             if early := _find_early_order(journal, sessions[-1]):
                 return f"{table.seat} heard an order of {early} before its own was sealed"
     south, north = sessions
-    files = [game_file(session) for session in sessions]
+    files = [build_game_file(session) for session in sessions]
     moments = [turn.moment for turn in south.turns]
     if files[0] != files[1] or south.state != north.state or south.tick != north.tick:
         return "the tables have different games"
