@@ -276,7 +276,7 @@ def _game(session: Session) -> tuple[object, ...]:
         session.outcome,
         session.score,
         session.tick,
-        session.board,
+        session.layout,
         turns,
     )
 

@@ -238,17 +238,18 @@ class BoardFollower:
             ambiguous = replace(live, problems=problems, possible_actions=actions)
             self._store.publish(ambiguous, signals)
             return
-        wrong = replace(live, problems=problems, broken_rule=None)
+        live_with_problems = replace(live, problems=problems, broken_rule=None)
         if not is_in_hand:
             reading_with_stacks = board_check.with_expected_stacks(
                 before.kit, before.layout, reading
             )
             faces = board_check.known_faces(reading_with_stacks, before.layout)
-            wrong = replace(wrong, broken_rule=game.why_not(session.state, seat, faces))
+            broken_rule = game.why_not(session.state, seat, faces)
+            live_with_problems = replace(live_with_problems, broken_rule=broken_rule)
             if not problems:
                 markers = board_check.known_markers(live.markers_before, reading)
-                wrong = replace(wrong, markers_before=markers)
-        self._publish(wrong, live.problems)
+                live_with_problems = replace(live_with_problems, markers_before=markers)
+        self._publish(live_with_problems, live.problems)
 
     # ---- a clock pressed while hands are still at the board --------------------------------------
 
@@ -273,8 +274,8 @@ class BoardFollower:
             if is_turn_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
             # An action that the camera has recognised since then has changed the moment.
-            order = msgspec.structs.replace(press, moment=session.moment, read_s=now_s)
-            hand_in(self._store, order)
+            record = msgspec.structs.replace(press, moment=session.moment, read_s=now_s)
+            hand_in(self._store, record)
         except CompanionError:
             self._store.publish(self._store.live, (signal_to(press.seat, Cue.KEY_REFUSED),))
 
@@ -295,7 +296,7 @@ class BoardFollower:
 
 def _board_before(live: TableState, session: Session) -> BoardBefore:
     kit = session.require_game().kit(session.options)
-    return BoardBefore(kit, session.board or {}, live.markers_before)
+    return BoardBefore(kit, session.layout or {}, live.markers_before)
 
 
 def _have_markers_changed(live: TableState) -> bool:

@@ -104,7 +104,7 @@ def _begin_game(session: Session, record: NewGame) -> Transition:
     # Without fair chance the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, turn_random(seed, 0))
-    board = game.expected(state)
+    layout = game.expected(state)
     begun = Session(
         seats=_seats_in_new_game(session, record),
         number=record.number,
@@ -117,11 +117,11 @@ def _begin_game(session: Session, record: NewGame) -> Transition:
         is_guided=record.is_guided and game.lesson is not None,
         state=state,
         phase=Phase.SETUP,
-        board=board,
+        layout=layout,
         score=record.score,
         remote=RemoteGame(record.remote) if record.remote else None,
     )
-    if board is None:
+    if layout is None:
         return _begin_turn(begun, 0.0)
     return begun, (Signal(Cue.HANDS_WANTED, BOTH),)
 
@@ -320,7 +320,7 @@ def _reveal(
     signals = (Signal(Cue.REVEAL, BOTH),) if len(session.sealed) > 1 else ()
     if not result.stages:
         next_session, next_signals = _end_game_or_begin_turn(
-            replace(after, board=game.expected(result.state)), next_clock_s
+            replace(after, layout=game.expected(result.state)), next_clock_s
         )
         # Signal only the most important of three: the end of the game, the events, the next turn.
         cues = () if next_session.outcome else event_signals(result.events)
@@ -342,11 +342,11 @@ def _end_stage(session: Session, record: StageDone) -> Transition:
     agreed = Signal(Cue.BOARD_AGREES, BOTH)
     if session.stage_index + 1 < len(session.stages):
         shown = replace(
-            session, stage_index=session.stage_index + 1, board=session.shown_stage.expected
+            session, stage_index=session.stage_index + 1, layout=session.shown_stage.expected
         )
         return shown, (agreed, *stage_signals(shown))
-    board = session.require_game().expected(session.state)
-    after, signals = _end_game_or_begin_turn(replace(session, board=board), record.now_s)
+    layout = session.require_game().expected(session.state)
+    after, signals = _end_game_or_begin_turn(replace(session, layout=layout), record.now_s)
     return after, (agreed, *signals)
 
 

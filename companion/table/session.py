@@ -209,8 +209,8 @@ class Session:
     """How the game ended. None before its end."""
 
     # ---- the board ----
-    board: Layout | None = None
-    """Layout of the board before the current stage is carried out, as it is expected. None if the
+    layout: Layout | None = None
+    """Layout that is expected on the board before the current stage is carried out. None if the
     board is not checked.
     """
     undone_layout: Layout = field(default_factory=dict)
@@ -526,7 +526,7 @@ class Session:
         if self.phase is Phase.STAGES:
             return self.shown_stage.expected
         if self.game is None or self.phase is not Phase.ORDERS or self.game.is_checked(self.state):
-            return self.board
+            return self.layout
         return None
 
     @property
@@ -535,7 +535,7 @@ class Session:
         if self.shown_stage.todo:
             return True
         expected = self.expected_layout
-        return expected is not None and (self.board or {}) != expected
+        return expected is not None and (self.layout or {}) != expected
 
     @property
     def awaits_other_table(self) -> bool:

@@ -210,7 +210,7 @@ class TableState:
         """Return the layout before hands began. Empty in the set-up of a new game."""
         if self.session.phase is Phase.SETUP:
             return self.session.undone_layout
-        return self.session.board or {}
+        return self.session.layout or {}
 
     @property
     def quiet_reading(self) -> Reading:

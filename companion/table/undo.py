@@ -90,7 +90,7 @@ def undo(session: Session, _: Undo | RequestUndo) -> Transition:
 
 def _session_to_put_back(session: Session, earlier: Session) -> Session:
     """Return the earlier session, in a set-up to put the board back unless it is as it was."""
-    is_in_place = earlier.board in (None, session.expected_layout)
+    is_in_place = earlier.layout in (None, session.expected_layout)
     return replace(
         with_lasting_parts(session, earlier),
         phase=Phase.ORDERS if is_in_place else Phase.SETUP,

@@ -135,7 +135,7 @@ def _last_layout(session: Session) -> Layout:
     for stage in reversed(session.stages):
         if stage.expected:
             return stage.expected
-    return (session.before_turn.board if session.before_turn else None) or {}
+    return (session.before_turn.layout if session.before_turn else None) or {}
 
 
 def _previous_stages(session: Session) -> tuple[Stage, ...]:
@@ -150,7 +150,7 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
     session = live.session
     reading = live.reading if live.sees_board else NO_READING
     return BoardView(
-        layout=session.board or _last_layout(session),
+        layout=session.layout or _last_layout(session),
         undone_layout=session.undone_layout if session.phase is Phase.SETUP else {},
         undo_moves=_undo_moves(session) if session.undo_requester is not None else (),
         target=session.expected_layout,
@@ -171,7 +171,7 @@ def _undo_moves(session: Session) -> tuple[HandMove, ...]:
     kit, earlier = session.kit, session.before_turn
     if earlier is None or kit is None or kit.deck:
         return ()
-    return hand_moves(kit, session.board or {}, earlier.board or {})
+    return hand_moves(kit, session.layout or {}, earlier.layout or {})
 
 
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:

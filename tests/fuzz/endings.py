@@ -18,7 +18,7 @@ def restorable_parts(session: Session) -> tuple[Any, ...]:
     return (
         session.seats, session.number, session.seed, session.state, session.phase,
         session.tick, session.sealed, session.stage_index, session.turns,
-        session.board, session.outcome, session.score, session.draw_offer,
+        session.layout, session.outcome, session.score, session.draw_offer,
     )  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def test_a_refused_press_is_answered_to_its_seat(
     rig: TableRig,
 ) -> None:
     rig.begin()
-    before = session_of(rig.table).board or {}
+    before = session_of(rig.table).layout or {}
     rig.show(before)
     rig.turn("UUU", "DDD")
     rig.show(before)

@@ -381,7 +381,7 @@ def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
         return Sign(waiting_words(session, session.awaited_seats), offer, session.awaited_seats)
     if isinstance(ui, BoardUi):
         # If the board is checked, the seat on turn may play by hand.
-        is_by_hand = session.board is not None and len(session.awaited_seats) == 1
+        is_by_hand = session.layout is not None and len(session.awaited_seats) == 1
         unseen = _unseen_words(live) if is_by_hand else ""
         return Sign(ui.sign, offer or unseen or ui.hint, session.awaited_seats)
     hint = ui.hint if _plays_without_pad(live, viewer) else ui.pad_hint or ui.hint
