@@ -48,7 +48,7 @@ from companion.games.binmat.actions import (
 )
 from companion.games.binmat.cards import BOUNCE, BREAK, CARD_TEXTS, TRAP
 from companion.games.binmat.screen import command_word
-from companion.games.binmat.state import HIDDEN, LANE_CARDS, LANES, State
+from companion.games.binmat.state import CARDS_PER_LANE, HIDDEN, LANES, State
 from companion.games.binmat.turn import carry_out
 
 # Action that ends a turn with real cards, where the program only counts turns.
@@ -346,7 +346,7 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
     threat = len(playout.attacker_stacks[lane])  # cards of the attacker in front of the wall
     if not wall:
         # every bare lane needs a wall, the shortest one most
-        points = 5.0 + 0.5 * max(0, LANE_CARDS - cards_left) + gain + 1.5 * threat
+        points = 5.0 + 0.5 * max(0, CARDS_PER_LANE - cards_left) + gain + 1.5 * threat
         return points - 1.0 if card[0] == BOUNCE else points
     # a higher wall is worth more, and most under attack
     points = 1.5 * gain + threat

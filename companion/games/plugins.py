@@ -19,7 +19,7 @@ from companion.games import GAMES
 from companion.games.base import AnyGame, Game
 from companion.games.events import CommonEvent
 
-GROUP = "tabletop_companion.games"
+ENTRY_POINT_GROUP = "tabletop_companion.games"
 # Allowed names of games, which stand in addresses, files and on the command line.
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
@@ -44,7 +44,9 @@ def load_games() -> tuple[PluginGame, ...]:
 
     Each entry point is checked only once, however often this is called.
     """
-    entries = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value))
+    entries = sorted(
+        entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: (entry.name, entry.value)
+    )
     for entry in entries:
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "no package"
         key = (entry.name, entry.value, package)

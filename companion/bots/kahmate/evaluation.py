@@ -19,15 +19,15 @@ from typing import NamedTuple
 from companion.bots.kahmate.moves import steps_apart
 from companion.bots.mixed_strategies import solve
 from companion.games.kahmate.board import (
-    AREA,
     BALL_RANK,
     CLEAR_LEAD,
     FILES,
-    OWN_LINE,
+    GOAL_LINE_RANKS,
+    NEIGHBOURS,
     ROLE_OF,
     SEAT_OF,
     SPEED,
-    STEPS,
+    SQUARE_COUNT,
     TEAMS,
     file_of,
     rank_of,
@@ -203,7 +203,7 @@ def try_chance(state: State) -> float:
     ignored.
     """
     seat = state.seat
-    goal_rank = OWN_LINE[1 - seat]
+    goal_rank = GOAL_LINE_RANKS[1 - seat]
     # pieces too far from the goal line cannot score in this turn
     runners = [
         piece
@@ -270,9 +270,9 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     loose_ball = state.loose_ball
     # the other side's carrier is tackled and never run into (ruling)
     forbidden = state.opposing_ball
-    by_any_path = [0.0] * AREA
+    by_any_path = [0.0] * SQUARE_COUNT
     by_any_path[start] = 1.0
-    with_fetched_ball = [0.0] * AREA
+    with_fetched_ball = [0.0] * SQUARE_COUNT
     if loose_ball == start:
         with_fetched_ball[start] = 1.0
     improved = {start}
@@ -285,7 +285,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
         improved = set()
         for square in improved_before:
             chance = by_any_path_before[square]
-            for to in STEPS[square]:
+            for to in NEIGHBOURS[square]:
                 if to == forbidden:
                     continue
                 other = state.board[to]
@@ -331,7 +331,7 @@ def _quiet_value(state: State) -> float:
         return points + carried
     gain, chance = _tackle_gain(state, carrier)
     # on the goal line of the seat on turn, only a tackle can prevent a try
-    if rank_of(state.ball) == OWN_LINE[seat]:
+    if rank_of(state.ball) == GOAL_LINE_RANKS[seat]:
         points -= (1 - chance) * (_MAX_CHANCE * TRY - carried)
     return points - carried + gain
 
@@ -341,7 +341,7 @@ def _ground(rank: int, seat: int) -> float:
 
     It is 0 in the middle, where the ball begins, and negative on the seat's own half.
     """
-    ranks_from_home = rank if seat == 0 else max(OWN_LINE) - rank
+    ranks_from_home = rank if seat == 0 else max(GOAL_LINE_RANKS) - rank
     gained = ranks_from_home - BALL_RANK
     return _RANK_GAINED * gained + _FAR_GROUND * max(0, gained) ** 2
 

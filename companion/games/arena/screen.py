@@ -39,11 +39,11 @@ KINDS = (
     OrderKind(DESTRUCT, say("Self-destruct"), "burst"),
 )
 _MOVE, _ATTACK, _DEFEND, _DESTRUCT = KINDS
-_ARROWS = ("order-up", "order-right", "order-down", "order-left")
+_ARROW_DRAWINGS = ("order-up", "order-right", "order-down", "order-left")
 _DIRECTIONS = tuple(
     Direction(letter, word.capitalize(), step, arrow, initial)
     for letter, word, step, arrow, initial in zip(
-        DIRECTIONS, DIRECTION_WORDS, STEPS, _ARROWS, DIRECTION_INITIALS, strict=True
+        DIRECTIONS, DIRECTION_WORDS, STEPS, _ARROW_DRAWINGS, DIRECTION_INITIALS, strict=True
     )
 )
 

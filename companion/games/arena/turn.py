@@ -37,8 +37,8 @@ _SHIELD_TEXT = say("Behind its shield a robot takes half the damage, rounded dow
 _MAX_FAILURE_HEADLINES = 2
 
 
-# Target place of each robot that moves, by its index in `_Turn.robots`. None: off the board or a
-# wall. A place is the index of a square, as `Terrain` explains.
+# Target of each robot that moves, by its index in `_Turn.robots`. It is a place, which is the index
+# of a square, as `Terrain` explains. None: off the board, or a wall.
 MoveTargets = Mapping[int, int | None]
 
 
@@ -289,7 +289,7 @@ def _barrier_text(turn: _Turn, robot: _Robot, direction: int) -> str:
 
 
 def _spawn(turn: _Turn) -> None:
-    """In a spawning turn, put a new robot on every free spawn point, up to the side's limit."""
+    """Put a new robot on every free spawn point, up to the side's limit, if the turn spawns any."""
     options = turn.options
     if not is_spawning_turn(options, turn.turn_number):
         return

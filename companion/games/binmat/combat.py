@@ -64,9 +64,9 @@ class CombatSetup:
     initiator: Seat = ATTACKER
     """Seat that began the combat. Its TRAPs spring first."""
     is_defender_open: bool = False
-    """Whether the defender stack was open. All its cards have one face."""
+    """Whether the defender stack was open. All its cards show the same side."""
     open_attacker_cards: frozenset[str] = frozenset()
-    """Attacker cards that were open. Only the hackmud edition has such."""
+    """Attacker cards that were open. Only the hackmud edition allows them."""
     lane: int | None = None
     """Number of the lane, or None if it is not known."""
 
@@ -174,12 +174,12 @@ def explain_sum(stack: Cards, stack_sum: StackSum) -> str | None:
 
 
 class Combat(TurnLog):
-    """A combat from the open cards to the damage. The constructor resolves it.
+    """A combat from the open cards to the damage, which the constructor resolves.
 
     Both stacks are turned up, and TRAPs spring. Then a BOUNCE ends the combat, or the powers are
-    compared and the damage is dealt. The result is in the attributes. Each of `stages` is one part
-    of the explanation, with its events. Raises `Malformed` if the edition allows no combat of these
-    stacks.
+    compared and the damage is dealt. The attributes hold the result. Each of `stages` is one part
+    of the explanation, with its events. Raises `Malformed` if the edition allows no combat between
+    these stacks.
     """
 
     def __init__(self, setup: CombatSetup, edition: Edition) -> None:
@@ -191,7 +191,7 @@ class Combat(TurnLog):
         self.setup = setup
         self.edition = edition
         self.stacks = {ATTACKER: setup.attacker_stack, DEFENDER: setup.defender_stack}
-        """What is left of the stacks, bottom first. Only the defender's outlasts the combat."""
+        """Cards that are left of each stack, bottom first. Only the defender's stay in the lane."""
         self.trapped: Cards = ()
         """Cards that TRAPs have taken, in order."""
         self.sums: dict[Seat, StackSum] = {}
@@ -334,7 +334,7 @@ class Combat(TurnLog):
         self.add_stage(say("Outcome"), None)
 
     def _deal_damage(self, attack_power: int, defence_power: int) -> None:
-        """Remove as many cards from the defender as the attack, which is not weaker, does damage.
+        """Deal the damage of an attack that is not weaker: the number of cards the defender loses.
 
         The top cards of the defender stack go first. The lane deck owes the rest.
         """
@@ -474,8 +474,8 @@ def _stage_title(combat: Combat) -> str:
 
 
 def _tally(seat: Seat, stack_sum: StackSum, is_greater: bool) -> Tally:
-    """Return a sum for the screen, with the row 2 4 8 16 32 filled up to its power."""
-    # The row goes at least to 32, so that it shows how far a weak sum falls short.
+    """Return the tally of a sum, whose ladder 2 4 8 16 32 is filled up to its power."""
+    # The ladder goes at least to 32. It thus shows how far a weak sum falls short.
     length = max(5, stack_sum.power)
     return Tally(
         seat,
@@ -489,7 +489,7 @@ def _tally(seat: Seat, stack_sum: StackSum, is_greater: bool) -> Tally:
 
 
 def _card_tallies(setup: CombatSetup) -> tuple[Tally, ...]:
-    """Return the cards of both stacks for the screen, without sums."""
+    """Return tallies that show the cards of both stacks without their sums."""
     stacks = {ATTACKER: setup.attacker_stack, DEFENDER: setup.defender_stack}
     return tuple(
         Tally(seat, tuple((CARD_TEXTS[card], "") for card in stack), "")

@@ -65,7 +65,7 @@ _UNREAD_CARD = "X"
 # Maximum number of characters of the sign, as `CardUi.sign` demands.
 _MAX_SIGN_LENGTH = 40
 # Action of each key, by the name of the key.
-_CHOICES = {
+_CHOICE_OF_KEY = {
     "done": CardChoice(DONE, "done"),
     "combat": CardChoice(DECLARE, "combat"),
     "won": CardChoice(ATTACKER_WON, "won"),
@@ -241,7 +241,7 @@ def carry_out(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsS
 
 
 def _end_turn(state: RealCardsState) -> RealCardsState:
-    """Return the next turn, or the win of the defender after the last one."""
+    """Return the state at the next turn, or that of the defender's win after the last one."""
     turns_left = state.turns_left - 1
     outcome = None
     if not turns_left:
@@ -251,7 +251,7 @@ def _end_turn(state: RealCardsState) -> RealCardsState:
 
 
 def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[RealCardsState]:
-    """Resolve the combat of open cards, which say nothing of who has begun it."""
+    """Resolve the combat of open cards, as one that the seat to act has begun."""
     lane = state.lane if open_cards.lane is None else open_cards.lane
     setup = replace(open_cards, initiator=state.seat, lane=lane)
     combat = Combat(setup, state.options.edition)
@@ -274,7 +274,8 @@ def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[Real
 def _discard_tasks(combat: Combat) -> tuple[tuple[Seat, str], ...]:
     """Return the instructions after a combat: who moves which cards to which pile.
 
-    All other cards stay where they are, face up.
+    Each is a seat and a sentence of at most 40 characters. All other cards stay where they are,
+    face up.
     """
     tasks = []
     if cards := combat.to_attacker_discard:
@@ -327,7 +328,7 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting=acting,
         keys=keys,
-        choices=tuple(_CHOICES[key.name] for key in keys) if may_act else (),
+        choices=tuple(_CHOICE_OF_KEY[key.name] for key in keys) if may_act else (),
         entry=_build_card_entry(state) if may_act else None,
         sign=sign,
         hint=hint,
@@ -384,7 +385,7 @@ def _keys(state: RealCardsState) -> tuple[ChoiceKey, ...]:
 
 
 def _build_card_entry(state: RealCardsState) -> CardEntry | None:
-    """Return the form for the cards of both stacks, or None unless their cards are to be known."""
+    """Return the form for the cards of both stacks, or None unless a combat waits for them."""
     if not state.is_declared:
         return None
     zones: dict[Seat, Any] = {}
@@ -409,8 +410,8 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     """Return the action for cards that are laid open in one lane, once all of them have been read.
 
     `fans` holds the open cards of each zone now, and `before` those when the combat was declared.
-    Return None while no combat is declared, while no attacker card lies open, and if it is not
-    clear in which lane. Also if a card is seen twice, since there is one of each.
+    None while no combat is declared, while no attacker card lies open, or while the lane is not
+    clear. Also None if the camera reads a card twice, which must be an error.
     """
     if not state.is_declared:
         return None
@@ -433,9 +434,9 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
 
 
 def _find_open_lane(fans: Layout, before: Layout) -> int | None:
-    """Return the only lane whose attacker stack is laid open, or None.
+    """Return the only lane whose attacker stack is laid open, or None if there is no such lane.
 
-    If there are several, those without a change since the declaration do not count.
+    If several are, those in which nothing has changed since the declaration do not count.
     """
     attacker_rank = _ZONE_RANKS[ATTACKER]
     open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == attacker_rank and cards]

@@ -22,7 +22,7 @@ from companion.games.binmat.events import ATTACKER, DEFENDER
 
 LANES = range(6)
 # Number of cards in each lane deck at the start, if no cards are dealt to hands.
-LANE_CARDS = 13
+CARDS_PER_LANE = 13
 # The defender's three lanes on the right, whose decks lie face up (rulebook, "Game Setup").
 OPEN_LANES = frozenset({3, 4, 5})
 
@@ -251,5 +251,5 @@ def defender_lead(state: State) -> float:
     # Discards are counted as well, because a reshuffle brings them back.
     fewest_cards = min(len(state.decks[lane]) + len(state.discards[lane]) for lane in LANES)
     # Discards from other lanes can make a lane larger than at the start.
-    lost_share = max(0.0, 1 - fewest_cards / LANE_CARDS)
+    lost_share = max(0.0, 1 - fewest_cards / CARDS_PER_LANE)
     return turns_share - lost_share

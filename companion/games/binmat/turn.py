@@ -44,7 +44,7 @@ from companion.games.turn_log import TurnLog
 def carry_out(state: State, action: str, rng: Random) -> Step[State]:
     """Carry out a legal action of the seat on turn. `rng` shuffles the cards of a reshuffle."""
     turn = _Turn(state, rng)
-    turn.carry_out(ACTION_PARTS[action])
+    turn.carry_out_action(ACTION_PARTS[action])
     after = turn.finish()
     if turn.combat:
         add_result_stage(turn, turn.combat)
@@ -72,17 +72,17 @@ def is_reversible(state: State, action: str) -> bool:
 class _Turn(TurnLog):
     """The position while a turn is carried out: the fields of `State`, in mutable lists.
 
-    The function `carry_out` makes one for each turn. It calls the method `carry_out`, which moves
-    the cards and reports events, then `finish`.
+    `carry_out` makes one for each turn. It calls `carry_out_action`, which moves the cards and
+    reports the events, and then `finish`.
     """
 
     def __init__(self, state: State, rng: Random) -> None:
         super().__init__()
-        self.before = state
+        self.state_before = state
         """The position before the turn."""
         self.rng = rng
         self.seat = state.seat
-        self.index = self.seat.number
+        self.seat_number = self.seat.number
         """Index of the seat on turn in pairs such as `hands`."""
         self.role = ROLES[self.seat]
         self.decks = list(state.decks)
@@ -98,7 +98,7 @@ class _Turn(TurnLog):
         self.combat: Combat | None = None
         """The combat of this turn, if there was one."""
 
-    def carry_out(self, parts: ActionParts) -> None:
+    def carry_out_action(self, parts: ActionParts) -> None:
         """Carry out the action of the turn, with its events."""
         match parts.kind:
             case actions.DRAW:
@@ -118,11 +118,11 @@ class _Turn(TurnLog):
 
     def finish(self) -> State:
         """Count the turn, end the game if the defender has won, and return the next state."""
-        before = self.before
+        before = self.state_before
         passes = list(before.passes)
         has_passed = self.events[0].kind is BinmatEvent.PASS
         # Any other action resets the count of passes.
-        passes[self.index] = passes[self.index] + 1 if has_passed else 0
+        passes[self.seat_number] = passes[self.seat_number] + 1 if has_passed else 0
         after = replace(
             before,
             decks=tuple(self.decks),
@@ -178,7 +178,7 @@ class _Turn(TurnLog):
     def _draw_from_lane(self, lane: int, seat: Seat) -> None:
         """Move the top card of a lane deck, refilled if it is empty, to the hand of a seat."""
         # A reshuffled deck lies face up only in the hackmud edition (ruling).
-        if not self.decks[lane] and not self.before.is_hackmud:
+        if not self.decks[lane] and not self.state_before.is_hackmud:
             self.is_deck_open[lane] = False
         text = say("Lane {lane}’s discard pile becomes its deck.", lane=lane)
         deck, self.discards[lane] = self._refill(self.decks[lane], self.discards[lane], text)
@@ -222,8 +222,8 @@ class _Turn(TurnLog):
         return "playing-defender"
 
     def _remove_from_hand(self, card: str) -> None:
-        hand = self.hands[self.index]
-        self.hands[self.index] = tuple(held for held in hand if held != card)
+        hand = self.hands[self.seat_number]
+        self.hands[self.seat_number] = tuple(held for held in hand if held != card)
 
     def _play_face_down(self, card: str, lane: int) -> None:
         """Play a card face down onto the stack of the seat on turn (rulebook, "Playing a Card")."""
@@ -249,7 +249,7 @@ class _Turn(TurnLog):
             begins_combat = True
         elif is_bounce:
             rule = "bounce-up"
-            begins_combat = self.before.is_hackmud
+            begins_combat = self.state_before.is_hackmud
             if begins_combat:
                 why = say("A BOUNCE face up begins combat at once.")
         elif self.seat is ATTACKER:
@@ -310,7 +310,7 @@ class _Turn(TurnLog):
             open_attacker_cards=frozenset(self.open_attacker_cards.intersection(attacker_stack)),
             lane=lane,
         )
-        combat = self.combat = Combat(setup, self.before.options.edition)
+        combat = self.combat = Combat(setup, self.state_before.options.edition)
         add_combat(self, combat)
         self.attacker_stacks[lane] = ()
         self.defender_stacks[lane] = combat.defender_stack
@@ -329,7 +329,7 @@ class _Turn(TurnLog):
         loses the game for the defender.
         """
         open_card = self._open_top_card(lane)
-        may_reshuffle = self.before.is_hackmud
+        may_reshuffle = self.state_before.is_hackmud
         paid = 0
         while paid < cards_owed and (self.decks[lane] or (may_reshuffle and self.discards[lane])):
             self._draw_from_lane(lane, ATTACKER)
@@ -364,11 +364,11 @@ class _Turn(TurnLog):
         """Pass. From the second pass in a row it costs the hand (hackmud edition)."""
         self.add_event(BinmatEvent.PASS, self.seat, pass_text(self.role), "turns")
         # The newest card goes first (ruling).
-        lost_cards = self.hands[self.index][::-1]
-        costs_hand = self.before.is_hackmud and self.before.passes[self.index] > 0
+        lost_cards = self.hands[self.seat_number][::-1]
+        costs_hand = self.state_before.is_hackmud and self.state_before.passes[self.seat_number] > 0
         if not costs_hand or not lost_cards:
             return
-        self.hands[self.index] = ()
+        self.hands[self.seat_number] = ()
         text = say(
             "{role!c} loses the hand: {cards}.", role=self.role, cards=cards_text(lost_cards)
         )

@@ -18,12 +18,12 @@ from companion.games.events import EventKind, Highlight, Look
 FILES = 8
 RANKS = 11
 # Number of squares on the board.
-AREA = FILES * RANKS
+SQUARE_COUNT = FILES * RANKS
 
 SOUTH = 0
 NORTH = 1
 
-SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(AREA))
+SQUARES = tuple(Square(number % FILES, number // FILES) for number in range(SQUARE_COUNT))
 # Number of each square, by the square itself.
 NUMBER_OF = {square: number for number, square in enumerate(SQUARES)}
 # Name of each square, by its number.
@@ -35,9 +35,9 @@ SQUARE_NUMBERS = {name: number for number, name in enumerate(SQUARE_NAMES)}
 IN_GOAL = -1
 
 # Difference of square numbers for one step ahead, for each seat.
-AHEAD = (FILES, -FILES)
+STEP_AHEAD = (FILES, -FILES)
 # Rank (from 0) of each seat's own goal line. A seat scores over the other one.
-OWN_LINE = (0, RANKS - 1)
+GOAL_LINE_RANKS = (0, RANKS - 1)
 # Rank (from 0) of the ball at the beginning.
 BALL_RANK = 5
 
@@ -90,9 +90,9 @@ PIECE_NAMES = tuple(
     for seat, role in zip(SEAT_OF, ROLE_OF, strict=True)
 )
 # Names of the faces of pieces that are turned over.
-DOWN_NAMES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
+DOWN_FACES = tuple(say("{piece} turned over", piece=name) for name in PIECE_NAMES)
 # Name of the ball's face.
-BALL = say("ball")
+BALL_FACE = say("ball")
 
 
 def _neighbours(square: Square) -> tuple[int, ...]:
@@ -101,10 +101,12 @@ def _neighbours(square: Square) -> tuple[int, ...]:
 
 
 # Adjacent squares of each square, without diagonals.
-STEPS = tuple(map(_neighbours, SQUARES))
+NEIGHBOURS = tuple(map(_neighbours, SQUARES))
 # Squares of each seat's two own ranks, on which it places its pieces.
 OWN_RANKS = tuple(
-    tuple(number for number in range(AREA) if abs(number // FILES - OWN_LINE[seat]) < 2)
+    tuple(
+        number for number in range(SQUARE_COUNT) if abs(number // FILES - GOAL_LINE_RANKS[seat]) < 2
+    )
     for seat in (SOUTH, NORTH)
 )
 OWN_RANK_WORDS = (say("ranks 1 and 2"), say("ranks 10 and 11"))
@@ -128,8 +130,8 @@ def ranks_ahead(start: int, end: int, seat: int) -> int:
 
 def square_behind(square: int, seat: int) -> int:
     """Return the square one rank behind for that seat. On its own goal line, the square itself."""
-    one_back = square - AHEAD[seat]
-    return one_back if 0 <= one_back < AREA else square
+    one_back = square - STEP_AHEAD[seat]
+    return one_back if 0 <= one_back < SQUARE_COUNT else square
 
 
 # Offsets (files, ranks) of the squares whose inside a pass crosses, nearest first, by the offset of
@@ -194,7 +196,7 @@ def _faces(seat: Seat) -> list[Face]:
         down_markers = tuple(marker + TEAM_SIZE for marker in markers)
         faces.append(
             Face(
-                DOWN_NAMES[piece], drawing, down_markers, _HEIGHT_MM, seat, letter=letter, lies=True
+                DOWN_FACES[piece], drawing, down_markers, _HEIGHT_MM, seat, letter=letter, lies=True
             )
         )
     return faces
@@ -218,9 +220,9 @@ KIT = Kit(
     (
         *_faces(Seat.SOUTH),
         *_faces(Seat.NORTH),
-        Face(BALL, "ball", (94,), _BALL_HEIGHT_MM, carried=True),
+        Face(BALL_FACE, "ball", (94,), _BALL_HEIGHT_MM, carried=True),
     ),
-    pieces=(*zip(PIECE_NAMES, DOWN_NAMES, strict=True), (BALL,)),
+    pieces=(*zip(PIECE_NAMES, DOWN_FACES, strict=True), (BALL_FACE,)),
     tag_mm=17,
     notes=(
         say(

@@ -27,12 +27,13 @@ from companion.games.kahmate.actions import (
     Tackle,
 )
 from companion.games.kahmate.board import (
-    BALL,
-    DOWN_NAMES,
+    BALL_FACE,
+    DOWN_FACES,
     FILES,
+    GOAL_LINE_RANKS,
     KICK_REACH,
+    NEIGHBOURS,
     NUMBER_OF,
-    OWN_LINE,
     OWN_RANK_WORDS,
     OWN_RANKS,
     PASS_REACH,
@@ -43,7 +44,6 @@ from companion.games.kahmate.board import (
     SIDE_NAMES,
     SPEED,
     SQUARE_NAMES,
-    STEPS,
     TEAMS,
     file_of,
     piece_and_square,
@@ -253,7 +253,7 @@ def _require_runner(state: State, square: int, kind: str) -> int:
 def _check_path(piece: int, path: Path, extra_steps: int = 0) -> None:
     """Check the steps of a path, and that the piece is fast enough for it and the extra steps."""
     for square, following in itertools.pairwise(path):
-        if following not in STEPS[square]:
+        if following not in NEIGHBOURS[square]:
             _refuse(
                 Reason.NOT_A_STEP,
                 say(
@@ -309,7 +309,7 @@ def _check_run(state: State, run: Run) -> None:
 
 def _check_goal(seat: int, piece: int, last: int, has_ball: bool) -> None:
     """Check that a run may go into goal from its last square."""
-    goal_rank = OWN_LINE[1 - seat]
+    goal_rank = GOAL_LINE_RANKS[1 - seat]
     if rank_of(last) != goal_rank:
         _refuse(
             Reason.GOAL_TOO_EARLY,
@@ -579,12 +579,12 @@ def _attempted_action(state: State, seen: FacesSeen) -> BallPlay | None:
     now = {NUMBER_OF[square]: face for square, (_, face) in tops.items() if square in NUMBER_OF}
     emptied = {square for square, face in now.items() if face is None}
     moved = [piece for piece in PIECES if state.piece_squares[piece] in emptied]
-    faces = {BALL}
+    faces = {BALL_FACE}
     if moved:
-        faces = {PIECE_NAMES[moved[0]], DOWN_NAMES[moved[0]]}
+        faces = {PIECE_NAMES[moved[0]], DOWN_FACES[moved[0]]}
         # The ball on top of a piece hides it on its new square.
         if moved[0] == state.carrier:
-            faces.add(BALL)
+            faces.add(BALL_FACE)
     ends = [square for square, face in now.items() if face in faces]
     if len(moved) > 1 or len(ends) != 1:
         return None

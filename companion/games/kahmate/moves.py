@@ -28,19 +28,19 @@ from companion.games.kahmate.actions import (
     Tackle,
 )
 from companion.games.kahmate.board import (
-    AHEAD,
-    AREA,
     FILES,
+    GOAL_LINE_RANKS,
     IN_GOAL,
     KICK_REACH,
+    NEIGHBOURS,
     NUMBER_OF,
-    OWN_LINE,
     OWN_RANKS,
     PASS_REACH,
     PIECE_NAMES,
     SPEED,
+    SQUARE_COUNT,
     SQUARES,
-    STEPS,
+    STEP_AHEAD,
     TEAM_SIZE,
     TEAMS,
     file_of,
@@ -141,7 +141,7 @@ def dropped_ball_square(carrier_square: int, carrier_seat: int, tackler_square: 
 
     :param tackler_square: the adjacent square from which the first tackler comes
     """
-    if rank_of(carrier_square) != OWN_LINE[carrier_seat]:
+    if rank_of(carrier_square) != GOAL_LINE_RANKS[carrier_seat]:
         return square_behind(carrier_square, carrier_seat)
     file = file_of(carrier_square)
     files_aside = file - file_of(tackler_square)
@@ -238,7 +238,7 @@ def movable_pieces(state: State) -> list[int]:
 def runs(state: State, piece: int) -> Iterator[Run]:
     """Yield every run of a piece, the shorter ones first. The piece must be able to run."""
     board = state.board
-    goal_rank = OWN_LINE[1 - state.seat]
+    goal_rank = GOAL_LINE_RANKS[1 - state.seat]
     # The opponent's carrier is tackled and never run into (ruling).
     forbidden = state.opposing_ball
     loose_ball = state.loose_ball
@@ -251,7 +251,7 @@ def runs(state: State, piece: int) -> Iterator[Run]:
             # The step into goal is the one that this iteration adds.
             if has_ball and rank_of(path[-1]) == goal_rank:
                 yield Run(path, True)
-            for square in STEPS[path[-1]]:
+            for square in NEIGHBOURS[path[-1]]:
                 if square == forbidden:
                     continue
                 longer = (*path, square)
@@ -291,8 +291,8 @@ def kicks(state: State) -> Iterator[Kick]:
     files = range(max(0, file - KICK_REACH), min(FILES, file + KICK_REACH + 1))
     for ranks in range(1, KICK_REACH + 1):
         # First square of the rank that is `ranks` ahead of the ball.
-        first = ball - file + ranks * AHEAD[state.seat]
-        if 0 <= first < AREA:
+        first = ball - file + ranks * STEP_AHEAD[state.seat]
+        if 0 <= first < SQUARE_COUNT:
             for target_file in files:
                 yield Kick(ball, first + target_file)
 
@@ -305,7 +305,7 @@ def paths_to_carrier(state: State, piece: int) -> Iterator[Path]:
     for _ in range(SPEED[piece]):
         longer_paths = []
         for path in paths:
-            for square in STEPS[path[-1]]:
+            for square in NEIGHBOURS[path[-1]]:
                 # The path ends next to the carrier, since a tackler does not enter its square.
                 if square == state.ball:
                     yield path
@@ -398,7 +398,7 @@ def _progress(state: State, plan: ActionPlan | None) -> int:
         return 0
     # A try is worth more than any other progress.
     if plan.ends_in_goal:
-        return AREA
+        return SQUARE_COUNT
     ahead = ranks_ahead(state.ball, plan.ball, state.seat)
     files = abs(file_of(plan.end) - file_of(plan.ball))
     ranks = abs(rank_of(plan.end) - rank_of(plan.ball))

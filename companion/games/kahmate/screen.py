@@ -72,7 +72,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
 
 
 def _sign(state: State) -> str:
-    """Return what is due, in at most 40 characters."""
+    """Return the sentence on what is due, in at most 40 characters."""
     side = SIDE_NAMES[state.seat]
     if state.outcome:
         return ""
@@ -108,7 +108,7 @@ def _run_count_text(state: State, seat: Seat) -> str:
 
 
 def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
-    """Return all six cards, of which those that are not held are spent."""
+    """Return all six cards. Those that the seat does not hold are spent."""
     return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
 
 
@@ -149,7 +149,7 @@ def _build_duel(state: State, plan: ActionPlan) -> Duel:
 
 
 def _attack_text(state: State, plan: ActionPlan) -> str:
-    """Return the action of the attacker in a face-off."""
+    """Return a few words on what the attacker does in a face-off."""
     start = SQUARE_NAMES[state.piece_squares[plan.mover]]
     if plan.kind is ActionKind.TACKLE:
         return say("tackles from {start}", start=start)
@@ -162,7 +162,7 @@ def _attack_text(state: State, plan: ActionPlan) -> str:
 
 
 def plays(state: State, seat: Seat) -> tuple[Play, ...]:
-    """Return the legal actions of a turn as taps, one for each plan."""
+    """Return the legal actions of the seat on turn as taps, one for each plan."""
     if state.is_placing or state.pending_plan or state.outcome or seat.number != state.seat:
         return ()
     return _plays(state)

@@ -20,9 +20,8 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Limit, Options, Outcome
 from companion.games.kahmate.board import (
-    AREA,
-    BALL,
-    DOWN_NAMES,
+    BALL_FACE,
+    DOWN_FACES,
     FILES,
     IN_GOAL,
     NUMBER_OF,
@@ -32,6 +31,7 @@ from companion.games.kahmate.board import (
     ROLE_OF,
     SEAT_OF,
     SOUTH,
+    SQUARE_COUNT,
     SQUARE_NAMES,
     SQUARES,
     TEAM_SIZE,
@@ -147,7 +147,7 @@ class State:
     def board(self) -> Sequence[int]:
         """Return the piece on each square, or `NO_PIECE`."""
         # The last entry, at the index IN_GOAL, is never read.
-        board = [NO_PIECE] * (AREA + 1)
+        board = [NO_PIECE] * (SQUARE_COUNT + 1)
         for piece, square in enumerate(self.piece_squares):
             board[square] = piece
         return board
@@ -235,13 +235,13 @@ def layout_of(
     Pieces and ball in goal are left out.
     """
     layout: dict[Square, tuple[str, ...]] = {
-        SQUARES[square]: (DOWN_NAMES[piece] if turns_to_miss[piece] else PIECE_NAMES[piece],)
+        SQUARES[square]: (DOWN_FACES[piece] if turns_to_miss[piece] else PIECE_NAMES[piece],)
         for piece, square in enumerate(piece_squares)
         if square != IN_GOAL
     }
     if ball != IN_GOAL:
         square = SQUARES[ball]
-        layout[square] = (*layout.get(square, ()), BALL)
+        layout[square] = (*layout.get(square, ()), BALL_FACE)
     return layout
 
 

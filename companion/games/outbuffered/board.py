@@ -23,7 +23,7 @@ STANDARD_MAP = ".Nn\n...\n...\nsS."
 # A larger board with walls, which the set-up page offers.
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 
-# Indexes of the seats in pairs (South, North).
+# Numbers of the seats: their indexes in pairs (South, North).
 SOUTH = 0
 NORTH = 1
 # Each order by its letter in the notation, with its word, drawing and key.
@@ -43,7 +43,7 @@ TILE_LETTERS = "UDLRSI"
 # All orders in the notation: up, down, left, right, idle, shoot. Random choices and the bot's table
 # depend on this sequence.
 ORDER_LETTERS = "UDLRIS"
-# All 216 buffers: what a player hands in for a turn, three orders of which any may repeat.
+# All 216 buffers. A buffer is what a player hands in for a turn: three orders, which may repeat.
 BUFFERS = tuple(map("".join, product(ORDER_LETTERS, repeat=3)))
 # (files, ranks) of each order that moves, as South sees it.
 MOVES = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
@@ -56,8 +56,8 @@ SIDE_NAMES = tuple(side.name for side in SIDES.values())
 # Names of the faces, South's first.
 ROBOT_FACES = (say("purple robot"), say("lime robot"))
 FLAG_FACES = (say("purple flag"), say("lime flag"))
-# Names of a player's own pieces, which are those of the faces without the side.
-# The table cuts them out of the names. They are written here so that the catalogues have them.
+# Names of a player's own pieces: those of the faces without the side. The table takes them from the
+# names of the faces. They are listed here only for the catalogues of translations.
 OWN_PIECE_WORDS = (say("robot"), say("flag"))
 
 

@@ -1,13 +1,13 @@
 """A position of Outbuffered, and what a turn does to it.
 
-Both buffers of three orders are carried out pair by pair. For each pair, a step of the turn, these
-follow one another: both moves, a check whether a flag has come home, both shots, and a check
-whether a robot cannot return. `carry_out` does that on a mutable `_Turn`.
+Both buffers of three orders are carried out pair by pair, and each pair is a step of the turn.
+First both robots move. The game ends if a flag has come home. Then both shoot. The game ends if a
+robot that was hit cannot return to its start tile. `carry_out` does that on a mutable `_Turn`.
 
 Robots begin on their start tiles and flags on their bases. A robot that carries the other side's
-flag to its own base wins. A seat is an index here, 0 for South and 1 for North, and `1 - seat` is
-the other one. An order is its letter in the notation, and `letters` are South's and North's in one
-step.
+flag to its own base wins. A seat is a number here, 0 for South and 1 for North, so that `1 - seat`
+is the other one. An order is its letter in the notation. `letters` are South's and North's orders
+in one step.
 
 Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """
@@ -39,13 +39,13 @@ from companion.games.screen import Headline
 from companion.games.turn_log import TurnLog
 
 # Drawing of each direction on a picture with South below.
-_ARROWS = {step: ORDERS[letter].drawing for letter, step in MOVES.items()}
+_ARROW_DRAWINGS = {step: ORDERS[letter].drawing for letter, step in MOVES.items()}
 # Names of each seat's own side and of the other one, as parts of a sentence.
 _SIDE_AND_OTHER = tuple(
     {"side": SIDE_NAMES[seat], "other": SIDE_NAMES[1 - seat]} for seat in (SOUTH, NORTH)
 )
-# Events that restart the count for `quiet_limit`.
-_EVENTFUL = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
+# Kinds of events that restart the count for `quiet_limit`.
+_EVENTFUL_KINDS = frozenset({OutbufferedEvent.FLAG_TAKEN, CommonEvent.SHOT})
 # Sequence in which the headlines of a step are read, by their scene.
 _SCENES_IN_SEQUENCE = ("bump", "taken", "hit", "")
 
@@ -143,12 +143,12 @@ def _carry_out_step(turn: _Turn, letters: tuple[str, str]) -> None:
     # A flag brought home ends the game before the shots of the step (ruling).
     if turn.outcome is None and "S" in letters:
         _shoot(turn, letters)
-    if any(event.kind in _EVENTFUL for event in turn.events_since_stage):
+    if any(event.kind in _EVENTFUL_KINDS for event in turn.events_since_stage):
         turn.last_eventful_turn = turn.state.turn
 
 
 def _complete_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
-    """Put the headlines of a step in sequence, and add one for the end or for no event at all."""
+    """Sort the headlines of a step, and add one for the end of the game or for two idle robots."""
     turn.headlines.sort(key=lambda headline: _SCENES_IN_SEQUENCE.index(headline.scene))
     if turn.outcome:
         turn.headlines.append(_end_headline(turn, turn.outcome))
@@ -203,7 +203,7 @@ def _build_order(state: State, seat: int, letter: str) -> Order:
     key = ORDERS[letter]
     on_board = key.drawing
     if letter in MOVES:
-        on_board = _ARROWS[_direction(state, seat, letter)]
+        on_board = _ARROW_DRAWINGS[_direction(state, seat, letter)]
     return Order(letter, key.drawing, on_board, key.initial)
 
 

@@ -79,7 +79,7 @@ def neighbours_of(mask: int) -> int:
     return (sideways | mask << FILES | mask >> FILES) & ALL_SQUARES
 
 
-def _around(square: Square) -> int:
+def _surrounding_mask(square: Square) -> int:
     """Return the mask of all squares around one, diagonal ones included."""
     # The block of nine squares with this one in the middle, some of which may be off the board.
     block = square.shifted(-1, -1).area((3, 3))
@@ -97,7 +97,7 @@ class Jump(NamedTuple):
     """Number of the landing square."""
 
 
-def _jumps(square: Square) -> tuple[Jump, ...]:
+def _jumps_from(square: Square) -> tuple[Jump, ...]:
     """Return the jumps from a square that stay on the board."""
     jumps = []
     for files, ranks in ((0, 1), (1, 0), (0, -1), (-1, 0)):
@@ -108,7 +108,7 @@ def _jumps(square: Square) -> tuple[Jump, ...]:
     return tuple(jumps)
 
 
-def _boulder(corner: Square) -> int:
+def _boulder_mask(corner: Square) -> int:
     """Return the mask of a boulder whose lower left square is `corner`, or 0 if it does not fit."""
     if corner.file == FILES - 1 or corner.rank == RANKS - 1:
         return 0
@@ -118,13 +118,13 @@ def _boulder(corner: Square) -> int:
 
 
 # Mask of the up to eight neighbours of each square.
-AROUND = tuple(map(_around, SQUARES))
+AROUND = tuple(map(_surrounding_mask, SQUARES))
 # Jumps from each square that stay on the board.
-JUMPS = tuple(map(_jumps, SQUARES))
+JUMPS = tuple(map(_jumps_from, SQUARES))
 # Mask of the up to four orthogonal neighbours of each square.
 NEIGHBOURS = tuple(neighbours_of(1 << number) for number in range(FILES * RANKS))
 # Mask of a boulder by its lower left square, or 0 if it would leave the board.
-BOULDERS = tuple(map(_boulder, SQUARES))
+BOULDERS = tuple(map(_boulder_mask, SQUARES))
 
 _NOTES = (
     say(

@@ -97,7 +97,7 @@ def _length_and_name(chain: Chain) -> tuple[int, str]:
 
 
 def has_play(position: Position) -> bool:
-    """Return whether the seat on turn has a due play that is possible."""
+    """Return whether a play is due that the seat on turn can make."""
     for square in squares_in(movable_scouts(position)):
         if dash_targets(position, square) or next(jump_chains(position, square), None):
             return True
