@@ -16,7 +16,7 @@ from companion.table.store import TableStore
 from companion.table.table import Table
 from vision.simulation.render import LitTable
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 from web.server.server import Server
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def share_bare_table(table: SimulatedTable) -> SimulatedTable:
     return table
 
 
-def _bare_view(view: View) -> View:
+def _bare_view(view: CameraView) -> CameraView:
     """Return the view without what does not change a table that has no pieces and no hands."""
     return replace(
         view,

@@ -14,13 +14,13 @@ from companion.core.kit import Kit
 from companion.printing.printed_kit import printed_kit
 from vision.simulation.printed import PrintedKit
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Printed kits by a hash of what they are.
 _prints: dict[str, PrintedKit] = {}
 
 
-def rendered_table(kit: Kit, view: View | None = None) -> SimulatedTable:
+def rendered_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
     """Return a simulated table with this kit on it, as printed."""
     return SimulatedTable(kit, view, print_kit=print_once)
 

@@ -24,7 +24,7 @@ from companion.core.resources import NICE_READING, lower_priority
 from vision.cameras.camera_link import CLOSE_TIMEOUT_S, CameraLink, Cameras
 from vision.cameras.status_reporter import StatusReporter
 from vision.reading.board_reader import BoardReader
-from vision.tiles.tiles_beside import TilesBeside
+from vision.tiles.tile_processor import TileProcessor
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +96,13 @@ class Watcher(Closeable):
         self._reporter = StatusReporter(listeners.on_status, cameras.expected)
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
-        self._next_s = clock.monotonic_s()
-        self.last_round_s = self._next_s
+        self._next_due_s = clock.monotonic_s()
+        self.last_round_s = self._next_due_s
         """Monotonic time of the thread's last round."""
         # Monotonic time of the request that the camera has not answered yet. None if there is none.
-        self._request_s: float | None = None
+        self._requested_at_s: float | None = None
         # The order tiles beside the board. None for a game without them.
-        self._tiles: TilesBeside | None = None
+        self._tiles: TileProcessor | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -112,7 +112,7 @@ class Watcher(Closeable):
         While a game's orders lie beside its board as tiles, the frames given to listeners show only
         the board.
         """
-        self._tiles = TilesBeside(kit, self._reader) if kit and kit.order_tiles else None
+        self._tiles = TileProcessor(kit, self._reader) if kit and kit.order_tiles else None
         self._reader.use(kit)
 
     def read_rows(self, wanted: RowsWanted | None) -> None:
@@ -129,8 +129,8 @@ class Watcher(Closeable):
 
         May be called from any thread. The health check does so.
         """
-        request_s = self._request_s
-        if request_s is None or self._clock.monotonic_s() - request_s < STALL_S:
+        requested_at_s = self._requested_at_s
+        if requested_at_s is None or self._clock.monotonic_s() - requested_at_s < STALL_S:
             return
         self._reporter.report_fault(
             say(
@@ -175,7 +175,7 @@ class Watcher(Closeable):
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )
             self.last_round_s = self._clock.monotonic_s()
-            self.link.wake.wait(max(0.0, self._next_s - self._clock.monotonic_s()))
+            self.link.wake.wait(max(0.0, self._next_due_s - self._clock.monotonic_s()))
             self.link.wake.clear()
 
     # ---- one frame ----
@@ -186,33 +186,33 @@ class Watcher(Closeable):
         Returns None if the camera fails or is still in its pause.
         """
         if self.link.close_if_switched():
-            self._next_s = self._clock.monotonic_s()
+            self._next_due_s = self._clock.monotonic_s()
             self._reporter.is_expected = True
         now_s = self._clock.monotonic_s()
-        if now_s < self._next_s and not self.link.is_open:
+        if now_s < self._next_due_s and not self.link.is_open:
             return None
-        self._next_s = now_s + self.pace.period_s
-        self._request_s = now_s
+        self._next_due_s = now_s + self.pace.period_s
+        self._requested_at_s = now_s
         try:
             frame = self.link.grab()
         except CameraError as error:
             self._handle_failure(error.message)
             return None
         finally:
-            self._request_s = None
+            self._requested_at_s = None
         tiles = self._tiles
         start_s = self._clock.monotonic_s()
-        reading = self._reader.read(frame, glance=self.pace.is_glance(start_s))
+        reading = self._reader.read(frame, glance=self.pace.is_glance_only(start_s))
         end_s = self._clock.monotonic_s()
         is_moving = self._reader.is_moving
         pause_s = self.pace.record(end_s, end_s - start_s, is_moving)
-        self._next_s = max(self._next_s, end_s + pause_s)
+        self._next_due_s = max(self._next_due_s, end_s + pause_s)
         self._notify(frame, reading, tiles, now_s)
         self.link.follow_up(now_s, is_moving or not reading.quiet)
         return reading
 
     def _notify(
-        self, frame: Frame, reading: Reading, tiles: TilesBeside | None, now_s: float
+        self, frame: Frame, reading: Reading, tiles: TileProcessor | None, now_s: float
     ) -> None:
         """Call all listeners, the table last, so that it finds the pictures of what it hears."""
         frame, rows = tiles.process_frame(frame, reading) if tiles else (frame, None)
@@ -227,7 +227,7 @@ class Watcher(Closeable):
 
     def _handle_failure(self, sentence: str) -> None:
         pause_s = self.link.handle_fault()
-        self._next_s = self._clock.monotonic_s() + pause_s
+        self._next_due_s = self._clock.monotonic_s() + pause_s
         self._reporter.report_fault(sentence)
 
 
@@ -248,22 +248,24 @@ class Pace:
         # Until when pictures of the current movement are only glanced at.
         self._glance_until_s = 0.0
 
-    def record(self, end_s: float, took_s: float, is_moving: bool) -> float:
+    def record(self, end_s: float, duration_s: float, is_moving: bool) -> float:
         """Record how long a picture took, and whether something moved in it.
 
         Returns the minimum pause in seconds.
         """
         if is_moving:
-            was_glance = self.is_glance(end_s - took_s)
-            if not was_glance:
-                self._slow_reading_s = took_s if took_s > MAX_FAST_SHARE * self.period_s else 0.0
+            was_glance_only = self.is_glance_only(end_s - duration_s)
+            if not was_glance_only:
+                self._slow_reading_s = (
+                    duration_s if duration_s > MAX_FAST_SHARE * self.period_s else 0.0
+                )
             # Glances begin after each reading, and at the start of a movement.
-            if not was_glance or not self._was_moving:
+            if not was_glance_only or not self._was_moving:
                 self._glance_until_s = end_s + GLANCE_READINGS * self._slow_reading_s
         self._was_moving = is_moving
-        return MOVEMENT_PAUSE_SHARE * took_s if is_moving else 0.0
+        return MOVEMENT_PAUSE_SHARE * duration_s if is_moving else 0.0
 
-    def is_glance(self, now_s: float) -> bool:
+    def is_glance_only(self, now_s: float) -> bool:
         """Return whether a picture at this time is only checked for movement."""
         # A movement begins with a glance.
         return self._slow_reading_s > 0 and (not self._was_moving or now_s < self._glance_until_s)

@@ -22,7 +22,7 @@ from companion.printing.pdf_pen import Pen
 from companion.printing.tiling import Extent, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, encode_png
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11 px.
 PX_PER_MM = 6.0
@@ -41,7 +41,7 @@ _cache: OrderedDict[str, PrintedKit] = OrderedDict()
 _lock = Lock()
 
 
-def printed_table(kit: Kit, view: View | None = None) -> SimulatedTable:
+def printed_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
     """Return a simulated table with this kit on it, as printed."""
     return SimulatedTable(kit, view, print_kit=printed_kit)
 

@@ -18,12 +18,12 @@ from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
-def render_table(kit: Kit, view: View | None = None) -> SimulatedTable:
+def render_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
     """Render a printed table. Bare ones that look alike are rendered once."""
     return share_bare_table(rendered_table(kit, view))
 
@@ -35,7 +35,7 @@ class ReadTable:
         self, kit: Kit, layout: Layout, kits: Mapping[str, Kit] | None = None, **view: Any
     ) -> None:
         self.kit = kit
-        self.table = render_table(kit, changed_view(View(), view))
+        self.table = render_table(kit, changed_view(CameraView(), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(kits or {kit.game: kit})

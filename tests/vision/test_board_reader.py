@@ -16,7 +16,7 @@ from vision.detection.markers import Luma, MarkerFinder
 from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
-from vision.simulation.view import Shadow, View
+from vision.simulation.view import CameraView, Shadow
 
 SMALL = KITS["outbuffered"]
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
@@ -128,7 +128,7 @@ def test_duplicate_pieces_have_the_right_scale() -> None:
 # ---- pose and board ------------------------------------------------------------------------------
 
 
-def cover_corners(luma: Luma, view: View, corners: tuple[int, ...]) -> Luma:
+def cover_corners(luma: Luma, view: CameraView, corners: tuple[int, ...]) -> Luma:
     """Hide some corner markers in the picture under dark things."""
     pose, picture = camera_pose(SMALL, view), luma.copy()
     for corner in corners:

@@ -23,12 +23,12 @@ from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.pieces import BACK
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 GAME = Binmat()
 KIT: Kit = GAME.kit(GAME.options({}))
 CARDS = KIT.deck.cards if KIT.deck else ()
-VIEW = View(width=1920, height=1080, tilt_deg=25.0)
+VIEW = CameraView(width=1920, height=1080, tilt_deg=25.0)
 C1, C2, D1 = Square(2, 0), Square(2, 1), Square(3, 0)
 BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
 

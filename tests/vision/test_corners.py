@@ -25,7 +25,7 @@ from vision.pose.printed_lines import confirm_squares, printed_lines_of
 from vision.reading.board_reader import board_reader
 from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Numbers of views beside those of the bench. In each of them the ends of the board were put wrong
 # by 5 to 40 px when only two corners were used. In 177 the lines nearby pull the far ones in round
@@ -67,7 +67,7 @@ def test_a_series_tries_one_lens_model_a_picture() -> None:
 
 
 def two_corners(
-    view: View, noise_px: float, seed: int
+    view: CameraView, noise_px: float, seed: int
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.uint8]], Pose, Observations]:
     """Return a bare board, its pose, and its two southern corner markers with so much noise on
     them.
@@ -82,7 +82,7 @@ def two_corners(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_printed_lines_correct_noisy_corners(seed: int) -> None:
-    luma, true, seen = two_corners(View(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
+    luma, true, seen = two_corners(CameraView(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05), 1.0, seed)
     believed = LensPrior(LENSES["webcam"], np.array([0.2, 0.06, 1e-6]))
     start = replace(true, lens=believed.lens)
     rough = fit_board(seen, start, believed.sigmas)
@@ -99,7 +99,7 @@ def test_the_spread_of_a_pose_covers_its_errors() -> None:
     outside = 0
     board = KAHMATE.board
     end = np.array([[board.width_mm, board.height_mm, 0.0]])
-    view = View(tilt_deg=35.0, focal_ratio=0.9)
+    view = CameraView(tilt_deg=35.0, focal_ratio=0.9)
     true = camera_pose(KAHMATE, view)
     points_mm = np.vstack([corner_points_mm(board, marker) for marker in board.corners[:2]])
     for seed in range(60):
@@ -119,7 +119,7 @@ def test_squares_beyond_torn_lines_are_not_confirmed() -> None:
     """A pose that is off by a whole square at the far end fits the lines there again, and none in
     between.
     """
-    luma, true, _ = two_corners(View(tilt_deg=0.0, focal_ratio=0.9, noise=1.0), 0.0, 0)
+    luma, true, _ = two_corners(CameraView(tilt_deg=0.0, focal_ratio=0.9, noise=1.0), 0.0, 0)
     board, printed = KAHMATE.board, printed_lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))
     good = printed.measure(luma, true, np.full(len(printed.middles_mm), 4.0))
@@ -136,7 +136,7 @@ def test_squares_beyond_torn_lines_are_not_confirmed() -> None:
 
 
 def test_an_unsure_pose_leaves_no_square_empty() -> None:
-    reader, table = board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, View())
+    reader, table = board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
@@ -152,7 +152,7 @@ def test_an_unsure_pose_leaves_no_square_empty() -> None:
 
 def test_what_lies_beyond_a_hand_is_unknown() -> None:
     """Two corners, and nothing but skin for three ranks: nobody can tell what lies beyond."""
-    view = View(tilt_deg=20.0)
+    view = CameraView(tilt_deg=20.0)
     table = render_table(KAHMATE, view)
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board

@@ -18,7 +18,7 @@ from vision.pose.optics import LENSES
 from vision.pose.pose import Pose
 from vision.readability import MODULES_PER_MARKER, needed_module_px
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 PAGE = Path(__file__).parents[2] / "docs/hardware.md"
 HEADINGS = {
@@ -44,7 +44,9 @@ def kits() -> dict[str, Kit]:
 
 
 def pose_of(kit: Kit, lens: str, tilt_deg: float, fill: float) -> Pose:
-    view = View(*SIZE, focal_ratio=LENSES[lens].focal_ratio, k1=LENSES[lens].k1, tilt_deg=tilt_deg)
+    view = CameraView(
+        *SIZE, focal_ratio=LENSES[lens].focal_ratio, k1=LENSES[lens].k1, tilt_deg=tilt_deg
+    )
     return camera_pose(kit, replace(view, fill=fill))
 
 

@@ -25,7 +25,7 @@ from vision.pose.pose import corner_points_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.printed import decode_png
 from vision.simulation.render import camera_pose
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 KITS = {kit.game: kit for kit in kits()}
 ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
@@ -62,7 +62,7 @@ def test_a_wide_lens_is_stored_with_its_model() -> None:
     layout = layout_of(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
     # from straight above no view tells a focal length
-    view = View(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
+    view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
     reading = reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
     assert dict(reading.seen) == truth_of(ARENA, layout)
     estimate = reader.lens_estimate
@@ -93,7 +93,7 @@ def test_a_lens_stored_without_model_is_ordinary() -> None:
 
 def test_a_mirrored_camera_is_turned_back() -> None:
     layout = layout_of(ARENA, Random("mirror"))
-    table = render_table(ARENA, View(tilt_deg=25.0))
+    table = render_table(ARENA, CameraView(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
@@ -129,7 +129,7 @@ def test_a_mirror_is_not_looked_for_every_time(
 # ---- two boards ----
 
 
-def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, float]) -> Luma:
+def with_second_sheet(kit: Kit, view: CameraView, luma: Luma, away_mm: tuple[float, float]) -> Luma:
     """Add another printed board without a piece, so far away on the same table."""
     sheet, pose = print_once(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
@@ -141,10 +141,10 @@ def with_second_sheet(kit: Kit, view: View, luma: Luma, away_mm: tuple[float, fl
     return np.asarray(np.where(there > 127, drawn, luma), np.uint8)
 
 
-def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, View]:
+def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, CameraView]:
     """Return a board with pieces on the left, and a bare sheet of the same board on the right."""
     width = kit.board.width_mm
-    view = View(
+    view = CameraView(
         width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more
     )  # type: ignore[arg-type]  # numbers only
     table = render_table(kit, view)

@@ -28,7 +28,7 @@ from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 from vision.watcher import Watcher, WatchListeners
 
 GAME = Outbuffered()
@@ -208,7 +208,7 @@ class WatchedWebcam:
 
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.clock = FakeClock()
-        self.world = render_table(KIT, View(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
+        self.world = render_table(KIT, CameraView(focal_ratio=0.86, k1=-0.05, tilt_deg=40.0))
         self.webcam = Webcam("YUYV", (1280, 720))
         self.webcam.scene = self.world.render_luma
         bus.plug(0, self.webcam)

@@ -21,7 +21,7 @@ from vision.pose.pose import Pose
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowOrigin
-from vision.simulation.view import View, default_view
+from vision.simulation.view import CameraView, default_view
 from vision.tiles.board_only import black_out
 from vision.tiles.tile_reader import AGREEING_PICTURES, MAX_PICTURES, TileReader, TileWatch
 
@@ -36,7 +36,7 @@ PLAIN = default_view(KIT)
 class Table:
     """A rendered table whose orders lie as tiles, with a reader that has found its board."""
 
-    def __init__(self, view: View = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
+    def __init__(self, view: CameraView = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
         self.world = render_table(KIT, view)
         self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
         self.world.lay_tiles(SOUTH, south)

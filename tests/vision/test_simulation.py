@@ -17,7 +17,7 @@ from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import get_dictionary
 from vision.simulation.objects import fill_outline
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 GAME = Outbuffered()
 KIT: Kit = GAME.kit(GAME.options({}))
@@ -36,7 +36,7 @@ def piece(table: SimulatedTable, face: str) -> WorldPiece:
 
 @pytest.fixture
 def table() -> SimulatedTable:
-    table = render_table(KIT, View(noise=0))
+    table = render_table(KIT, CameraView(noise=0))
     table.set_up(START)
     return table
 
@@ -79,9 +79,9 @@ def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
 
 
 TROUBLE = {
-    "steep": View(noise=0, tilt_deg=55, turn_deg=20),
+    "steep": CameraView(noise=0, tilt_deg=55, turn_deg=20),
     "in hard trouble": changed_view(
-        View(noise=0),
+        CameraView(noise=0),
         {"kind": "newspaper", "window": (70.0, 100.0, 40.0, 0.5), "wear": 0.1, "curl_mm": 0.3},
     ),
 }
@@ -114,7 +114,7 @@ def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
 
 
 def test_seeded_noise_changes_from_frame_to_frame() -> None:
-    view = View(noise=3, seed=5)
+    view = CameraView(noise=3, seed=5)
     one, other = (RenderedCamera(render_table(KIT, view), FakeClock()) for _ in range(2))
     first = one.frame().luma
     assert (first == other.frame().luma).all()

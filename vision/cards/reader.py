@@ -79,7 +79,7 @@ class CardReader:
         view = card_view(luma, top_view, in_picture, self._board.square_mm)
         cards, duplicates = self._finder.find(view)
         # Sort the cards into zones, and find the zones that stay unknown.
-        by_zone, unknown, beside = self._in_zones(cards, pose)
+        by_zone, unknown, beside = self._sort_into_zones(cards, pose)
         unknown |= self._cover_detector.covered_zones(view, cards)
         if moving_px is not None:
             unknown |= self._moving_zones(pose, moving_px)
@@ -106,7 +106,7 @@ class CardReader:
             self._top_view = pose, top_view, top_view.pixels_in_picture(pose.size)
         return self._top_view[1:]
 
-    def _in_zones(
+    def _sort_into_zones(
         self, cards: Iterable[OpenCard], pose: Pose
     ) -> tuple[dict[Square, list[OpenCard]], set[Square], list[str]]:
         """Return the cards of each zone, the doubtful zones, and the names of cards beside them.

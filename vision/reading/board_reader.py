@@ -32,7 +32,7 @@ from vision.reading.judge import judge
 from vision.reading.locate import forget_board, initial_location, locate
 from vision.reading.look import Budget, Look, Memory, Vote
 from vision.reading.motion import detect_motion
-from vision.reading.place import misprinted_size, place
+from vision.reading.place import misprint_scale, place
 from vision.reading.vote import vote
 
 # Budget for a single picture that is not followed by others. All lens models are tried. The bounds
@@ -109,7 +109,7 @@ class BoardReader:
         """What is known from earlier pictures. Replaced with each picture."""
         self.details = BoardDetails(memory.location.lens_estimate.lens)
         """Details of the last picture that was read."""
-        self.mirror = Mirror()
+        self.mirror = MirrorDetector()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
         # Held while a picture is read, and while the lens is changed.
         self._lock = threading.Lock()
@@ -140,7 +140,7 @@ class BoardReader:
         Waits for the reader's lock.
         """
         with self._lock:
-            self.mirror = Mirror()
+            self.mirror = MirrorDetector()
             location = initial_location(lens, is_calibrated)
             self.memory = replace(
                 self.memory,
@@ -181,9 +181,9 @@ class BoardReader:
                 settled = self.memory.settled_look
                 last = settled or self.memory.latest_look
                 assert last is not None
-                return _reading_of(last.joint_vote, frame, is_quiet=settled is not None)
+                return _build_reading(last.joint_vote, frame, is_quiet=settled is not None)
             self._store_details(look)
-            return _reading_of(look.joint_vote, frame, is_quiet=look.is_quiet)
+            return _build_reading(look.joint_vote, frame, is_quiet=look.is_quiet)
 
     def read_picture(self, luma: Luma) -> Reading:
         """Return the reading of a single (height, width) picture.
@@ -197,7 +197,7 @@ class BoardReader:
                 luma = flip(luma)
             look = self._run_stages(Look(luma, _SINGLE_BUDGET))
             self._store_details(look)
-            return _reading_of(look.vote, Frame(luma, 0.0, 0), is_quiet=False)
+            return _build_reading(look.vote, Frame(luma, 0.0, 0), is_quiet=False)
 
     # ---- one picture ----
 
@@ -213,7 +213,7 @@ class BoardReader:
                 break
         self.memory = memory
         is_boardless = not look.is_skipped and look.joint_vote.game is None
-        if is_boardless and self.mirror.detect_flip(picture.luma, memory):
+        if is_boardless and self.mirror.flip_if_mirrored(picture.luma, memory):
             # Earlier pictures were flipped the other way.
             self.memory = replace(
                 memory, votes=(), background=Background(), reference=None, settled_look=None
@@ -243,7 +243,7 @@ class BoardReader:
         """Store the details of a picture that was read, with advice and notes in sentences."""
         location, pose, mirror = self.memory.location, look.pose, self.mirror
         if look.joint_vote.game is not None:
-            mirror.is_proven = True
+            mirror.is_orientation_known = True
             mirror.is_inverted = False
         advice = list[Advice]()
         notes = [location.twin_advice]
@@ -266,7 +266,7 @@ class BoardReader:
             )
 
         # All pieces are too large or too small.
-        size = misprinted_size(look.pieces.placed) if look.pieces is not None else None
+        size = misprint_scale(look.pieces.placed) if look.pieces is not None else None
         if size is not None:
             why = say(
                 "The pieces have {percent} % of the size that this board asks for.",
@@ -290,7 +290,7 @@ class BoardReader:
         )
 
 
-def _reading_of(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
+def _build_reading(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
     """Return a vote as the reading of a frame."""
     return Reading(
         seen=vote.seen,
@@ -309,7 +309,7 @@ def _reading_of(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
 # ---- mirrored cameras ----------------------------------------------------------------------------
 
 
-class Mirror:
+class MirrorDetector:
     """Detects whether one camera mirrors its pictures, as webcams do for their users.
 
     Also notices a board that was printed white on black and therefore cannot be read. A reader gets
@@ -321,7 +321,7 @@ class Mirror:
         """Whether the camera mirrors its pictures, so that they have to be flipped back."""
         self.is_inverted = False
         """Whether the board in view is printed white on black."""
-        self.is_proven = False
+        self.is_orientation_known = False
         """Whether a board has been read in the current orientation."""
         # Number of pictures without a board, before the first one with a board.
         self._boardless_pictures = 0
@@ -332,15 +332,15 @@ class Mirror:
             return frame
         return replace(frame, luma=flip(frame.luma), colours=flip_colours_back(frame.colours))
 
-    def detect_flip(self, luma: Luma, memory: Memory) -> bool:
-        """Flip later pictures if the mirror image of this picture, which shows no board, does.
+    def flip_if_mirrored(self, luma: Luma, memory: Memory) -> bool:
+        """Flip all later pictures if only the mirror image of this one shows a board.
 
-        Returns whether later ones are flipped the other way now. Also notes whether the picture
-        shows a board once it is inverted. The check takes as long as the picture itself, so it runs
-        only now and then. It never runs once a board was read: a mirror image is then a mirror on
-        the table.
+        Returns whether the orientation has changed. Also notes whether the picture shows a board
+        once it is inverted. `luma` is a picture without a board. The check takes as long as reading
+        a picture, so it runs only now and then. It never runs once a board was read: a mirror image
+        is then that of a mirror on the table.
         """
-        if self.is_proven:
+        if self.is_orientation_known:
             return False
         self._boardless_pictures += 1
         # Due for the first picture without a board, then at regular intervals.

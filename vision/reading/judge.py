@@ -259,11 +259,11 @@ def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
     if kit is None or reader is None or cards is None:
         squares = memory.active_kit.board.squares if memory.active_kit else ()
         return Vote(None, {}, frozenset(squares))
-    times = Counter(sighting.marker for sighting in look.sightings)
+    counts = Counter(sighting.marker for sighting in look.sightings)
 
     # Markers of no card and no corner, and corners and cards that are there twice.
-    strangers = times.keys() - {*kit.board.corners, *reader.markers}
-    strangers |= {marker for marker in kit.board.corners if times[marker] > 1}
+    strangers = counts.keys() - {*kit.board.corners, *reader.markers}
+    strangers |= {marker for marker in kit.board.corners if counts[marker] > 1}
     strangers |= set(cards.duplicates)
 
     # Zones where the pose is vague are unknown.

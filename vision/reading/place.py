@@ -166,15 +166,15 @@ def place_pieces(
 
     A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
-    times = Counter(map(attrgetter("marker"), sightings))
-    beneath_carried, beneath_others = _hidden_faces(kit, set(times))
+    counts = Counter(map(attrgetter("marker"), sightings))
+    beneath_carried, beneath_others = _hidden_faces(kit, set(counts))
     marked = []
     strangers = set()
     for sighting in sightings:
         marker = sighting.marker
         face = kit.face_by_marker.get(marker)
         # A marker of no piece of this kit, or of a piece that is there twice.
-        if times[marker] > 1 or (face is None and marker not in kit.board.corners):
+        if counts[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)
         if face is not None:
             hidden_face = beneath_carried if face.carried else beneath_others
@@ -185,7 +185,7 @@ def place_pieces(
     pieces = []
     for piece in _locate_pieces(kit, pose, marked):
         # Two markers with the same id cannot be told apart.
-        is_duplicate = times[piece.sighting.marker] > 1
+        is_duplicate = counts[piece.sighting.marker] > 1
         pieces.append(replace(piece, is_plausible=False) if is_duplicate else piece)
     # The three fields of `faces` are the last three of `Pieces`.
     faces = faces_on_squares(pieces, unconfirmed)
@@ -385,7 +385,7 @@ def faces_on_squares(
     return FacesOnSquares(seen, markers, frozenset(doubtful))
 
 
-def misprinted_size(placed: Collection[PlacedPiece]) -> float | None:
+def misprint_scale(placed: Collection[PlacedPiece]) -> float | None:
     """Return the size of the pieces' markers, relative to the size that this board asks for.
 
     It is the median of the wrong sizes. None unless the pieces seem to be printed at another scale:

@@ -81,7 +81,7 @@ class RenderedBlock:
         angle = math.radians(self.turn_deg)
         return rectangle_corners_mm(self.x_mm, self.y_mm, self.width_mm, self.depth_mm, angle)
 
-    def outline(self, pose: Pose, top: bool = True) -> Points:
+    def outline_px(self, pose: Pose, top: bool = True) -> Points:
         """Return (4, 2) pixels of the outline of the top, or of the base."""
         height_mm = self.height_mm if top else 0.0
         return pose.to_px(at_height(self.corners_mm(), self.z_mm + height_mm))
@@ -97,8 +97,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     scenery = lit_table.view.scenery
     parts = scenery.top_parts(at_height(block.corners_mm(), block.z_mm + block.height_mm))
     quads = [lit_table.pose.to_px(part.corners_mm) for part in parts]
-    top = block.outline(lit_table.pose)
-    foot = block.outline(lit_table.pose, top=False)
+    top = block.outline_px(lit_table.pose)
+    foot = block.outline_px(lit_table.pose, top=False)
     window = _window(np.vstack([top, foot, *quads]), _SHADOW_PX, picture)
     if window is None:
         return

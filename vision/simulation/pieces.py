@@ -27,7 +27,7 @@ BACK = "back"
 # Thickness of a playing card, as `vision.cards.reader.CARD_Z_MM`.
 CARD_THICKNESS_MM = 0.3
 # Colour of the sides of pieces that cover several squares, such as rocks.
-STONE = "#9c9282"
+_STONE_RGB = "#9c9282"
 # Colour of the sides of other pieces that belong to no seat.
 _NEUTRAL_RGB = "#8a7f70"
 # Distance between the board and the pile beside it.
@@ -88,8 +88,8 @@ class Placement(NamedTuple):
     """Its turn, counter-clockwise."""
 
 
-class MovablePieces(ABC):
-    """The movable pieces of a kit, and rules for placing them.
+class PieceSet(ABC):
+    """The movable pieces or cards of a kit, and rules for placing them.
 
     Lists of pieces go from bottom to top.
     """
@@ -98,7 +98,7 @@ class MovablePieces(ABC):
         self._kit = kit
 
     @abstractmethod
-    def all(self) -> list[Piece]:
+    def create_pieces(self) -> list[Piece]:
         """Return every piece of the kit, not yet placed."""
 
     def placements(self, layout: Layout) -> Iterator[Placement]:
@@ -119,8 +119,8 @@ class MovablePieces(ABC):
         """Lay pieces beside the board."""
 
     @abstractmethod
-    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
-        """Put a piece on a square, on top of the `lying` pieces that are already there."""
+    def put_on(self, piece: Piece, square: Square, placed_pieces: Iterable[Piece]) -> None:
+        """Put a piece on a square, on top of the `placed_pieces` that are already there."""
 
     @abstractmethod
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
@@ -141,12 +141,12 @@ class MovablePieces(ABC):
         return piece
 
 
-def pieces_of(kit: Kit, printed: Callable[[], PrintedKit]) -> MovablePieces:
+def build_piece_set(kit: Kit, printed: Callable[[], PrintedKit]) -> PieceSet:
     """Return the cards of a kit that has a deck, else its pieces."""
-    return Cards(kit, kit.deck, printed) if kit.deck else Tags(kit, printed)
+    return CardSet(kit, kit.deck, printed) if kit.deck else TaggedPieceSet(kit, printed)
 
 
-class Tags(MovablePieces):
+class TaggedPieceSet(PieceSet):
     """Pieces with a marker on top, which stand in the middle of squares and on each other."""
 
     def __init__(self, kit: Kit, printed: Callable[[], PrintedKit]) -> None:
@@ -155,7 +155,7 @@ class Tags(MovablePieces):
         # Position (x, y) of each piece beside the board, by the piece's id.
         self._beside_mm: dict[int, tuple[float, float]] = {}
 
-    def all(self) -> list[Piece]:
+    def create_pieces(self) -> list[Piece]:
         """Return every physical piece, and note its position beside the board for `put_beside`."""
         tags = enumerate(self._kit.tags)
         pieces = [
@@ -170,7 +170,7 @@ class Tags(MovablePieces):
         kit = self._kit
         width, depth = kit.tops_mm[face.name]
         side_colour = kit.sides[face.seat].rgb if face.seat else _NEUTRAL_RGB
-        colour = STONE if face.size != (1, 1) else side_colour
+        colour = _STONE_RGB if face.size != (1, 1) else side_colour
         picture = partial(self._picture, marker)
         return RenderedFace(
             face.name, picture, colour, width, depth, face.height_mm, face.seat, marker
@@ -240,7 +240,7 @@ class Tags(MovablePieces):
             low += depth + gap
             widest = max(widest, width)
 
-    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
+    def put_on(self, piece: Piece, square: Square, placed_pieces: Iterable[Piece]) -> None:  # noqa: ARG002 - cards need it
         """Put a piece in the middle of its squares. `square` is the lower left one."""
         size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
@@ -293,14 +293,14 @@ class Tags(MovablePieces):
         return abs(across) < larger.width_mm / 2 and abs(along) < max(limit_mm, larger.depth_mm / 2)
 
 
-class Cards(MovablePieces):
+class CardSet(PieceSet):
     """Cards with a face and the common back, in fans, or face down in a pile beside the board."""
 
     def __init__(self, kit: Kit, deck: Deck, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
         self._deck, self._printed = deck, printed
 
-    def all(self) -> list[Piece]:
+    def create_pieces(self) -> list[Piece]:
         """Return the deck, face down."""
         deck = self._deck
         white = "#d8d8d4"
@@ -334,7 +334,7 @@ class Cards(MovablePieces):
             piece.top_index = 1
             piece.lay(-_PILE_GAP_MM - self._deck.width_mm / 2, self._kit.board.height_mm / 2)
 
-    def put_on(self, piece: Piece, square: Square, lying: Iterable[Piece]) -> None:
+    def put_on(self, piece: Piece, square: Square, placed_pieces: Iterable[Piece]) -> None:
         """Put a card at the end of the zone's fan.
 
         The first card is at the edge on its seat's side, and each further card is one step away
@@ -347,7 +347,7 @@ class Cards(MovablePieces):
         # Offsets of a card from the middle of the zone, in the direction of the fan.
         last_offset = (board.depth_mm - deck.height_mm) / 2
         offsets = [-last_offset]
-        for other in lying:
+        for other in placed_pieces:
             if other is not piece and board.square_at(other.x_mm, other.y_mm) == square:
                 offsets.append(direction * (other.y_mm - middle) + deck.step_mm)
         # One step beyond the last card, but within the zone.

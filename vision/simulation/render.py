@@ -18,7 +18,7 @@ from vision.pose.optics import Lens, Size
 from vision.pose.pose import Floats, Points, Pose, at_height, middle_mm, rectangle_corners_mm
 from vision.simulation.printed import Bgr, PrintedSheet, decode_png
 from vision.simulation.scenery import Levels, Light, Texture
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Free space beside the board, in widths of a piece's top.
 BESIDE_TOPS = 2.6
@@ -52,7 +52,7 @@ _GLARE_SOFTNESS = 0.35
 _BEYOND_MM = 1e5
 
 
-def camera_pose(kit: Kit, view: View) -> Pose:
+def camera_pose(kit: Kit, view: CameraView) -> Pose:
     """Return the pose at which the board and the space beside it fill the picture."""
     board = kit.board
     corners = _area_mm(kit)
@@ -68,7 +68,7 @@ def camera_pose(kit: Kit, view: View) -> Pose:
     return _shift_board(pose, view, board)
 
 
-def _closest_pose(target: Points, corners: Points, view: View) -> Pose:
+def _closest_pose(target: Points, corners: Points, view: CameraView) -> Pose:
     """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2
@@ -103,7 +103,7 @@ def _area_mm(kit: Kit) -> Points:
     return at_height(rectangle_corners_mm(x_mm, y_mm, width_mm, height_mm, 0.0))
 
 
-def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) -> Pose:
+def _pose_looking_at(target: Points, distance: float, view: CameraView, lens: Lens) -> Pose:
     """Return the pose of a camera at this distance in mm from a target (3,) mm."""
     tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
     sine, cosine = math.sin(turn), math.cos(turn)
@@ -115,10 +115,10 @@ def _pose_looking_at(target: Points, distance: float, view: View, lens: Lens) ->
     down = np.cross(-towards_camera, right)
     axes = np.array([right, down, -towards_camera])
     eye = target + distance * towards_camera
-    return _pose(axes, -axes @ eye, lens, (view.width, view.height))
+    return _make_pose(axes, -axes @ eye, lens, (view.width, view.height))
 
 
-def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
+def _shift_board(pose: Pose, view: CameraView, board: Board) -> Pose:
     """Return the pose after the board was shifted and turned about its centre."""
     angle = math.radians(view.board_turn_deg)
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -127,10 +127,10 @@ def _shift_board(pose: Pose, view: View, board: Board) -> Pose:
     shift = np.array([*view.shift_mm, 0.0])
     offset = middle - turn @ middle + shift
     translation = pose.axes @ offset + pose.translation.ravel()
-    return _pose(pose.axes @ turn, translation, pose.lens, pose.size)
+    return _make_pose(pose.axes @ turn, translation, pose.lens, pose.size)
 
 
-def _pose(axes: Floats, translation: Floats, lens: Lens, size: Size) -> Pose:
+def _make_pose(axes: Floats, translation: Floats, lens: Lens, size: Size) -> Pose:
     rotation = np.asarray(cv2.Rodrigues(axes)[0], np.float64)
     return Pose(rotation, translation.reshape(3, 1), lens, size)
 
@@ -138,14 +138,14 @@ def _pose(axes: Floats, translation: Floats, lens: Lens, size: Size) -> Pose:
 # ---- table, light and lens -----------------------------------------------------------------------
 
 
-# Part of a picture in px: left, top, width, height.
-Window = tuple[int, int, int, int]
+# Part of a picture in px, like OpenCV's `Rect`: left, top, width, height.
+Rect = tuple[int, int, int, int]
 
 
-def from_above(pose: Pose, window: Window, factor: int, texture: Texture) -> NDArray[np.uint8]:
-    """Render what a window of the camera's picture shows of a texture, enlarged by `factor`."""
+def render_texture(pose: Pose, rect: Rect, factor: int, texture: Texture) -> NDArray[np.uint8]:
+    """Render what a part of the camera's picture shows of a texture, enlarged by `factor`."""
     to_texture = texture.to_texture
-    left, top, width, height = window
+    left, top, width, height = rect
     step = _RAY_SPACING_PX * factor
     # A grid in the enlarged picture, with a margin of one step on each side.
     count_down = math.ceil(height * factor / step) + 2
@@ -161,17 +161,17 @@ def from_above(pose: Pose, window: Window, factor: int, texture: Texture) -> NDA
     sparse_px = texture_px.astype(np.float32).reshape(grid.shape)
     dense_px = cv2.resize(sparse_px, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
     # Without the margin.
-    window_px = dense_px[step : step + height * factor, step : step + width * factor]
+    source_px = dense_px[step : step + height * factor, step : step + width * factor]
     picture = cv2.remap(  # type: ignore[call-overload]  # stubs deny None
-        texture.picture, window_px, None, cv2.INTER_LINEAR, borderMode=texture.border
+        texture.picture, source_px, None, cv2.INTER_LINEAR, borderMode=texture.border
     )
     return np.asarray(picture, np.uint8)
 
 
-def _window_of(pose: Pose, sheet: PrintedSheet) -> Window:
-    """Return the part of the picture that contains the board's sheet, with a margin of 4 px.
+def _sheet_rect(pose: Pose, sheet: PrintedSheet) -> Rect:
+    """Return the part of the picture that contains the printed board, with a margin of 4 px.
 
-    It is at least a few pixels wide and high, even if the sheet is outside the picture.
+    It is at least a few pixels wide and high, even if the board is outside the picture.
     """
     (left, low), (right, high) = sheet.low_mm, sheet.high_mm
     # A grid of points rather than the corners, since the lens may bend the edges.
@@ -190,7 +190,7 @@ class LitTable:
     """The part of the scene that does not change while pieces move: table, board and light."""
 
     kit: Kit
-    view: View
+    view: CameraView
     pose: Pose
     table: Bgr = field(repr=False)
     """The lit table with its printed board, without pieces."""
@@ -200,16 +200,16 @@ class LitTable:
     """Brightness (h, w, 1) that glare adds."""
 
 
-def build_lit_table(kit: Kit, view: View, sheet: PrintedSheet) -> LitTable:
+def build_lit_table(kit: Kit, view: CameraView, sheet: PrintedSheet) -> LitTable:
     """Render a table with its printed board, and the light on it."""
     pose = camera_pose(kit, view)
     size = view.width, view.height
-    table = from_above(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
+    table = render_texture(pose, (0, 0, *size), _SUPERSAMPLING, view.scenery.table(view.seed))
     # A fourth channel of the board is a mask of the paper.
-    window = _window_of(pose, sheet)
+    window = _sheet_rect(pose, sheet)
     paper = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2BGRA), np.uint8)
     texture = Texture(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
-    board = from_above(pose, window, _SUPERSAMPLING, texture)
+    board = render_texture(pose, window, _SUPERSAMPLING, texture)
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
     left, top, width, height = (_SUPERSAMPLING * number for number in window)
     # A view of the table, into which the board is copied.
@@ -233,13 +233,13 @@ def apply_light(colours: Bgr | Levels, light: Light, veil: Levels | None) -> Bgr
     return np.asarray(np.clip(picture, 0, 255, out=picture), np.uint8)
 
 
-def _light(pose: Pose, view: View) -> Light:
+def _light(pose: Pose, view: CameraView) -> Light:
     """Return the light (h, w, 3). Equal rows share one row of memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = across[None] * view.light
     if view.shadow is not None:
         x_mm, y_mm, radius_mm, strength = view.shadow
-        blob = _blob(pose, view, x_mm, y_mm, radius_mm, softness=_SHADOW_SOFTNESS)
+        blob = _soft_disc(pose, view, x_mm, y_mm, radius_mm, softness=_SHADOW_SOFTNESS)
         shade = shade * (1 - strength * blob)
     colours = shade[..., None] * np.array(view.cast_bgr, np.float32)
     colours = np.broadcast_to(colours, (view.height, view.width, 3))
@@ -247,21 +247,22 @@ def _light(pose: Pose, view: View) -> Light:
     return colours if light is None else (colours * light)
 
 
-def _veil(pose: Pose, view: View) -> Levels | None:
+def _veil(pose: Pose, view: CameraView) -> Levels | None:
     """Return the brightness (h, w, 1), of 255, that reflections add. None if there are none."""
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
         return veil
-    glare = _MAX_GLARE * _blob(pose, view, *view.glare, softness=_GLARE_SOFTNESS)[..., None]
+    glare = _MAX_GLARE * _soft_disc(pose, view, *view.glare, softness=_GLARE_SOFTNESS)[..., None]
     return glare if veil is None else (glare + veil)
 
 
-def _blob(
-    pose: Pose, view: View, x_mm: float, y_mm: float, radius_mm: float, *, softness: float
+def _soft_disc(
+    pose: Pose, view: CameraView, x_mm: float, y_mm: float, radius_mm: float, *, softness: float
 ) -> NDArray[np.float32]:
-    """Return (h, w): 1 within a circle on the board, 0 outside.
+    """Return (h, w): 1 within a circle on the board, 0 outside, with a soft edge.
 
-    Its edge is blurred by `softness`, a standard deviation as a share of the radius in the picture.
+    `softness` is the standard deviation of the edge's blur, as a share of the radius in the
+    picture.
     """
     # Forty corners look like a circle.
     angles = np.linspace(0, 2 * math.pi, 40, endpoint=False)
@@ -274,7 +275,7 @@ def _blob(
     return np.asarray(cv2.GaussianBlur(mask, (0, 0), sigma), np.float32)
 
 
-def degrade(picture: Bgr, view: View) -> Bgr:
+def degrade(picture: Bgr, view: CameraView) -> Bgr:
     """Return the picture as a camera takes it: out of focus, in motion, and as a JPEG."""
     if view.defocus_px:
         picture = np.asarray(cv2.GaussianBlur(picture, (0, 0), view.defocus_px), np.uint8)

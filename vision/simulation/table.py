@@ -26,11 +26,11 @@ from vision.cameras.colours import Colours
 from vision.cameras.source import Capture, FrameSource
 from vision.pose.pose import Points, at_height
 from vision.simulation.objects import RenderedBlock, draw_block, draw_hand, hand_px
-from vision.simulation.pieces import Piece, Placement, pieces_of
+from vision.simulation.pieces import Piece, Placement, build_piece_set
 from vision.simulation.printed import Bgr, PrintKit
 from vision.simulation.render import LitTable, build_lit_table, degrade
 from vision.simulation.tile_rows import TileRows
-from vision.simulation.view import View, default_view
+from vision.simulation.view import CameraView, default_view
 
 # Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that reads
 # its rows in 33 ms.
@@ -47,7 +47,7 @@ class SimulatedTable:
     are in board axes, see `companion.core.kit`.
     """
 
-    def __init__(self, kit: Kit, view: View | None = None, *, print_kit: PrintKit) -> None:
+    def __init__(self, kit: Kit, view: CameraView | None = None, *, print_kit: PrintKit) -> None:
         self._lock = threading.RLock()
         self._print_kit = print_kit
         self._is_default_view = view is None
@@ -71,7 +71,7 @@ class SimulatedTable:
         return self._kit
 
     @property
-    def view(self) -> View:
+    def view(self) -> CameraView:
         """The camera's view of the table."""
         return self._view
 
@@ -83,15 +83,15 @@ class SimulatedTable:
                 self._view = default_view(kit)
             # Printed when it is first needed, so that only the first picture waits for it.
             self._printed = cache(partial(self._print_kit, kit))
-            self._movables = pieces_of(kit, self._printed)
-            self._pieces = self._movables.all()
+            self._piece_set = build_piece_set(kit, self._printed)
+            self._pieces = self._piece_set.create_pieces()
             self.rows = TileRows(kit) if kit.order_tiles else None
             """Rows of order tiles beside the board. None for a kit without them."""
             self._hand_square = None
-            self._movables.put_beside(self._pieces)
+            self._piece_set.put_beside(self._pieces)
             self._discard_lit_table()
 
-    def set_view(self, view: View) -> None:
+    def set_view(self, view: CameraView) -> None:
         """Move the camera, change the light, or shift the board."""
         with self._lock:
             self._view = view
@@ -110,17 +110,17 @@ class SimulatedTable:
             free = list(self._pieces)
             placed: list[Piece] = []
             wanted = {name for faces in layout.values() for name in faces}
-            placements = list(self._movables.placements(layout))
+            placements = list(self._piece_set.placements(layout))
             staying = self._staying_pieces(placements, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
             for number, placement in enumerate(placements):
-                piece = staying.get(number) or self._movables.take(free, placement.face, wanted)
+                piece = staying.get(number) or self._piece_set.take(free, placement.face, wanted)
                 piece.turn_deg = placement.turn_deg
-                self._movables.put_on(piece, placement.square, placed)
+                self._piece_set.put_on(piece, placement.square, placed)
                 placed.append(piece)
             for piece in free:
                 piece.top_index = 0
-            self._movables.put_beside(free)
+            self._piece_set.put_beside(free)
             self._pieces = free + placed
             self._mark_changed()
 
@@ -131,14 +131,14 @@ class SimulatedTable:
 
         Keys are indices in `placements`, and `wanted` are all faces of the layout.
         """
-        lying: dict[Square | None, list[Piece]] = {}
+        by_square: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
-            lying.setdefault(self._movables.square_of(piece), []).append(piece)
+            by_square.setdefault(self._piece_set.square_of(piece), []).append(piece)
         staying = {}
         for number, placement in enumerate(placements):
-            free = lying.get(placement.square, [])
+            free = by_square.get(placement.square, [])
             with contextlib.suppress(KeyError):
-                staying[number] = self._movables.take(free, placement.face, wanted)
+                staying[number] = self._piece_set.take(free, placement.face, wanted)
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
@@ -165,8 +165,8 @@ class SimulatedTable:
             blocks = {block.piece: block for block in self.blocks()}
             for piece in self._pieces:
                 position = piece.x_mm, piece.y_mm, piece.turn_deg
-                outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline(pose))
-                square = self._movables.square_of(piece)
+                outline = tuple((float(x), float(y)) for x, y in blocks[piece.id].outline_px(pose))
+                square = self._piece_set.square_of(piece)
                 pieces.append(WorldPiece(piece.id, piece.top.name, *position, outline, square))
             return tuple(pieces)
 
@@ -179,13 +179,13 @@ class SimulatedTable:
         """
         with self._lock:
             placed = self.piece(piece)
-            self._movables.put_on(placed, square, self._pieces)
+            self._piece_set.put_on(placed, square, self._pieces)
             self._put_on_top(placed)
 
     def take_off(self, piece: int) -> None:
         """Lay a piece beside the board. Raises KeyError for an unknown piece."""
         with self._lock:
-            self._movables.put_beside([self.piece(piece)])
+            self._piece_set.put_beside([self.piece(piece)])
             self._mark_changed()
 
     def drag_to(self, piece: int, x_px: float, y_px: float) -> None:
@@ -211,11 +211,11 @@ class SimulatedTable:
         with self._lock:
             placed = self.piece(piece)
             placed.top_index = (placed.top_index + 1) % len(placed.tops)
-            square = self._movables.square_of(placed)
+            square = self._piece_set.square_of(placed)
             if len(placed.tops) == 1 and placed.top.width_mm != placed.top.depth_mm:
                 placed.turn_deg = (placed.turn_deg + 90) % 180
                 if square is not None:
-                    self._movables.put_on(placed, square, self._pieces)
+                    self._piece_set.put_on(placed, square, self._pieces)
             self._mark_changed()
 
     def hold_hand(self, over: Square | None) -> None:
@@ -298,7 +298,7 @@ class SimulatedTable:
     def blocks(self) -> list[RenderedBlock]:
         """Return what is drawn of the pieces, in drawing order."""
         with self._lock:
-            return self._movables.blocks(self._pieces, self.lit_table().pose.eye_mm)
+            return self._piece_set.blocks(self._pieces, self.lit_table().pose.eye_mm)
 
     def _with_sensor_effects(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the picture with flicker and noise."""

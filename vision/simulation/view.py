@@ -28,7 +28,7 @@ class Shadow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class View:
+class CameraView:
     """Parameters of the rendered camera. Positions are in board axes, see `companion.core.kit`."""
 
     width: int = 1280
@@ -79,9 +79,13 @@ class View:
     """What surrounds the board."""
 
 
-def default_view(kit: Kit) -> View:
+def default_view(kit: Kit) -> CameraView:
     """Return the default view of a kit's board.
 
     The resolution is higher for cards and tiles, whose markers are small.
     """
-    return View(width=1920, height=1080, tilt_deg=25.0) if kit.deck or kit.order_tiles else View()
+    return (
+        CameraView(width=1920, height=1080, tilt_deg=25.0)
+        if kit.deck or kit.order_tiles
+        else CameraView()
+    )

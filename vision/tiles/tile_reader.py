@@ -99,22 +99,22 @@ class TileReader:
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
         # A quick search first.
-        sightings = self._own_among(self._finder.find(luma).sightings)
-        rows = self._rows(seats, sightings, pose)
+        sightings = self._own_markers(self._finder.find(luma).sightings)
+        rows = self._read_rows(seats, sightings, pose)
         if any(row.fault for row in rows.values()):
             # A thorough search takes several times as long.
-            sightings = self._own_among(
+            sightings = self._own_markers(
                 (*sightings, *self._thorough_finder.find(sharpen(luma)).sightings)
             )
-            rows = self._rows(seats, sightings, pose)
+            rows = self._read_rows(seats, sightings, pose)
         return rows
 
-    def _own_among(self, sightings: Iterable[Sighting]) -> Sequence[Sighting]:
+    def _own_markers(self, sightings: Iterable[Sighting]) -> Sequence[Sighting]:
         """Return the markers of strips and tiles, each once."""
         own = [sighting for sighting in sightings if sighting.marker in self._own_ids]
         return drop_duplicates(own)
 
-    def _rows(
+    def _read_rows(
         self, seats: Iterable[Seat], sightings: Sequence[Sighting], pose: Pose
     ) -> dict[Seat, RowSeen]:
         """Return the row of each seat by these sightings."""
@@ -123,9 +123,9 @@ class TileReader:
             if sighting.marker in self._orders:
                 corners_mm = pose.to_plane(sighting.corners_px)
                 tiles.append(_Tile(*self._orders[sighting.marker], corners_mm))
-        return {seat: self._row(seat, sightings, tiles, pose) for seat in seats}
+        return {seat: self._read_row(seat, sightings, tiles, pose) for seat in seats}
 
-    def _row(
+    def _read_row(
         self, seat: Seat, sightings: Sequence[Sighting], tiles: Sequence[_Tile], pose: Pose
     ) -> RowSeen:
         """Return the row of one seat."""
@@ -134,12 +134,12 @@ class TileReader:
         if len({sighting.marker for sighting in strip}) < len(strip):
             # A marker of the strip is there twice.
             return RowSeen(fault=RowFault.TWO_STRIPS)
-        axes = self._axes_of(seat, strip, pose)
+        axes = self._fit_row_axes(seat, strip, pose)
         if axes is None:
             return RowSeen(fault=RowFault.NO_STRIP)
-        return self._row_of_tiles(seat, [(tile, axes.to_row(tile.corners_mm)) for tile in tiles])
+        return self._read_places(seat, [(tile, axes.to_row(tile.corners_mm)) for tile in tiles])
 
-    def _axes_of(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowAxes | None:
+    def _fit_row_axes(self, seat: Seat, strip: Sequence[Sighting], pose: Pose) -> _RowAxes | None:
         """Return the axes of a row, from the markers of its strip.
 
         Returns None unless at least two markers lie as on one strip of the printed size.
@@ -161,7 +161,7 @@ class TileReader:
         errors_mm = np.linalg.norm(axes.to_row(measured_mm) - printed_mm, axis=1)
         return axes if errors_mm.max() <= _MAX_STRIP_ERROR_MM else None
 
-    def _row_of_tiles(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
+    def _read_places(self, seat: Seat, tiles: Sequence[tuple[_Tile, Points]]) -> RowSeen:
         """Return what lies in the places of a row.
 
         `tiles` are all tiles with the corners (4, 2) mm of their markers in the axes of the row.
@@ -183,7 +183,7 @@ class TileReader:
         # The first wrong place is reported.
         letters = ""
         for place, tiles_here in by_place.items():
-            if fault := _fault_of(seat, tiles_here):
+            if fault := _find_fault(seat, tiles_here):
                 # Places count from 1 for people.
                 return RowSeen(fault=fault, place=place + 1)
             # A place without a fault has exactly one tile.
@@ -290,7 +290,7 @@ class _RowAxes:
         return (points_mm - self.origin) @ self.rotation
 
 
-def _fault_of(seat: Seat, tiles: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
+def _find_fault(seat: Seat, tiles: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
     """Return what is wrong with the tiles in one place, or None.
 
     Each comes with whether it lies properly.

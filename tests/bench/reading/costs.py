@@ -26,7 +26,7 @@ from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
 from vision.detection.markers import Luma, get_dictionary
 from vision.reading.board_reader import board_reader
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 from vision.still_pictures import read_images
 
 FRAMES, QUICK_FRAMES = 30, 10
@@ -67,7 +67,7 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
     apart = squares[:: max(1, len(squares) // len(single))]
-    table = printed_table(kit, View(width=1920, height=1080, tilt_deg=30.0))
+    table = printed_table(kit, CameraView(width=1920, height=1080, tilt_deg=30.0))
     table.set_up(dict(zip(apart, single, strict=False)))
     piece = next(piece.id for piece in table.pieces() if piece.square is not None)
     find_markers, reader, count = aruco(), board_reader(default_kits()), 0

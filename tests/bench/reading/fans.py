@@ -30,7 +30,7 @@ from vision.cards.fans import UNREAD
 from vision.pose.pose import rectangle_corners_mm
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import Shadow, View, default_view
+from vision.simulation.view import CameraView, Shadow, default_view
 
 # The seed is held out: nothing was tuned on its pictures.
 SEED, PICTURES, QUICK_PICTURES = 918_273, 60, 6
@@ -147,7 +147,7 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
         yield HardTable(table.render_luma(), fans, frozenset(easy))
 
 
-def _views(kit: Kit, rng: Random) -> Iterator[View]:
+def _views(kit: Kit, rng: Random) -> Iterator[CameraView]:
     """Yield views of a board of cards: from everywhere, in every light, with every usual camera
     fault.
     """
@@ -184,7 +184,7 @@ def _views(kit: Kit, rng: Random) -> Iterator[View]:
             yield replace(plain, **place, **kind)  # type: ignore[arg-type]  # replace() checks the names itself
 
 
-def _beyond_the_edge(kit: Kit, view: View, rng: Random) -> View:
+def _beyond_the_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
     """Push the board until one side is at the edge of the picture, or out of it."""
     far = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))

@@ -93,9 +93,9 @@ def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
 
 def _hull(stage: LitTable, block: RenderedBlock) -> Points:
     """Return (N, 2): the outline of a whole block in the picture."""
-    both = np.vstack([block.outline(stage.pose), block.outline(stage.pose, top=False)]).astype(
-        np.float32
-    )
+    both = np.vstack(
+        [block.outline_px(stage.pose), block.outline_px(stage.pose, top=False)]
+    ).astype(np.float32)
     return np.asarray(cv2.convexHull(both).reshape(-1, 2), dtype=np.float64)
 
 

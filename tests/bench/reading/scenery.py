@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from vision.pose.pose import Points, Pose
 from vision.simulation.printed import Bgr
-from vision.simulation.render import from_above
+from vision.simulation.render import render_texture
 from vision.simulation.scenery import TABLE_SEEDS, Light, Scenery, Texture, TopPart
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 Rng = np.random.Generator
 # Side of the drawn part of a table, which repeats itself.
@@ -68,7 +68,7 @@ class HardScenery(Scenery):
         if self.window is None and self.blind is None:
             return light
         shade = Texture(self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE)
-        dark = from_above(pose, (0, 0, *pose.size), 1, shade)
+        dark = render_texture(pose, (0, 0, *pose.size), 1, shade)
         tones = np.arange(256, dtype=np.float32)[:, None] / 255
         tint = 1 - np.array(self.shade_bgr, dtype=np.float32)
         passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32)
@@ -104,9 +104,9 @@ class HardScenery(Scenery):
         return curled_parts(corners_mm, self.curl_mm)
 
 
-def changed_view(view: View, changes: Mapping[str, Any]) -> View:
+def changed_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
     """Return the view with other values of its own fields, and of those of `HardScenery`."""
-    own = {field.name for field in fields(View)}
+    own = {field.name for field in fields(CameraView)}
     plain = {name: value for name, value in changes.items() if name in own}
     hard = {name: value for name, value in changes.items() if name not in own}
     if hard:

@@ -34,7 +34,7 @@ from companion.core.grid import Square
 from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
 from vision.simulation.table import SimulatedTable
-from vision.simulation.view import Glare, Shadow, View
+from vision.simulation.view import CameraView, Glare, Shadow
 
 SEVERITIES = (1, 2, 3, 4)
 # Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can
@@ -69,7 +69,7 @@ class Scene:
     name: str
     kit: Kit
     layout: Layout
-    view: View
+    view: CameraView
     nudges: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """How far each face lies off the middle of its square: x mm, y mm, degrees."""
     hand: Square | None = None
@@ -203,7 +203,7 @@ def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
     )
 
 
-def ordinary_view(rng: Random) -> View:
+def ordinary_view(rng: Random) -> CameraView:
     """Make a view of an ordinary camera above a table, without any trouble."""
     changes = {
         "width": 1920,
@@ -221,10 +221,10 @@ def ordinary_view(rng: Random) -> View:
         "curl_mm": rng.choice((0.0, 0.0, rng.uniform(0.0, 1.5))),
         "seed": rng.randrange(1000),
     }
-    return changed_view(View(), changes)
+    return changed_view(CameraView(), changes)
 
 
-def _far_away(kit: Kit, layout: Layout, view: View, module_px: float) -> View:
+def _far_away(kit: Kit, layout: Layout, view: CameraView, module_px: float) -> CameraView:
     """Move the camera away until the middle-sized marker on the board has this size."""
     table = rendered_table(kit, view)
     table.set_up(layout)

@@ -1,7 +1,7 @@
 """Rooms and sensors between a table and the reader: light that wavers, noise, a webcam's codec.
 
-Unlike `View.noise` and `View.jpeg_quality`, every frame is lit, made noisy and encoded anew, so
-that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
+Unlike `CameraView.noise` and `CameraView.jpeg_quality`, every frame is lit, made noisy and encoded
+anew, so that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
 """
 
 from __future__ import annotations

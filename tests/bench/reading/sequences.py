@@ -29,7 +29,7 @@ from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Rough games are played before a camera that encodes every frame anew, with its own noise and the
 # light of that moment.
@@ -243,7 +243,9 @@ class Played:
         return reading.quiet and is_true and is_whole
 
 
-def _rough_view(rough: str, number: int, kit: Kit, view: View, rng: Random) -> tuple[View, Room]:
+def _rough_view(
+    rough: str, number: int, kit: Kit, view: CameraView, rng: Random
+) -> tuple[CameraView, Room]:
     """Return what stays the same from frame to frame, and what does not.
 
     `mixed` has its four severities in turn.

@@ -19,7 +19,7 @@ from companion.core.kit import Kit, Layout
 from vision.detection.markers import Luma
 from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
-from vision.simulation.view import View
+from vision.simulation.view import CameraView
 
 # Number of views of every board through every lens.
 VIEWS, _LEAST_RIGHT = 2, 0.97
@@ -62,7 +62,7 @@ GLASSES: Mapping[str, Glass] = {
 }
 
 
-def through(glass: Glass, kit: Kit, layout: Layout, view: View) -> Luma:
+def through(glass: Glass, kit: Kit, layout: Layout, view: CameraView) -> Luma:
     """Return the view of a table through a lens, (view.height, view.width)."""
     width, height = view.width, view.height
     focal = glass.focal_ratio * width
@@ -108,9 +108,9 @@ def bench_wide(quick: bool) -> bool:
     return good
 
 
-def wide_view(rng: Random) -> View:
+def wide_view(rng: Random) -> CameraView:
     """Make a view of a camera above a table, at 720p."""
-    return View(
+    return CameraView(
         tilt_deg=rng.uniform(5, 40),
         turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-10, 10),
         fill=rng.uniform(0.8, 1.0),

@@ -1,4 +1,4 @@
-"""Order tiles beside the board. They are read on request, and hidden in every picture."""
+"""Processes frames of a game with order tiles: reads them on request, and hides them always."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from vision.tiles.board_only import black_out
 from vision.tiles.tile_reader import TileWatch
 
 
-class TilesBeside:
-    """The tiles of one kit in the frames that the board's reader has just read.
+class TileProcessor:
+    """Reads and hides the order tiles of one kit in frames that the board's reader has just read.
 
     The watcher makes one while a game with order tiles is played.
     """
@@ -21,14 +21,15 @@ class TilesBeside:
         self._reader = reader
 
     def process_frame(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:
-        """Return the frame without what lies beside the board, and the requested rows of tiles.
+        """Return the frame with everything beside the board blacked out, and the requested rows.
 
-        The rows are None until they are read.
+        The rows are None until they are read, and if none are requested.
         """
         kit = self.watch.kit
         pose = self._reader.pose if reading.game == kit.game else None
-        as_read = self._reader.mirror.flip_back(frame)
-        rows = self.watch.read_picture(as_read.luma, frame.at_s, pose)
-        shown = black_out(as_read, kit.board, pose)
+        # The pose is that of the flipped picture if the camera mirrors its pictures.
+        unmirrored = self._reader.mirror.flip_back(frame)
+        rows = self.watch.read_picture(unmirrored.luma, frame.at_s, pose)
+        board_only = black_out(unmirrored, kit.board, pose)
         # Flipping again gives the frame as the camera has taken it.
-        return self._reader.mirror.flip_back(shown), rows
+        return self._reader.mirror.flip_back(board_only), rows
