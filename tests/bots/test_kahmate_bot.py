@@ -121,6 +121,23 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
     raise AssertionError("60 cards each, and no end")
 
 
+def end_of_turn(bot: KahmateBot, state: State) -> State:
+    """Return the state after the bot, which is South, has played its turn."""
+    while SEATS[state.seat] is Seat.SOUTH and state.pending_plan is None:
+        action = GAME.parse(bot.choose(GAME.view(state, Seat.SOUTH)).action)
+        state = GAME.apply(state, {Seat.SOUTH: action}, Random(0)).state
+    return state
+
+
+def test_it_avoids_positions_that_it_has_seen_often() -> None:
+    start = state_after(PLACED)
+    usual = end_of_turn(KahmateBot(Seat.SOUTH, {}, 3, 9), start)
+    bot = KahmateBot(Seat.SOUTH, {}, 3, 9)
+    for _ in range(50):
+        bot.see(GAME.view(usual, Seat.SOUTH), ())
+    assert key_of(end_of_turn(bot, start)) != key_of(usual)
+
+
 def test_it_kicks_only_to_empty_squares() -> None:
     state = make_state("R@d5 F@a3", "S@e7 T@b9", "d5")
     targets = {

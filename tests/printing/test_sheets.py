@@ -115,6 +115,17 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 
 
 @needs_poppler
+@pytest.mark.parametrize("name", ["standard", "tiles", *MANY_SQUARES])
+def test_every_page_keeps_its_margins(name: str) -> None:
+    _, pages = pages_of(name, "a4")
+    # the dashes of a fold begin half a millimetre beside the piece
+    edge = int((MARGIN_MM - 0.8) * PX_PER_MM)
+    for number, page in enumerate(pages):
+        inside = page[edge:-edge, edge:-edge]
+        assert np.count_nonzero(page < 250) == np.count_nonzero(inside < 250), number
+
+
+@needs_poppler
 @pytest.mark.parametrize("name", ["standard", *MANY_SQUARES])
 def test_every_tag_is_there_once(name: str) -> None:
     kit = KITS[name]
