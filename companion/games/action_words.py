@@ -61,10 +61,10 @@ def spell_action(game: AnyGame, state: Any, seat: Seat, notation: str) -> tuple[
         words = say("Card {value}", value=notation)
     elif board_ui and board_ui.placing:
         return tuple(_spell_placing(dict(board_ui.placing.pieces), notation))
-    elif (grammar := game.pad(state, seat)) and (pads := grammar.spell(notation)):
+    elif (grammar := game.pad(state, seat)) and (draft := grammar.spell(notation)):
         return tuple(
             SpelledOrder(key.drawing, key.initial or key.letter, key.label)
-            for key in map(grammar.key, pads)
+            for key in map(grammar.key, draft)
             if key is not None
         )
     return (SpelledOrder("", notation, words),)
@@ -107,11 +107,11 @@ def _spell_units(game: AnyGame, state: Any, seat: Seat, notation: str) -> Iterat
     # Reveal the action in a single stage, as if both seats had given it, and use only the part of
     # this seat.
     stages = (Stage(title="", orders={}, events=(), expected=None),)
-    actions = {player: game.parse(notation) for player in SEATS}
+    actions = dict.fromkeys(SEATS, game.parse(notation))
     opened = game.opened(state, actions, stages, 0) or {}
-    for unit in opened.get(seat, ()):
-        if unit.order is not None:
-            yield SpelledOrder(unit.drawing, unit.unit, unit.words, is_for_unit=True)
+    for order in opened.get(seat, ()):
+        if order.order is not None:
+            yield SpelledOrder(order.drawing, order.unit, order.words, is_for_unit=True)
 
 
 def _spell_placing(names: Mapping[str, str], notation: str) -> Iterator[SpelledOrder]:

@@ -300,7 +300,8 @@ def _discard_tasks(combat: Combat) -> tuple[tuple[Seat, str], ...]:
 def view(state: RealCardsState) -> dict[str, Any]:
     """Return the turns left, the player on turn, the combat and the outcome as plain JSON.
 
-    Nothing is hidden, because the cards lie on the table.
+    `combat` is None unless one is declared. `due` is the number of cards that the attacker has to
+    draw after a combat. Nothing is hidden, because the cards lie on the table.
     """
     return {
         "way": state.options.way,

@@ -92,8 +92,8 @@ def _plan_run(state: State, run: Run) -> ActionPlan:
             stop = square
         elif state.is_standing_opponent(occupant) and occupant not in opponents_met:
             # If the runner loses, its ball goes one square behind it (ruling).
-            ball = square_behind(stop, seat) if has_ball else state.ball
-            face_offs.append(FaceOff(occupant, stop, ball))
+            ball_if_lost = square_behind(stop, seat) if has_ball else state.ball
+            face_offs.append(FaceOff(occupant, stop, ball_if_lost))
             # A beaten opponent will be turned over and cannot stop the runner a second time.
             opponents_met.add(occupant)
         if square == loose_ball:

@@ -261,7 +261,18 @@ def lead(state: State) -> float:
 
 
 def view_details(state: State) -> dict[str, Any]:
-    """Return the part of a view that only Kahmate has, as plain JSON. All of it is public."""
+    """Return the part of a view that only Kahmate has, as plain JSON. All of it is public.
+
+    - `phase`: `placing`, `round` (a turn), `face-off` or `over`.
+    - `turn`, `seat`: the number of the turn, and the seat on turn once the pieces are placed.
+    - `quiet`: the number of consecutive finished turns without a face-off.
+    - `pieces`: seat, letter and square of each piece. `rounds_down` is the number of its owner's
+      turns for which it still lies turned over. A scorer's square is `goal`.
+    - `ran`, `runs_left`: the squares of the pieces that have run or tackled in this turn, and how
+      many more may.
+    - `cards`: the values of the cards that each seat holds.
+    - `ball`, `face_off`: None before the pieces are placed, and without a face-off.
+    """
     phase = "round"
     if state.outcome:
         phase = "over"
@@ -306,7 +317,11 @@ def _plain_ball(state: State) -> dict[str, Any] | None:
 
 
 def _plain_face_off(state: State) -> dict[str, Any] | None:
-    """Return the present face-off: its kind, attacker and defender, and the number already won."""
+    """Return the present face-off: the kind of the action, and the squares of those who meet.
+
+    `won` counts the face-offs of the action that its side has won, and `of` all of them. None
+    without a face-off.
+    """
     plan = state.pending_plan
     if plan is None:
         return None

@@ -328,20 +328,20 @@ def _build_robot_bounce(turn: _Turn, seat: int) -> _Bounce:
 
 def _report_move(turn: _Turn, seat: int, letter: str, before: Square, why: str | None) -> None:
     """Report the effect of one seat's order, and pick up a flag on the target of a move."""
-    who = {"side": SIDE_NAMES[seat], "square": before}
+    parts = {"side": SIDE_NAMES[seat], "square": before}
     if letter == "I":
         turn.add_event(
-            CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **who), square=before
+            CommonEvent.IDLE, seat, say("{side!c} waits on {square}.", **parts), square=before
         )
     elif why:
         edge = _direction(turn.state, seat, letter)
-        text = say("{side!c} bounces and stays on {square}.", **who)
+        text = say("{side!c} bounces and stays on {square}.", **parts)
         turn.add_event(CommonEvent.BOUNCE, seat, text, "bounce", square=before, edge=edge, why=why)
     elif letter in MOVES:
         here = turn.robots[seat]
         text = say(
             "{side!c} goes {direction}, {square} to {to}.",
-            **who,
+            **parts,
             direction=ORDERS[letter].label,
             to=here,
         )
@@ -474,10 +474,10 @@ def _end_shut_out(turn: _Turn, loser: int) -> None:
     """End the game, because the robot of one seat cannot return to its start tile."""
     winner = 1 - loser
     start = turn.terrain.starts[loser]
-    words = {"side": SIDE_NAMES[winner], "loser": SIDE_NAMES[loser], "square": str(start)}
-    text = say("{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **words)
+    parts = {"side": SIDE_NAMES[winner], "loser": SIDE_NAMES[loser], "square": str(start)}
+    text = say("{side!c} wins: {loser} cannot return to {square}, its own flag is there.", **parts)
     if turn.robots[winner] == start:
-        text = say("{side!c} wins: {loser} cannot return to {square}, {side} is there.", **words)
+        text = say("{side!c} wins: {loser} cannot return to {square}, {side} is there.", **parts)
     short = say("{side!c} is shut out.", side=SIDE_NAMES[loser])
     turn.end_game(winner, text, "start-blocked", short)
 

@@ -106,11 +106,11 @@ def _check_placing(position: Position, square: int) -> None:
     """Check the square of a placing: an empty one on the side's home rank (rulebook, "Setup")."""
     bit = 1 << square
     name = SQUARE_NAMES[square]
-    where: str | None = name
+    obstacle: str | None = name
     if not position.to_place:
         reason = Reason.SET_UP_DONE
         why = say("All scouts are on the board.")
-        where = None
+        obstacle = None
     elif not HOME_RANKS[position.seat] & bit:
         reason = Reason.OFF_HOME_RANK
         why = say(
@@ -124,7 +124,7 @@ def _check_placing(position: Position, square: int) -> None:
     else:
         return
     text = joined(" ", (say("{square} is not a placement.", square=name), why))
-    raise Illegal(reason, text, "setting-up", where)
+    raise Illegal(reason, text, "setting-up", obstacle)
 
 
 def home_rank(seat: int) -> int:
@@ -354,17 +354,17 @@ def _check_rock(position: Position, decision: Decision) -> None:
             "It covers two files and two ranks, {square} being the lowest on the left.",
             square=SQUARE_NAMES[square],
         )
-    elif hit := position.scouts & covered:
+    elif overlap := position.scouts & covered:
         reason = Reason.ROCK_ON_SCOUT
-        square = next(squares_in(hit))
+        square = next(squares_in(overlap))
         why = say("A scout is on {square}.", square=SQUARE_NAMES[square])
-    elif hit := position.rock_squares & covered:
+    elif overlap := position.rock_squares & covered:
         reason = Reason.ROCK_ON_ROCK
-        square = next(squares_in(hit))
+        square = next(squares_in(overlap))
         why = _covered_text(position, square)
-    elif hit := position.rock_squares & neighbours_of(covered):
+    elif touched := position.rock_squares & neighbours_of(covered):
         reason = Reason.ROCK_TOUCHES
-        square = next(squares_in(hit))
+        square = next(squares_in(touched))
         rock = _rock_on(position, square)
         why = say("It would touch the {rock} on {square}.", rock=rock, square=SQUARE_NAMES[square])
     else:
