@@ -193,12 +193,12 @@ class CuePlayer:
 
     def advance(self, now_ms: float) -> None:
         """Play a cue again if its repetition is due."""
-        if self._repeat is not None and now_ms >= self._repeat.due_ms:
+        if self._repeat and now_ms >= self._repeat.due_ms:
             self.signal(self._repeat.signal, now_ms)
 
     def tone_hz(self, now_ms: float) -> float | None:
         """Return the frequency of the buzzer. None for silence."""
-        return self._tone.at(now_ms)[0] if self._tone is not None else None
+        return self._tone.at(now_ms)[0] if self._tone else None
 
     def is_lit(self, seat: Seat, lamp: str, now_ms: float) -> bool:
         """Return whether one of a seat's `LAMPS` is lit."""
@@ -207,9 +207,9 @@ class CuePlayer:
     def next_change_ms(self, now_ms: float) -> float:
         """Return the time of the next change without new cues. Infinite if there is none."""
         changes_ms = [self._light(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
-        if self._tone is not None:
+        if self._tone:
             changes_ms.append(self._tone.at(now_ms)[1])
-        repeat_ms = self._repeat.due_ms if self._repeat is not None else math.inf
+        repeat_ms = self._repeat.due_ms if self._repeat else math.inf
         return min(now_ms + min(changes_ms), repeat_ms)
 
     def _light(self, seat: Seat, lamp: str, now_ms: float) -> tuple[bool, float]:

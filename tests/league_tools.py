@@ -7,12 +7,14 @@ from random import Random
 
 from companion.league import tournament_rules
 from companion.league.pairing import opponents
-from companion.league.tournament import BoardPlace, BoardVerdict, Match, System, Tournament
+from companion.league.tournament import BoardPlace, BoardVerdict, Match, PairingSystem, Tournament
 
 GAME = "outbuffered"
 
 
-def make_tournament(system: System = System.SWISS, people: int = 8, **more: int) -> Tournament:
+def make_tournament(
+    system: PairingSystem = PairingSystem.SWISS, people: int = 8, **more: int
+) -> Tournament:
     """Make a tournament with so many entries, the strongest first."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
@@ -41,11 +43,11 @@ def play_round(
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
         verdict = rng.choice((BoardVerdict.SOUTH, BoardVerdict.NORTH))
-        if rng.random() < draws and tournament.system is not System.KNOCKOUT:
+        if rng.random() < draws and tournament.system is not PairingSystem.KNOCKOUT:
             verdict = BoardVerdict.DRAW
         elif rng.random() < absent:
             verdict = rng.choice((BoardVerdict.SOUTH_BY_DEFAULT, BoardVerdict.NORTH_BY_DEFAULT))
-        tournament = tournament_rules.decide(tournament, place, verdict)
+        tournament = tournament_rules.set_verdict(tournament, place, verdict)
     return tournament
 
 
@@ -59,7 +61,7 @@ def south_surplus(tournament: Tournament, entrant: int) -> int:
 def count_byes(tournament: Tournament, entrant: int) -> int:
     """Count an entrant's whole byes."""
     return sum(
-        match.north is None and match.bye_halves == 2 for match in tournament.matches(entrant)
+        match.north is None and match.bye_half_points == 2 for match in tournament.matches(entrant)
     )
 
 
@@ -68,7 +70,7 @@ def assert_sound(tournament: Tournament) -> None:
     for each in tournament.rounds:
         paired = [entrant for match in each.matches for entrant in _entrants(match)]
         assert len(set(paired)) == len(paired)
-        if tournament.system is not System.KNOCKOUT:
+        if tournament.system is not PairingSystem.KNOCKOUT:
             assert set(paired) >= {e.number for e in tournament.entrants if e.plays_in(each.number)}
     for entrant in tournament.entrants:
         met = Counter(opponents(tournament, entrant.number))

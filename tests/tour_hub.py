@@ -24,7 +24,7 @@ from companion.core.kit import SEATS, Seat
 from companion.hub.pair_client import SILENCE_TIMEOUT_S
 from companion.hub_server.app import Hub
 from companion.league.league import League
-from companion.league.tournament import BoardVerdict, System
+from companion.league.tournament import BoardVerdict, PairingSystem
 from companion.table.remote.messages import RemoteGame
 from companion.table.session import Phase, Session
 from web.hub.room import HubRoom
@@ -94,7 +94,11 @@ class HubTour:
     def _tournament(self) -> Iterator[Stop]:
         """Show a tournament from its first entry to its end."""
         tournaments = self.league.tournaments
-        form = {"name": "Cup of the long evenings", "system": System.SWISS, "game": "outbuffered"}
+        form = {
+            "name": "Cup of the long evenings",
+            "system": PairingSystem.SWISS,
+            "game": "outbuffered",
+        }
         _submit_form(self.client, "/host/tournaments", **form, rounds="3", minutes="20")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
         for number in range(1, 10):

@@ -53,12 +53,12 @@ class DesiredStateSender:
 
     def _round_game(self, table_id: str) -> RoundGame | None:
         """Return the game of a round that should be played at a table, or None."""
-        placed = self._league.tournaments.board_of(table_id)
+        placed = self._league.tournaments.open_board_at(table_id)
         if placed is None:
             return None
         tournament, board = placed
         names = {
-            seat: sentence_to_json(shown_name(self._league.cards.person(person), person))
+            seat: sentence_to_json(shown_name(self._league.cards.find(person), person))
             for seat, person in zip(SEATS, (board.south, board.north), strict=True)
         }
         round_number = len(tournament.rounds)

@@ -13,8 +13,8 @@ from companion.core.ports import Closeable
 from companion.league.league_file import LeagueFile
 from companion.league.player_cards import PlayerCards
 from companion.league.ratings import RatingRow, rate_players
-from companion.league.result_keeper import ResultKeeper
-from companion.league.tournament_keeper import TournamentKeeper
+from companion.league.result_store import ResultStore
+from companion.league.tournament_store import TournamentStore
 
 
 class League(Closeable):
@@ -34,8 +34,8 @@ class League(Closeable):
     ) -> None:
         self._file = LeagueFile(folder, when_changed)
         self.cards = PlayerCards(self._file)
-        self.tournaments = TournamentKeeper(self._file, clock, self.cards, free_tables)
-        self.results = ResultKeeper(self._file, clock, self.cards, self.tournaments)
+        self.tournaments = TournamentStore(self._file, clock, self.cards, free_tables)
+        self.results = ResultStore(self._file, clock, self.cards, self.tournaments)
 
     def ratings(self, game: str) -> tuple[RatingRow, ...]:
         """Return the ratings for a game, strongest first. Raises `SystemTrouble`.

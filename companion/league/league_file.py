@@ -2,7 +2,7 @@
 
 Each change is one transaction. The tables of the database:
 
-- `people`, `tournaments`: values as JSON.
+- `people`, `tournaments`: players' cards and tournaments as JSON.
 - `shown`: at which tables of the hub a card was shown.
 - `results`: one row for each finished game.
 - `followed`: how far each table's records (the inputs that it has accepted) have been processed.
@@ -23,7 +23,7 @@ import msgspec
 from companion.core.errors import SystemTrouble
 from companion.core.files import describe_os_error
 from companion.core.i18n import say
-from companion.league.people import Person
+from companion.league.people import PlayerCard
 from companion.league.results import GameResult, StoredResult, TableProgress
 from companion.league.tournament import Tournament
 
@@ -54,7 +54,7 @@ Statement = tuple[str, tuple[object, ...]]
 
 
 def put(table: str, key: int | str, value: msgspec.Struct) -> Statement:
-    """Return the statement that stores a value under its key."""
+    """Return the statement that stores a value under its key in a table of the database."""
     return f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (key, msgspec.json.encode(value))
 
 
@@ -63,9 +63,9 @@ def put_number(name: str, value: int) -> Statement:
     return "INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, value)
 
 
-def put_shown(card: str, table: str) -> Statement:
+def put_shown(card_id: str, table_id: str) -> Statement:
     """Return the statement that stores that a card was shown at a table."""
-    return "INSERT OR IGNORE INTO shown VALUES (?, ?)", (card, table)
+    return "INSERT OR IGNORE INTO shown VALUES (?, ?)", (card_id, table_id)
 
 
 def put_result(stored: StoredResult) -> Statement:
@@ -141,9 +141,9 @@ class LeagueFile:
         with self.lock:
             self._db.close()
 
-    def people(self) -> list[Person]:
-        """Return everybody with a card, sorted by number."""
-        return self._values_by_number("people", Person)
+    def cards(self) -> list[PlayerCard]:
+        """Return all players' cards, sorted by number."""
+        return self._values_by_number("people", PlayerCard)
 
     def tournaments(self) -> list[Tournament]:
         """Return all tournaments, oldest first."""

@@ -16,34 +16,35 @@ from itertools import combinations
 from companion.core.errors import SystemTrouble, wrong_phase
 from companion.core.i18n import say
 from companion.league.tournament import (
-    WIN_HALVES,
+    WIN_HALF_POINTS,
     BoardVerdict,
     Entrant,
     Match,
     MatchBoard,
-    System,
+    PairingSystem,
     Tournament,
-    match_halves,
-    opponent,
-    winner,
+    match_half_points,
+    match_winner,
+    opponent_of,
 )
 
 # Weights of the costs of a match, the least important first. Each exceeds the sum of all less
 # important costs of 250 matches.
 
 # Both players should change to the same side. It is multiplied by the square of the weaker lean
-# (see `_Player.lean`), because that player cannot change.
+# (see `_SwissPlayer.lean`), because that player cannot change.
 SIDE_COST = 10**9
-# The players have different points. It is multiplied by the square of the difference in halves.
+# The players have different points. It is multiplied by the square of the difference in half
+# points.
 POINTS_COST = 10**13
-# A player has a bye. It is multiplied by the player's points in halves.
+# A player has a bye. It is multiplied by the player's half points.
 BYE_COST = 10**20
 # Both players must change to the same side.
 CLASH_COST = 10**24
 # Upper bound of the cost of a match. It turns costs into positive weights.
 MAX_COST = 10**27
 # Minimum lean of a player who must change sides. A surplus of two games on one side, or two in a
-# row, raises the lean above it (see `_Player.lean`).
+# row, raises the lean above it (see `_SwissPlayer.lean`).
 MIN_FORCED_LEAN = 10
 # Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
 _VERDICTS_WITHOUT_GAME = {
@@ -52,7 +53,7 @@ _VERDICTS_WITHOUT_GAME = {
     (False, False): BoardVerdict.NEITHER,
 }
 # Numbers of the entrants at South and North of each match. North is None for a bye.
-Pairs = list[tuple[int, int | None]]
+EntrantPairs = list[tuple[int, int | None]]
 # The bracket of a knock-out in order, in which neighbours meet. A slot is the number of an entrant,
 # or None for nobody.
 Slots = list[int | None]
@@ -69,7 +70,7 @@ def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     return tuple(_new_match(tournament, round_number, south, north) for south, north in pairs)
 
 
-def seeded_entrants(tournament: Tournament) -> list[Entrant]:
+def entrants_by_rating(tournament: Tournament) -> list[Entrant]:
     """Return all entrants by rating, strongest first."""
     return sorted(tournament.entrants, key=lambda entrant: (-entrant.rating, entrant.number))
 
@@ -78,8 +79,8 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
     """Return the match of a round between two entrants, or the bye of one (`north` is None)."""
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
-        is_worth_a_win = tournament.system is not System.ROUND_ROBIN
-        return Match(south, None, bye_halves=WIN_HALVES if is_worth_a_win else 0)
+        is_worth_a_win = tournament.system is not PairingSystem.ROUND_ROBIN
+        return Match(south, None, bye_half_points=WIN_HALF_POINTS if is_worth_a_win else 0)
     entrants = tournament.entrant(south), tournament.entrant(north)
     is_present = {
         person: entrant.plays_in(round_number) for entrant in entrants for person in entrant.people
@@ -98,7 +99,7 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
 # ---- Swiss ---------------------------------------------------------------------------------------
 
 
-def _swiss_pairs(tournament: Tournament, round_number: int) -> Pairs:
+def _swiss_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     """Return the pairs of minimum cost (see the module).
 
     Raises `Illegal` if somebody would be left over, and `SystemTrouble` without the library.
@@ -110,12 +111,12 @@ def _swiss_pairs(tournament: Tournament, round_number: int) -> Pairs:
             say("The programs for a hub are not installed: pip install 'tabletop-companion[hub]'")
         ) from None
     players = [
-        _Player(tournament, entrant)
-        for entrant in seeded_entrants(tournament)
+        _SwissPlayer(tournament, entrant)
+        for entrant in entrants_by_rating(tournament)
         if entrant.plays_in(round_number)
     ]
     # the sort is stable: with equal points the stronger player stays first
-    players.sort(key=lambda player: -player.halves)
+    players.sort(key=lambda player: -player.half_points)
     # each player is a node, each match that may be played an edge with its cost, and the best
     # pairing is the cheapest perfect matching
     graph = PyGraph(multigraph=False)
@@ -136,17 +137,17 @@ def _swiss_pairs(tournament: Tournament, round_number: int) -> Pairs:
                 "round"
             )
         )
-    pairs: Pairs = []
+    pairs: EntrantPairs = []
     for node, other_node in sorted(tuple(sorted(edge)) for edge in matching):
         # the node after the last player is the bye
         if other_node == len(players):
             pairs.append((players[node].number, None))
         else:
-            pairs.append(_with_sides(players[node], players[other_node], node))
+            pairs.append(_assign_sides(players[node], players[other_node], node))
     return pairs
 
 
-def _possible_matches(players: Sequence[_Player]) -> Iterator[tuple[int, int, int]]:
+def _possible_matches(players: Sequence[_SwissPlayer]) -> Iterator[tuple[int, int, int]]:
     """Yield the edges of the graph: the indexes of two players who may meet, and the cost.
 
     The index after the last player stands for the bye, if the number of players is odd.
@@ -156,27 +157,27 @@ def _possible_matches(players: Sequence[_Player]) -> Iterator[tuple[int, int, in
         bye = len(players)
         for index, player in enumerate(players):
             if not player.had_bye:
-                yield index, bye, BYE_COST * player.halves + bye - index
-    group_sizes = Counter(player.halves for player in players)
+                yield index, bye, BYE_COST * player.half_points + bye - index
+    group_sizes = Counter(player.half_points for player in players)
     for index, other_index in combinations(range(len(players)), 2):
         player, other = players[index], players[other_index]
         if other.number in player.opponents:
             continue
-        cost = _cost(player, other)
-        if player.halves == other.halves:
+        cost = _match_cost(player, other)
+        if player.half_points == other.half_points:
             # within a group of equal points, the first of the upper half meets the first of the
             # lower half: their indexes differ by half the size of the group
-            cost += (other_index - index - group_sizes[player.halves] // 2) ** 2
+            cost += (other_index - index - group_sizes[player.half_points] // 2) ** 2
         yield index, other_index, cost
 
 
-class _Player:
+class _SwissPlayer:
     """What pairing needs to know of an entrant: points, past sides, opponents and bye."""
 
     def __init__(self, tournament: Tournament, entrant: Entrant) -> None:
         self.number = number = entrant.number
-        self.halves = tournament.halves(number)
-        self.sides = _sides(tournament, number)
+        self.half_points = tournament.half_points(number)
+        self.sides = _played_sides(tournament, number)
         """The sides so far, oldest first, such as `SNS`."""
         self.opponents = frozenset(opponents(tournament, number))
         self.had_bye = _had_bye(tournament, number)
@@ -200,33 +201,33 @@ class _Player:
         return lean
 
 
-def _cost(one: _Player, other: _Player) -> int:
+def _match_cost(first: _SwissPlayer, second: _SwissPlayer) -> int:
     """Return the cost of pairing two players. It is 0 for equal points and opposite leans."""
-    cost = POINTS_COST * (one.halves - other.halves) ** 2
-    if one.lean * other.lean > 0:
+    cost = POINTS_COST * (first.half_points - second.half_points) ** 2
+    if first.lean * second.lean > 0:
         # both should play the same side, so the weaker lean is ignored
-        ignored_lean = min(abs(one.lean), abs(other.lean))
+        ignored_lean = min(abs(first.lean), abs(second.lean))
         is_clash = ignored_lean >= MIN_FORCED_LEAN
         cost += CLASH_COST if is_clash else SIDE_COST * ignored_lean**2
     return cost
 
 
-def _with_sides(one: _Player, other: _Player, node: int) -> tuple[int, int]:
+def _assign_sides(first: _SwissPlayer, second: _SwissPlayer, node: int) -> tuple[int, int]:
     """Return the numbers of South and North of a match.
 
     The player who leans more to North sits there. If both lean equally, sides alternate by `node`.
     """
-    is_first_south = one.lean < other.lean
-    if one.lean == other.lean:
+    is_first_south = first.lean < second.lean
+    if first.lean == second.lean:
         is_first_south = node % 2 == 0
-    return (one.number, other.number) if is_first_south else (other.number, one.number)
+    return (first.number, second.number) if is_first_south else (second.number, first.number)
 
 
 def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
     """Yield the opponents of an entrant, including those who did not come."""
     for match in tournament.matches(entrant):
         if match.north is not None:
-            yield opponent(match, entrant)
+            yield opponent_of(match, entrant)
 
 
 def _had_bye(tournament: Tournament, entrant: int) -> bool:
@@ -237,15 +238,15 @@ def _had_bye(tournament: Tournament, entrant: int) -> bool:
     """
     for match in tournament.matches(entrant):
         if match.north is None:
-            had_points = match.bye_halves == WIN_HALVES
+            had_points = match.bye_half_points == WIN_HALF_POINTS
         else:
-            had_points = not match.is_played and match_halves(tournament, match, entrant) > 0
+            had_points = not match.is_played and match_half_points(tournament, match, entrant) > 0
         if had_points:
             return True
     return False
 
 
-def _sides(tournament: Tournament, entrant: int) -> str:
+def _played_sides(tournament: Tournament, entrant: int) -> str:
     """Return the sides that an entrant has played, oldest first, such as `SNS`.
 
     Each match is a letter, `S` or `N`. For a team it is the side on the first board.
@@ -261,12 +262,13 @@ def _sides(tournament: Tournament, entrant: int) -> str:
 # ---- round robin, knock-out ----------------------------------------------------------------------
 
 
-def _round_robin_pairs(tournament: Tournament, round_number: int) -> Pairs:
+def _round_robin_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     """Return the pairs of the circle method, with the sides of the Berger tables.
 
     The number of games that somebody plays as South and as North differs by at most one.
 
-    >>> tournament = Tournament(1, "Cup", System.ROUND_ROBIN, "scouts", order=(1, 2, 3, 4, 5, 6))
+    >>> order = (1, 2, 3, 4, 5, 6)
+    >>> tournament = Tournament(1, "Cup", PairingSystem.ROUND_ROBIN, "scouts", order=order)
     >>> _round_robin_pairs(tournament, 1)
     [(1, 6), (2, 5), (3, 4)]
     >>> _round_robin_pairs(tournament, 2)
@@ -299,24 +301,25 @@ def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None
     return south, north
 
 
-def _knockout_pairs(tournament: Tournament, round_number: int) -> Pairs:
+def _knockout_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     """Return the pairs of the next round, in which neighbours in the bracket meet.
 
     Raises `Illegal` if a match that was played has no winner, if nobody came to two neighbouring
     matches, or if only one entrant is left.
     """
-    slots = _seeded_slots(tournament) if round_number == 1 else _winners(tournament)
+    slots = _seeded_slots(tournament) if round_number == 1 else _last_winners(tournament)
     if len(slots) < 2:
         raise wrong_phase(say("Only one is left: the tournament is over"))
-    pairs: Pairs = []
-    for one, other in zip(slots[::2], slots[1::2], strict=True):
-        if one is None and other is None:
+    pairs: EntrantPairs = []
+    for first, second in zip(slots[::2], slots[1::2], strict=True):
+        if first is None and second is None:
             raise wrong_phase(say("Nobody came to two matches in a row: end the tournament here"))
         # whoever was South less often sits at South
-        one_south, other_south = (
-            _sides(tournament, entrant).count("S") if entrant else 0 for entrant in (one, other)
+        first_souths, second_souths = (
+            _played_sides(tournament, entrant).count("S") if entrant else 0
+            for entrant in (first, second)
         )
-        slots_by_side = (one, other) if one_south <= other_south else (other, one)
+        slots_by_side = (first, second) if first_souths <= second_souths else (second, first)
         pairs.append(_match_or_bye(*slots_by_side))
     return pairs
 
@@ -328,37 +331,37 @@ def _seeded_slots(tournament: Tournament) -> Slots:
     """
     entrants = tournament.order
     size = 1 << (len(entrants) - 1).bit_length()
-    return [entrants[seed - 1] if seed <= len(entrants) else None for seed in bracket(size)]
+    return [entrants[seed - 1] if seed <= len(entrants) else None for seed in bracket_seeds(size)]
 
 
-def _winners(tournament: Tournament) -> Slots:
+def _last_winners(tournament: Tournament) -> Slots:
     """Return the winners of the last round of a knock-out, None where nobody came.
 
     Raises `Illegal` if a match that was played has no winner.
     """
     matches = tournament.rounds[-1].matches
-    winners = [winner(tournament, match) for match in matches]
-    for match_winner, match in zip(winners, matches, strict=True):
-        if match_winner is None and match.is_played:
+    winners = [match_winner(tournament, match) for match in matches]
+    for winner, match in zip(winners, matches, strict=True):
+        if winner is None and match.is_played:
             raise wrong_phase(say("A match has no winner: the director has to say who goes on"))
     return winners
 
 
-def bracket(size: int) -> list[int]:
+def bracket_seeds(size: int) -> list[int]:
     """Return the seeds in bracket order, so that the strongest meet as late as possible.
 
-    >>> bracket(8)
+    >>> bracket_seeds(8)
     [1, 8, 4, 5, 2, 7, 3, 6]
     """
     seeds = [1]
     while len(seeds) < size:
         # a seed and its opponent add up to the number of seeds plus one
-        seeds = [one for seed in seeds for one in (seed, 2 * len(seeds) + 1 - seed)]
+        seeds = [slot for seed in seeds for slot in (seed, 2 * len(seeds) + 1 - seed)]
     return seeds
 
 
-_PAIRS_BY_SYSTEM: dict[System, Callable[[Tournament, int], Pairs]] = {
-    System.SWISS: _swiss_pairs,
-    System.ROUND_ROBIN: _round_robin_pairs,
-    System.KNOCKOUT: _knockout_pairs,
+_PAIRS_BY_SYSTEM: dict[PairingSystem, Callable[[Tournament, int], EntrantPairs]] = {
+    PairingSystem.SWISS: _swiss_pairs,
+    PairingSystem.ROUND_ROBIN: _round_robin_pairs,
+    PairingSystem.KNOCKOUT: _knockout_pairs,
 }

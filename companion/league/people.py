@@ -1,7 +1,7 @@
-"""People with a player's card, as values. A card has a code and a name, and no other personal data.
+"""People at a hub, who are known by their player's cards. A card is a value.
 
-The name can be forgotten, but the number stays. `companion.league.player_cards` holds all cards of
-a hub.
+It has a code and a name, and no other personal data. The name can be forgotten, but the number
+stays. `companion.league.player_cards` holds all cards of a hub.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ MAX_PEOPLE = 5000
 MACHINE_NUMBER = 0
 
 
-class Person(msgspec.Struct, frozen=True):
-    """A person with a card. Code and name are empty once the person has been forgotten."""
+class PlayerCard(msgspec.Struct, frozen=True, rename={"id": "card", "is_name_public": "is_shown"}):
+    """The card of a person. Code and name are empty once the person has been forgotten."""
 
     number: int
     """Number of the person at the hub, which is permanent."""
-    card: str
+    id: str
     """Id of the card in tables' records."""
     code: str
-    """What the person types at a table to show the card."""
+    """Code that the person types at a table to show the card."""
     name: str
-    is_shown: bool = True
+    is_name_public: bool = True
     """Whether the name may appear on the hub's pages and in exports."""
 
     @property
@@ -42,16 +42,16 @@ class Person(msgspec.Struct, frozen=True):
         return not self.code
 
     def __repr__(self) -> str:
-        return f"Person({self.number})"
+        return f"PlayerCard({self.number})"
 
 
-def new_person(number: int, name: str, is_shown: bool) -> Person:
-    """Create a person. Raises `Malformed` if the name is not valid."""
-    card, code = secrets.token_hex(8), new_code(CODE_LENGTH)
-    return Person(number, card, code, player_name(name), is_shown)
+def new_card(number: int, name: str, is_name_public: bool) -> PlayerCard:
+    """Create the card of the person with this number. Raises `Malformed` for a bad name."""
+    card_id, code = secrets.token_hex(8), new_code(CODE_LENGTH)
+    return PlayerCard(number, card_id, code, parse_player_name(name), is_name_public)
 
 
-def player_name(typed: str) -> str:
+def parse_player_name(typed: str) -> str:
     """Return a typed name with single spaces. Raises `Malformed` if it is not valid."""
     name = parse_name(" ".join(typed.split()))
     if not name:
@@ -59,13 +59,13 @@ def player_name(typed: str) -> str:
     return name
 
 
-def shown_name(person: Person | None, number: int = MACHINE_NUMBER) -> str:
+def shown_name(card: PlayerCard | None, number: int = MACHINE_NUMBER) -> str:
     """Return how the hub's pages refer to somebody: by name if that person agreed, else by number.
 
-    `person` is None for the machine, and for somebody whose card is not known here. Their `number`
+    `card` is None for the machine, and for somebody whose card is not known here. Their `number`
     tells them apart.
     """
-    if person is not None and person.name and person.is_shown:
-        return Verbatim(person.name)
-    number = person.number if person else number
+    if card is not None and card.name and card.is_name_public:
+        return Verbatim(card.name)
+    number = card.number if card else number
     return say("Player {number}", number=number) if number else say("The machine")

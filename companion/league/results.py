@@ -44,7 +44,7 @@ class GameResult(msgspec.Struct, frozen=True, rename={"own_seat": "at"}):
     """Result of a game, as a table has reported it. Its times are by the hub's clock."""
 
     table: str
-    """Name of the table in subjects."""
+    """Id of the table in NATS subjects."""
     key: str
     """Text that identifies the game (see the module)."""
     game: str
@@ -136,37 +136,37 @@ def follow_record(
         return replace(progress, result=None), ResultChange(removed=progress.result)
     if progress.result is not None:
         return progress, ResultChange()
-    result = _result(table, progress, record, accepted_s)
+    result = _build_result(table, progress, record, accepted_s)
     return replace(progress, result=result), ResultChange(added=result)
 
 
-def merge_reports(one: GameResult, other: GameResult) -> GameResult | None:
+def merge_reports(first: GameResult, second: GameResult) -> GameResult | None:
     """Return the result of a game from the reports of its two tables.
 
     None if the reports are not from both tables of one game, or if they disagree on its end. All
-    other fields (table, key, options, times, entry and mark) are those of `one`.
+    other fields (table, key, options, times, entry and mark) are those of `first`.
     """
-    is_from_both = {one.own_seat, other.own_seat} == set(SEATS) and one.table != other.table
-    if not is_from_both or (one.game, one.winner) != (other.game, other.winner):
+    is_from_both = {first.own_seat, second.own_seat} == set(SEATS) and first.table != second.table
+    if not is_from_both or (first.game, first.winner) != (second.game, second.winner):
         return None
     # each table knows who sat at its own seat
-    south, north = (one, other) if one.own_seat is Seat.SOUTH else (other, one)
-    return replace(one, own_seat=None, south=south.south, north=north.north)
+    south, north = (first, second) if first.own_seat is Seat.SOUTH else (second, first)
+    return replace(first, own_seat=None, south=south.south, north=north.north)
 
 
-def has_same_options(game: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def has_same_options(game: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Return whether two sets of options of one game are equal, with defaults for missing ones.
 
     False if the game is unknown or an option is not valid.
     """
     try:
         rules = GAMES[game]
-        return bool(rules.options(one) == rules.options(other))
+        return bool(rules.options(first) == rules.options(second))
     except (CompanionError, KeyError, TypeError, ValueError):
         return False
 
 
-def _result(
+def _build_result(
     table: str, progress: TableProgress, record: PublicRecord, ended_s: float
 ) -> GameResult:
     """Return the result of a game that this record ends."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from companion.league.tournament import System, Tournament, match_halves, opponent
+from companion.league.tournament import PairingSystem, Tournament, match_half_points, opponent_of
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,17 @@ class TournamentRow:
     place: int
     """Place from 1 on, shared by entrants that are level in everything that counts."""
     entrant: int
-    halves: int
-    """Points in halves."""
+    half_points: int
+    """Points, counted in half points."""
     buchholz: int
-    """Buchholz score in halves."""
+    """Buchholz score in half points."""
     sonneborn: int
-    """Sonneborn-Berger score in quarters, because it multiplies halves by halves."""
+    """Sonneborn-Berger score in quarter points, since it multiplies half points by half points."""
 
     @property
     def points(self) -> str:
         """Return the points as people write them."""
-        return format_halves(self.halves)
+        return format_half_points(self.half_points)
 
 
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
@@ -40,21 +40,21 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
     The time grows with the square of the number of entrants: half a second for 500.
     """
     round_count = len(tournament.rounds) if rounds is None else rounds
-    halves = {
-        entrant.number: tournament.halves(entrant.number, round_count)
+    half_points = {
+        entrant.number: tournament.half_points(entrant.number, round_count)
         for entrant in tournament.entrants
     }
-    rows = [_row(tournament, entrant, halves, round_count) for entrant in halves]
+    rows = [_row(tournament, entrant, half_points, round_count) for entrant in half_points]
 
     def points_and_tie_breaks(row: TournamentRow) -> tuple[int, ...]:
         # points first, then the tie-breaks of the system, negated to sort the highest first
         match tournament.system:
-            case System.SWISS:
-                return -row.halves, -row.buchholz, -row.sonneborn
-            case System.ROUND_ROBIN:
-                return -row.halves, -row.sonneborn
-            case System.KNOCKOUT:
-                return (-row.halves,)
+            case PairingSystem.SWISS:
+                return -row.half_points, -row.buchholz, -row.sonneborn
+            case PairingSystem.ROUND_ROBIN:
+                return -row.half_points, -row.sonneborn
+            case PairingSystem.KNOCKOUT:
+                return (-row.half_points,)
 
     rows.sort(key=lambda row: (points_and_tie_breaks(row), row.entrant))
     keys = [points_and_tie_breaks(row) for row in rows]
@@ -63,11 +63,11 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
 
 
 def _row(
-    tournament: Tournament, entrant: int, halves: Mapping[int, int], round_count: int
+    tournament: Tournament, entrant: int, half_points: Mapping[int, int], round_count: int
 ) -> TournamentRow:
     """Return the row of an entrant after a number of rounds, still without a place.
 
-    `halves` has the points of every entrant after these rounds, in halves.
+    `half_points` has those of every entrant after these rounds.
     """
     buchholz = sonneborn = 0
     for round_ in tournament.rounds[:round_count]:
@@ -76,31 +76,31 @@ def _row(
         if not is_decided:
             continue
         # a round without a game counts as one against an opponent with the same points
-        opponent_halves = halves[entrant]
+        opponent_half_points = half_points[entrant]
         if match is not None and match.is_played:
-            opponent_halves = halves[opponent(match, entrant)]
-        buchholz += opponent_halves
+            opponent_half_points = half_points[opponent_of(match, entrant)]
+        buchholz += opponent_half_points
         if match is not None:
-            sonneborn += match_halves(tournament, match, entrant) * opponent_halves
-    return TournamentRow(0, entrant, halves[entrant], buchholz, sonneborn)
+            sonneborn += match_half_points(tournament, match, entrant) * opponent_half_points
+    return TournamentRow(0, entrant, half_points[entrant], buchholz, sonneborn)
 
 
-def format_halves(halves: int) -> str:
-    """Format points that are given in halves.
+def format_half_points(half_points: int) -> str:
+    """Format points that are given in half points.
 
-    >>> format_halves(5), format_halves(1), format_halves(4)
+    >>> format_half_points(5), format_half_points(1), format_half_points(4)
     ('2½', '½', '2')
     """
-    return format_quarters(2 * halves)
+    return format_quarter_points(2 * half_points)
 
 
-def format_quarters(quarters: int) -> str:
-    """Format points that are given in quarters.
+def format_quarter_points(quarter_points: int) -> str:
+    """Format points that are given in quarter points.
 
-    >>> format_quarters(9), format_quarters(6)
+    >>> format_quarter_points(9), format_quarter_points(6)
     ('2¼', '1½')
     """
-    whole, rest = divmod(quarters, 4)
-    fraction = ("", "¼", "½", "¾")[rest]
+    whole, quarters = divmod(quarter_points, 4)
+    fraction = ("", "¼", "½", "¾")[quarters]
     # without the 0 of 0½
     return f"{whole or ''}{fraction}" if fraction else str(whole)

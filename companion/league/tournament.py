@@ -11,7 +11,7 @@ An entrant is one person, or in earlier versions a team. Entrants are numbered w
 tournament, and a match names them by these numbers. People have the numbers of their players'
 cards, and a board names them by those.
 
-Points are counted in halves: a win is 2, a draw 1. South and North are the sides at the table.
+Points are counted in half points: a win is 2, a draw 1. South and North are the sides at the table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from companion.core.errors import does_not_exist
 from companion.core.i18n import say
 
 
-class System(StrEnum):
+class PairingSystem(StrEnum):
     """Pairing system."""
 
     SWISS = "swiss"
@@ -48,16 +48,16 @@ class BoardVerdict(StrEnum):
     NEITHER = "neither"
 
 
-# Points of a win and of a draw, in halves.
-WIN_HALVES = 2
-DRAW_HALVES = 1
-# Points of South and of North for each verdict, in halves.
-VERDICT_HALVES: Mapping[BoardVerdict, tuple[int, int]] = {
-    BoardVerdict.SOUTH: (WIN_HALVES, 0),
-    BoardVerdict.NORTH: (0, WIN_HALVES),
-    BoardVerdict.DRAW: (DRAW_HALVES, DRAW_HALVES),
-    BoardVerdict.SOUTH_BY_DEFAULT: (WIN_HALVES, 0),
-    BoardVerdict.NORTH_BY_DEFAULT: (0, WIN_HALVES),
+# Half points of a win and of a draw.
+WIN_HALF_POINTS = 2
+DRAW_HALF_POINTS = 1
+# Half points of South and of North for each verdict.
+VERDICT_HALF_POINTS: Mapping[BoardVerdict, tuple[int, int]] = {
+    BoardVerdict.SOUTH: (WIN_HALF_POINTS, 0),
+    BoardVerdict.NORTH: (0, WIN_HALF_POINTS),
+    BoardVerdict.DRAW: (DRAW_HALF_POINTS, DRAW_HALF_POINTS),
+    BoardVerdict.SOUTH_BY_DEFAULT: (WIN_HALF_POINTS, 0),
+    BoardVerdict.NORTH_BY_DEFAULT: (0, WIN_HALF_POINTS),
     BoardVerdict.NEITHER: (0, 0),
 }
 # Verdicts of boards on which both people came and played.
@@ -79,7 +79,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
     """Number of the person at South."""
     north: int
     table: str = ""
-    """Name of its table in subjects. Empty until one is assigned."""
+    """Id of its table in NATS subjects. Empty until one is assigned."""
     verdict: BoardVerdict | None = None
     """None while the board is open."""
     key: str = ""
@@ -94,11 +94,11 @@ class MatchBoard(msgspec.Struct, frozen=True):
         """Return whether both people came and the game has ended."""
         return self.verdict in PLAYED_VERDICTS
 
-    def halves(self, person: int) -> int:
-        """Return the points of a person on this board, in halves."""
+    def half_points(self, person: int) -> int:
+        """Return the half points of a person on this board."""
         if self.verdict is None or person not in (self.south, self.north):
             return 0
-        return VERDICT_HALVES[self.verdict][0 if person == self.south else 1]
+        return VERDICT_HALF_POINTS[self.verdict][0 if person == self.south else 1]
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -109,9 +109,9 @@ class Match(msgspec.Struct, frozen=True):
     """None for a bye."""
     boards: tuple[MatchBoard, ...] = ()
     """The games of the match: one for two people, several for two teams, none for a bye."""
-    bye_halves: int = msgspec.field(default=WIN_HALVES, name="halves")
-    """Points of a bye, in halves: those of a win, 0 in a round robin, or half a point for a rest in
-    tournaments of version 1.0.
+    bye_half_points: int = msgspec.field(default=WIN_HALF_POINTS, name="halves")
+    """Half points of a bye: those of a win, 0 in a round robin, or 1 for a rest in a tournament of
+    version 1.0.
     """
 
     @property
@@ -148,7 +148,7 @@ class Round(msgspec.Struct, frozen=True):
         return None
 
 
-class Entrant(msgspec.Struct, frozen=True):
+class Entrant(msgspec.Struct, frozen=True, rename={"first_round": "since", "last_round": "until"}):
     """A participant of a tournament: one person, or in earlier versions a team."""
 
     number: int
@@ -157,14 +157,16 @@ class Entrant(msgspec.Struct, frozen=True):
     team: str = ""
     rating: float = 1500.0
     """Rating when the entrant entered, which decides the seeding."""
-    since: int = 1
+    first_round: int = 1
     """Number of the first round in which it plays."""
-    until: int = 0
+    last_round: int = 0
     """Number of the last round in which it plays. 0 if it stays to the end."""
 
     def plays_in(self, round_number: int) -> bool:
         """Return whether the entrant takes part in this round."""
-        return self.since <= round_number and (not self.until or round_number <= self.until)
+        return self.first_round <= round_number and (
+            not self.last_round or round_number <= self.last_round
+        )
 
 
 class Tournament(msgspec.Struct, frozen=True):
@@ -173,7 +175,7 @@ class Tournament(msgspec.Struct, frozen=True):
     id: int
     """Number of the tournament at the hub. 0 until it has one."""
     name: str
-    system: System
+    system: PairingSystem
     game: str
     options: Mapping[str, Any] = {}
     rounds_wanted: int = 5
@@ -202,9 +204,11 @@ class Tournament(msgspec.Struct, frozen=True):
         """Return the entrant to which a person belongs, or None."""
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
-    def halves(self, entrant: int, rounds: int | None = None) -> int:
-        """Return the points of an entrant after a number of rounds (None for all), in halves."""
-        return sum(match_halves(self, match, entrant) for match in self.matches(entrant, rounds))
+    def half_points(self, entrant: int, rounds: int | None = None) -> int:
+        """Return the half points of an entrant after a number of rounds (None for all)."""
+        return sum(
+            match_half_points(self, match, entrant) for match in self.matches(entrant, rounds)
+        )
 
     def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
         """Yield the matches of an entrant after a number of rounds (None for all), in order."""
@@ -213,45 +217,45 @@ class Tournament(msgspec.Struct, frozen=True):
                 yield match
 
 
-def match_halves(tournament: Tournament, match: Match, entrant: int) -> int:
-    """Return the points of an entrant for a match, in halves.
+def match_half_points(tournament: Tournament, match: Match, entrant: int) -> int:
+    """Return the half points of an entrant for a match.
 
     A team wins a match if it has more points on the boards than the other team.
     """
     if match.north is None:
-        return match.bye_halves
+        return match.bye_half_points
     if not match.is_decided:
         return 0
-    own = board_halves(tournament, match, entrant)
-    other = board_halves(tournament, match, opponent(match, entrant))
+    own = board_half_points(tournament, match, entrant)
+    other = board_half_points(tournament, match, opponent_of(match, entrant))
     if len(match.boards) == 1:
         return own
     # a team wins or draws as a whole, whatever the margin
     if own == other:
         # level without a point means that nobody came
-        return DRAW_HALVES if own else 0
-    return WIN_HALVES if own > other else 0
+        return DRAW_HALF_POINTS if own else 0
+    return WIN_HALF_POINTS if own > other else 0
 
 
-def board_halves(tournament: Tournament, match: Match, entrant: int) -> int:
-    """Return the points of an entrant on the boards of a match, in halves."""
+def board_half_points(tournament: Tournament, match: Match, entrant: int) -> int:
+    """Return the half points of an entrant on the boards of a match."""
     people = tournament.entrant(entrant).people
-    return sum(board.halves(person) for board in match.boards for person in people)
+    return sum(board.half_points(person) for board in match.boards for person in people)
 
 
-def opponent(match: Match, entrant: int) -> int:
+def opponent_of(match: Match, entrant: int) -> int:
     """Return the other entrant of a match that is not a bye."""
     if match.north is not None and match.south == entrant:
         return match.north
     return match.south
 
 
-def winner(tournament: Tournament, match: Match) -> int | None:
+def match_winner(tournament: Tournament, match: Match) -> int | None:
     """Return the entrant that wins a match, or None if there is no winner yet or at all."""
     if match.north is None:
         return match.south
-    south = match_halves(tournament, match, match.south)
-    north = match_halves(tournament, match, match.north)
+    south = match_half_points(tournament, match, match.south)
+    north = match_half_points(tournament, match, match.north)
     if south == north:
         return None
     return match.south if south > north else match.north

@@ -2,7 +2,7 @@
 
 The director runs the tournament: enters people, pairs rounds, and decides boards by hand. Each
 function that changes something gets a tournament and returns the changed one, or raises `Illegal`
-or `Malformed`. `TournamentKeeper` stores what they return.
+or `Malformed`. `TournamentStore` stores what they return.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from companion.core.errors import Illegal, Malformed, Refusal, does_not_exist, w
 from companion.core.i18n import Verbatim, say, sentence_to_json
 from companion.core.names import is_printable, normalise_name
 from companion.games import game_named
-from companion.league.pairing import next_matches, seeded_entrants
+from companion.league.pairing import entrants_by_rating, next_matches
 from companion.league.results import GameResult, StoredResult, has_same_options
 from companion.league.tournament import (
     BoardPlace,
     BoardVerdict,
     Entrant,
     MatchBoard,
+    PairingSystem,
     Round,
-    System,
     Tournament,
 )
 
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 def new_tournament(
     name: str,
-    system: System,
+    system: PairingSystem,
     game: str,
     options: Mapping[str, Any],
     *,
@@ -81,12 +81,12 @@ def enter(tournament: Tournament, person: int, rating: float) -> Tournament:
     if former is None:
         require_open_to_newcomers(tournament)
         number = max((other.number for other in tournament.entrants), default=0) + 1
-        entrant = Entrant(number, (person,), rating=rating, since=len(tournament.rounds) + 1)
+        entrant = Entrant(number, (person,), rating=rating, first_round=len(tournament.rounds) + 1)
         return replace(tournament, entrants=(*tournament.entrants, entrant))
     _require_open_entries(tournament)
-    if not former.until:
+    if not former.last_round:
         raise Illegal(Refusal.SEAT_TAKEN, say("Player {number} has entered already", number=person))
-    return _with_entrant(tournament, replace(former, until=0))
+    return _with_entrant(tournament, replace(former, last_round=0))
 
 
 def require_open_to_newcomers(tournament: Tournament) -> None:
@@ -102,7 +102,7 @@ def require_open_to_newcomers(tournament: Tournament) -> None:
 def _require_open_entries(tournament: Tournament) -> None:
     """Raise `Illegal` if entries are closed or the tournament is full."""
     _require_running(tournament)
-    if tournament.rounds and tournament.system is not System.SWISS:
+    if tournament.rounds and tournament.system is not PairingSystem.SWISS:
         raise Illegal(
             Refusal.TOO_LATE,
             say("Everybody’s opponents have been drawn: nobody can enter any more"),
@@ -121,12 +121,12 @@ def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
     """
     _require_running(tournament)
     entrant = tournament.entrant(entrant_number)
-    if entrant.until:
+    if entrant.last_round:
         return tournament
-    if entrant.since > len(tournament.rounds):
+    if entrant.first_round > len(tournament.rounds):
         others = tuple(other for other in tournament.entrants if other.number != entrant_number)
         return replace(tournament, entrants=others)
-    return _with_entrant(tournament, replace(entrant, until=len(tournament.rounds)))
+    return _with_entrant(tournament, replace(entrant, last_round=len(tournament.rounds)))
 
 
 def pair_round(tournament: Tournament, now_s: float) -> Tournament:
@@ -138,14 +138,14 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
     _require_running(tournament)
     _require_decided(tournament)
     round_number = len(tournament.rounds) + 1
-    if tournament.system is System.SWISS and round_number > tournament.rounds_wanted:
+    if tournament.system is PairingSystem.SWISS and round_number > tournament.rounds_wanted:
         raise wrong_phase(say("All rounds have been played: end the tournament"))
     present = [entrant for entrant in tournament.entrants if entrant.plays_in(round_number)]
     if len(present) < 2:
         raise Illegal(Refusal.SEATS_MISSING, say("At least two entries are needed for a round"))
     # the seeding of the first round applies to the whole tournament
     if not tournament.order:
-        order = tuple(entrant.number for entrant in seeded_entrants(tournament))
+        order = tuple(entrant.number for entrant in entrants_by_rating(tournament))
         tournament = replace(tournament, order=order)
     ends_s = now_s + tournament.minutes * 60 if tournament.minutes else 0.0
     paired = Round(round_number, next_matches(tournament), now_s, ends_s)
@@ -169,10 +169,14 @@ def unpair_round(tournament: Tournament) -> Tournament:
     last = len(rounds)
     entrants = tuple(
         # who has entered since the pairing plays from this round on, who has withdrawn up to `last`
-        replace(entrant, since=min(entrant.since, last + 1), until=min(entrant.until, last))
+        replace(
+            entrant,
+            first_round=min(entrant.first_round, last + 1),
+            last_round=min(entrant.last_round, last),
+        )
         for entrant in tournament.entrants
         # who has withdrawn and was in no earlier round is removed
-        if not entrant.until or entrant.since <= last
+        if not entrant.last_round or entrant.first_round <= last
     )
     # without any round left, the next pairing seeds again
     order = tournament.order if rounds else ()
@@ -185,7 +189,9 @@ def end(tournament: Tournament) -> Tournament:
     return replace(tournament, is_over=True)
 
 
-def decide(tournament: Tournament, place: BoardPlace, verdict: BoardVerdict | None) -> Tournament:
+def set_verdict(
+    tournament: Tournament, place: BoardPlace, verdict: BoardVerdict | None
+) -> Tournament:
     """Set the director's verdict for a board, or reopen the board with None.
 
     Only a board of the last round can be reopened. In a knock-out only these can get a verdict,
@@ -198,7 +204,7 @@ def decide(tournament: Tournament, place: BoardPlace, verdict: BoardVerdict | No
         raise Illegal(
             Refusal.TOO_LATE, say("Only boards of the round that is on can be opened again")
         )
-    if tournament.system is System.KNOCKOUT and not is_last:
+    if tournament.system is PairingSystem.KNOCKOUT and not is_last:
         raise Illegal(
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
@@ -286,7 +292,7 @@ def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
         raise Illegal(Refusal.NOT_YOUR_SEAT, say("Somebody else sat there than was paired"))
     verdict = BoardVerdict.DRAW if result.winner is None else BoardVerdict(result.winner)
     match = current.matches[place.match_index]
-    needs_winner = tournament.system is System.KNOCKOUT and len(match.boards) == 1
+    needs_winner = tournament.system is PairingSystem.KNOCKOUT and len(match.boards) == 1
     if needs_winner and verdict is BoardVerdict.DRAW:
         raise wrong_phase(say("A draw decides nothing here: play once more"))
     played = MatchBoard(south, north, result.table, verdict, result.key)

@@ -15,7 +15,7 @@ from service import WALL, browser, until
 from tour import resize, set_size_and_theme
 
 from companion.core.clock import RealClock
-from companion.league.tournament import System
+from companion.league.tournament import PairingSystem
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
@@ -58,7 +58,7 @@ def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Pa
     ):
         server.start()
         cup = league.tournaments.add(
-            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0)
+            new_tournament("Cup", PairingSystem.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
         for number in range(30):
             league.tournaments.enter(cup.id, league.cards.create(f"Name{number + 1:02}").number)

@@ -13,7 +13,7 @@ from hub_room import open_hub_pages, open_league, played_records
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.games import GAMES
-from companion.league.tournament import System
+from companion.league.tournament import PairingSystem
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, decode_record, decode_state, encode_public
 from companion.table.seats.staff_call import Call
@@ -65,7 +65,9 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         open_hub_pages(room, clock, league=league) as app,
     ):
         rounds = {"rounds": 2, "minutes": 0}
-        cup = league.tournaments.add(new_tournament(MARKUP, System.SWISS, "scouts", {}, **rounds))
+        cup = league.tournaments.add(
+            new_tournament(MARKUP, PairingSystem.SWISS, "scouts", {}, **rounds)
+        )
         for _ in range(4):
             league.tournaments.enter(cup.id, league.cards.create(MARKUP).number)
         league.tournaments.pair_round(cup.id)

@@ -21,7 +21,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError, Malformed
 from companion.games import GAMES
 from companion.league.league import League
-from companion.league.tournament import System
+from companion.league.tournament import PairingSystem
 from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState, decode_record, decode_state, encode_public
 from fuzz.running import Probe, Target
@@ -68,7 +68,7 @@ class FuzzedHub:
         self.people["host"].post("/host", data={"key": HOST_KEY})
         self.card = league.cards.create("Ann")
         tournament = league.tournaments.add(
-            new_tournament("Cup", System.SWISS, "scouts", {}, rounds=3, minutes=0)
+            new_tournament("Cup", PairingSystem.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
         for name in ("Bo", "Cid", "Dot"):
             league.tournaments.enter(tournament.id, league.cards.create(name).number)

@@ -14,7 +14,7 @@ from web_fixtures import page_text
 
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
-from companion.league.tournament import BoardPlace, BoardVerdict, System
+from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem
 from companion.league.tournament_rules import board_at, new_tournament
 from companion.service.app import Companion
 
@@ -36,7 +36,9 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         until("it is there", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
         cup = league.tournaments.add(
-            new_tournament("Cup", System.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0)
+            new_tournament(
+                "Cup", PairingSystem.SWISS, "scouts", {"seconds": 300}, rounds=1, minutes=0
+            )
         )
         for name in ("Mara", "Jonas"):
             league.tournaments.enter(cup.id, league.cards.create(name).number)

@@ -14,7 +14,7 @@ from companion.core.kit import Seat
 from companion.league import tournament_rules
 from companion.league.league import League
 from companion.league.standings import standings
-from companion.league.tournament import System, Tournament
+from companion.league.tournament import PairingSystem, Tournament
 from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.session import Phase
 
@@ -90,11 +90,11 @@ def play_round(evening: Evening) -> None:
             board = tournament_rules.board_at(evening.now, place)
             cards = {}
             for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
-                person = evening.league.cards.person(number)
+                person = evening.league.cards.find(number)
                 assert person
                 if evening.rng.random() < 0.8:  # the others forget their cards
                     evening.league.cards.note_shown_at_table(person, table)
-                    cards[seat] = person.card
+                    cards[seat] = person.id
             evening.play(table, cards)
             if evening.rng.random() < 0.1:
                 evening.play(table, cards)  # they like it so much that they play once more
@@ -110,7 +110,7 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     people = [league.cards.create(f"Name {number}").number for number in range(64)]
     made = league.tournaments.add(
         tournament_rules.new_tournament(
-            "Club evening", System.SWISS, GAME, {}, rounds=8, minutes=30
+            "Club evening", PairingSystem.SWISS, GAME, {}, rounds=8, minutes=30
         )
     )
     for person in people:
@@ -134,7 +134,7 @@ def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
     assert all(board.is_played and board.key for board in boards)
     assert len({board.key for board in boards}) == len(boards)  # each game decided one board
     assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
-    total = sum(row.halves for row in standings(tournament))
+    total = sum(row.half_points for row in standings(tournament))
     assert total == 2 * len(boards) + 2 * sum(
         count_byes(tournament, e.number) for e in tournament.entrants
     )

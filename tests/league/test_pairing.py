@@ -15,7 +15,7 @@ from league_tools import assert_sound, make_tournament, open_places, play_round,
 from companion.core.errors import Illegal
 from companion.league import tournament_rules
 from companion.league.standings import standings
-from companion.league.tournament import BoardVerdict, System
+from companion.league.tournament import BoardVerdict, PairingSystem
 
 
 @settings(max_examples=25, deadline=None)
@@ -27,7 +27,7 @@ def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataOb
         for _ in range(data.draw(st.integers(0, 2))):
             tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
-        there = [e.number for e in tournament.entrants if not e.until]
+        there = [e.number for e in tournament.entrants if not e.last_round]
         if len(there) > 10 and data.draw(st.booleans()):
             tournament = tournament_rules.withdraw(tournament, rng.choice(there))
         tournament = play_round(tournament, rng, absent=0.1)
@@ -47,7 +47,7 @@ def test_an_end_that_cannot_be_paired_is_said() -> None:
 
 @pytest.mark.parametrize("people", range(2, 14))
 def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
-    tournament, rng = make_tournament(System.ROUND_ROBIN, people), Random(people)
+    tournament, rng = make_tournament(PairingSystem.ROUND_ROBIN, people), Random(people)
     for _ in range(people - 1 if people % 2 == 0 else people):
         tournament = play_round(tournament, rng)
     met = {
@@ -58,13 +58,13 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     }
     assert met == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
     assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 1
-    assert sum(standing.halves for standing in standings(tournament)) == people * (people - 1)
+    assert sum(standing.half_points for standing in standings(tournament)) == people * (people - 1)
     with pytest.raises(Illegal, match="Everybody has met everybody"):
         tournament_rules.pair_round(tournament, 0.0)
 
 
 def test_leaving_a_round_robin_loses_by_default() -> None:
-    tournament = play_round(make_tournament(System.ROUND_ROBIN, 4), Random(1))
+    tournament = play_round(make_tournament(PairingSystem.ROUND_ROBIN, 4), Random(1))
     tournament = tournament_rules.withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
@@ -73,14 +73,14 @@ def test_leaving_a_round_robin_loses_by_default() -> None:
         )
         assert own.is_decided
         assert not own.is_played
-        assert tournament.halves(2) <= 2
+        assert tournament.half_points(2) <= 2
     with pytest.raises(Illegal, match="nobody can enter any more"):
         tournament_rules.enter(tournament, 99, 1500.0)
 
 
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
 def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
-    tournament, rng = make_tournament(System.KNOCKOUT, people), Random(people)
+    tournament, rng = make_tournament(PairingSystem.KNOCKOUT, people), Random(people)
     rounds = (people - 1).bit_length()
     for _ in range(rounds):
         tournament = play_round(tournament, rng)
@@ -89,27 +89,29 @@ def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
         == people - 1
     )
     first, second, *_ = standings(tournament)
-    assert (first.place, first.halves - second.halves) == (1, 2)
+    assert (first.place, first.half_points - second.half_points) == (1, 2)
     with pytest.raises(Illegal, match="Only one is left"):
         tournament_rules.pair_round(tournament, 0.0)
 
 
 def test_a_drawn_knockout_match_awaits_the_director() -> None:
-    tournament = tournament_rules.pair_round(make_tournament(System.KNOCKOUT, 4), 0.0)
+    tournament = tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
-    tournament = tournament_rules.decide(
-        tournament_rules.decide(tournament, first, BoardVerdict.DRAW), second, BoardVerdict.SOUTH
+    tournament = tournament_rules.set_verdict(
+        tournament_rules.set_verdict(tournament, first, BoardVerdict.DRAW),
+        second,
+        BoardVerdict.SOUTH,
     )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
         tournament_rules.pair_round(tournament, 0.0)
     tournament = tournament_rules.pair_round(
-        tournament_rules.decide(tournament, first, BoardVerdict.NORTH), 0.0
+        tournament_rules.set_verdict(tournament, first, BoardVerdict.NORTH), 0.0
     )
     with pytest.raises(Illegal, match="take that pairing back first"):
-        tournament_rules.decide(tournament, first, BoardVerdict.SOUTH)
+        tournament_rules.set_verdict(tournament, first, BoardVerdict.SOUTH)
     again = tournament_rules.unpair_round(tournament)
     assert (
-        tournament_rules.decide(again, first, BoardVerdict.SOUTH)
+        tournament_rules.set_verdict(again, first, BoardVerdict.SOUTH)
         .rounds[0]
         .matches[0]
         .boards[0]

@@ -20,7 +20,7 @@ from companion.core.errors import Illegal, Malformed, SystemTrouble
 from companion.core.kit import SEATS, Seat
 from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
-from companion.league.people import Person, shown_name
+from companion.league.people import PlayerCard, shown_name
 from companion.league.ratings import rate_players
 from companion.league.results import GameResult, Player, StoredResult
 from companion.storage.journal import Journal
@@ -40,11 +40,11 @@ class Told:
         self.table = TableRig(self.journal, clock).table
         self.sequence = 0
 
-    def sit(self, league: League, *people: Person) -> None:
+    def sit(self, league: League, *people: PlayerCard) -> None:
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
             league.cards.note_shown_at_table(person, self.name)
-            self.table.show_card(seat, person.card)
+            self.table.show_card(seat, person.id)
 
     def sit_two(self, league: League) -> None:
         """Seat Mara at South and Jonas at North, the league's first two people."""
@@ -130,7 +130,7 @@ def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> Non
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
         told.table.free_seat(seat)
         told.table.take_seat(seat, name)
-        card = league.cards.create(name).card  # learned elsewhere, and never shown here
+        card = league.cards.create(name).id  # learned elsewhere, and never shown here
         told.table.show_card(seat, card)
     told.play(Seat.NORTH)
     told.tell(league)
@@ -160,7 +160,7 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         assert league.cards.find_by_code(gertrude.code) is None
         with pytest.raises(Illegal):
             league.cards.change(1, "Gertrude", True)
-        assert shown_name(league.cards.person(1)) == "Player 1"
+        assert shown_name(league.cards.find(1)) == "Player 1"
         assert league.cards.create("New").number == 3
     for file in folder.iterdir():
         assert b"Gertrude" not in file.read_bytes(), file
@@ -202,7 +202,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
         league.cards.note_shown_at_table(person, table.name)
-        table.table.show_card(seat, person.card)
+        table.table.show_card(seat, person.id)
 
     def tell(pair: str, epoch: int, *loser: Seat) -> None:
         """Send the game from each table's own side, with who has lost there."""
@@ -240,19 +240,19 @@ def test_a_linked_game_counts_once_both_tables_agree(
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
         simulate_full_disk(file)
-        person = Person(1, "card", "abcdefgh", "x" * 100_000)
+        person = PlayerCard(1, "card", "abcdefgh", "x" * 100_000)
         with pytest.raises(SystemTrouble, match=r"league\.sqlite cannot be used: .* is full"):
             file.write(put("people", 1, person))
-        assert file.people() == []
+        assert file.cards() == []
 
 
 def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
     mara = league.cards.create("Mara")
     with pytest.raises(Illegal, match="Nobody sits at South"):
-        told.table.show_card(Seat.SOUTH, mara.card)
+        told.table.show_card(Seat.SOUTH, mara.id)
     told.sit(league, mara)
     told.table.take_seat(Seat.NORTH, "x")
     with pytest.raises(Illegal, match="at the other seat already"):
-        told.table.show_card(Seat.NORTH, mara.card)
+        told.table.show_card(Seat.NORTH, mara.id)
     with pytest.raises(Malformed):
         league.cards.create("a\x00b")

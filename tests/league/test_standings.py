@@ -10,8 +10,8 @@ from companion.league.tournament import (
     Entrant,
     Match,
     MatchBoard,
+    PairingSystem,
     Round,
-    System,
     Tournament,
 )
 
@@ -23,7 +23,9 @@ WORDS: Mapping[str, BoardVerdict] = {
 }
 
 
-def tournament_after(people: int, *rounds: str, system: System = System.SWISS) -> Tournament:
+def tournament_after(
+    people: int, *rounds: str, system: PairingSystem = PairingSystem.SWISS
+) -> Tournament:
     """Make a tournament of rounds such as `1-2:1 3-4:= 5`. A number alone has the bye."""
     entrants = tuple(Entrant(number, (number,)) for number in range(1, people + 1))
     found = []
@@ -57,7 +59,7 @@ def test_missed_rounds_count_as_equal_opponents() -> None:
     tournament = tournament_after(3, "1-2:1 3", "3-1:= 2")
     found = {each.entrant: each for each in standings(tournament)}
     # the bye, and player 1 with three halves
-    assert (found[3].halves, found[3].buchholz) == (3, 3 + 3)
-    assert (found[2].halves, found[2].buchholz) == (2, 3 + 2)
+    assert (found[3].half_points, found[3].buchholz) == (3, 3 + 3)
+    assert (found[2].half_points, found[2].buchholz) == (2, 3 + 2)
     absent = tournament_after(2, "1-2:+")
     assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}

@@ -19,7 +19,7 @@ from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import tournament_rules
 from companion.league.results import GameResult, Player, StoredResult
-from companion.league.tournament import BoardPlace, BoardVerdict, System, Tournament
+from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem, Tournament
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
     for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):
         after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
         assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
-        assert after.halves(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
+        assert after.half_points(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_report_that_does_not_fit_is_refused(
 
 def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
     tournament = tournament_rules.assign_tables(
-        tournament_rules.pair_round(make_tournament(System.KNOCKOUT, 2), 0.0), ["a"]
+        tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 2), 0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
         tournament_rules.enter_result(tournament, stored_result(winner=None))
@@ -105,7 +105,7 @@ def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
     moved = tournament_rules.move_board(tournament, second, "z")
     assert tournament_rules.open_places_by_table(moved)["z"] == second
     done = tournament_rules.assign_tables(
-        tournament_rules.decide(moved, first, BoardVerdict.DRAW), ["a"]
+        tournament_rules.set_verdict(moved, first, BoardVerdict.DRAW), ["a"]
     )
     assert tournament_rules.open_places_by_table(done)["a"] not in (first, second)
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
             "No round has been paired",
         ),
         (
-            lambda: tournament_rules.decide(paired, BoardPlace(-1, 0, 0), BoardVerdict.DRAW),
+            lambda: tournament_rules.set_verdict(paired, BoardPlace(-1, 0, 0), BoardVerdict.DRAW),
             Illegal,
             "no such board",
         ),
@@ -151,9 +151,9 @@ def test_what_cannot_be_is_said(paired: Tournament) -> None:
 def test_whoever_has_withdrawn_may_come_back() -> None:
     tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     for place in open_places(tournament):
-        tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
+        tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
     tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
-    assert tournament.entrant(2).until == 0
+    assert tournament.entrant(2).last_round == 0
     assert tournament_rules.withdraw(make_tournament(people=4), 2).entrant_of(2) is None
 
 
@@ -162,9 +162,9 @@ def test_a_second_withdrawal_changes_nothing() -> None:
     for _ in range(2):
         tournament = tournament_rules.pair_round(tournament, 0.0)
         for place in open_places(tournament):
-            tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
+            tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
         tournament = tournament_rules.withdraw(tournament, 2)
-    assert tournament.entrant(2).until == 1
+    assert tournament.entrant(2).last_round == 1
 
 
 def test_a_withdrawal_outlasts_its_pairing() -> None:
@@ -172,10 +172,10 @@ def test_a_withdrawal_outlasts_its_pairing() -> None:
     withdrawn = tournament_rules.withdraw(tournament, 2)
     assert tournament_rules.unpair_round(withdrawn).entrant_of(2) is None
     for place in open_places(tournament):
-        tournament = tournament_rules.decide(tournament, place, BoardVerdict.DRAW)
+        tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
     withdrawn = tournament_rules.withdraw(tournament_rules.pair_round(tournament, 0.0), 2)
     again = tournament_rules.pair_round(tournament_rules.unpair_round(withdrawn), 0.0)
-    assert again.entrant(2).until == 1
+    assert again.entrant(2).last_round == 1
     assert again.round is not None
     assert again.round.match_of(2) is None
 
@@ -194,7 +194,9 @@ def test_a_pairing_is_stored_whole_or_not(
     with open_league(tmp_path, clock, "a") as league:
         tournaments = league.tournaments
         made = tournaments.add(
-            tournament_rules.new_tournament("Cup", System.SWISS, GAME, {}, rounds=2, minutes=0)
+            tournament_rules.new_tournament(
+                "Cup", PairingSystem.SWISS, GAME, {}, rounds=2, minutes=0
+            )
         )
         for name in ("Mara", "Jonas"):
             tournaments.enter(made.id, league.cards.create(name).number)
@@ -204,5 +206,5 @@ def test_a_pairing_is_stored_whole_or_not(
             tournaments.pair_round(made.id)
         assert tournaments.find(made.id) == before
         tournaments.pair_round(made.id)
-        assert tournaments.board_of("a")
+        assert tournaments.open_board_at("a")
         assert writes.call_count == 2

@@ -46,8 +46,8 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 ) -> None:
     assert "Make a card" in phone.get("/card").text
     card(phone, " Mara  Meier ")
-    (mara,) = league.cards.people()
-    assert (mara.name, mara.is_shown) == ("Mara Meier", True)
+    (mara,) = league.cards.all()
+    assert (mara.name, mara.is_name_public) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in phone.get("/card").text
     other, by_link = app.test_client(), app.test_client()
     typed = f" {mara.code[:4].upper()}-{mara.code[4:]}"
@@ -119,7 +119,7 @@ def test_only_the_host_sees_and_changes_people(phone: FlaskClient, league: Leagu
 
     assert act(do="make", name="Mara", shown="on") == 303
     assert act(do="make", name="Jonas") == 303
-    assert [person.is_shown for person in league.cards.people()] == [True, False]
+    assert [person.is_name_public for person in league.cards.all()] == [True, False]
     store_result(league, 1, 2, Seat.NORTH)
     page = phone.get(door, headers=KEY).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):

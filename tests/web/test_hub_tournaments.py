@@ -82,14 +82,14 @@ def test_a_tournament_from_its_making_to_its_end(app: Flask, league: League) -> 
     again = re.search(r'name="person" value="(#\d+)">', unescape(page))
     assert again
     assert act(app, do="enter", person=again[1]) == 303
-    assert league.tournaments.find(1).entrant(1).until == 0
+    assert league.tournaments.find(1).entrant(1).last_round == 0
     assert act(app, do="withdraw", entrant="1") == 303
     for deed, status in (("pair", 303), ("unpair", 303), ("end", 303), ("pair", 409)):
         assert act(app, do=deed) == status
     assert act(app, do="enter", person="Too late") == 409
     assert "withdrawn" in page_words("/tournament/1?round=1")
     assert "ended" in page_words("/tournaments")
-    assert not [person for person in league.cards.people() if person.name == "Too late"]
+    assert not [person for person in league.cards.all() if person.name == "Too late"]
 
 
 def test_a_card_enters_and_shows_the_table(app: Flask, league: League) -> None:

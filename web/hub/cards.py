@@ -10,7 +10,7 @@ from werkzeug.exceptions import NotFound
 from companion.core.errors import Illegal, Refusal, Stale
 from companion.core.i18n import say
 from companion.games import GAMES
-from companion.league.people import Person
+from companion.league.people import PlayerCard
 from companion.league.tournament import MatchBoard, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubRouteGroup
@@ -46,23 +46,23 @@ class CardPages(HubRouteGroup):
     @get("/card")
     def page(self, error: str = "", status: int = 200) -> Any:
         """Show the card of this browser, or how to get one."""
-        person = self._own_card()
-        if person is None:
+        card = self._own_card()
+        if card is None:
             return make_response(render_template("hub_card_none.html", error=error), status)
         page = render_template(
             "hub_card.html",
-            person=person,
+            card=card,
             error=error,
-            link=f"{request.url_root}card/{person.code}",
-            results=self._league.results.latest(MAX_RESULTS, person.number),
+            link=f"{request.url_root}card/{card.code}",
+            results=self._league.results.latest(MAX_RESULTS, card.number),
             league=self._league,
             games=GAMES,
             tournaments=[
-                (tournament, tournament.entrant_of(person.number))
+                (tournament, tournament.entrant_of(card.number))
                 for tournament in self._tournaments.all()
                 if not tournament.is_over
             ],
-            round_board=self._round_board(person),
+            round_board=self._round_board(card),
         )
         return make_response(page, status)
 
@@ -127,9 +127,9 @@ class CardPages(HubRouteGroup):
         admitted = [member.id for member in self._room.tables() if not member.is_waiting]
         if table not in admitted:
             raise NotFound
-        person = self._person_with(code)
-        self._cards.note_shown_at_table(person, table)
-        return jsonify(card=person.card)
+        card = self._card_with_code(code)
+        self._cards.note_shown_at_table(card, table)
+        return jsonify(card=card.id)
 
     # ---- inside ----
 
@@ -139,44 +139,44 @@ class CardPages(HubRouteGroup):
 
     def _open(self, code: str) -> Any:
         try:
-            person = self._person_with(code)
+            card = self._card_with_code(code)
         except Illegal as refusal:
             return self.page(refusal.message, status_of(refusal))
-        return self._give_card(person)
+        return self._give_card(card)
 
-    def _person_with(self, code: str) -> Person:
-        """Return the person whose card has this code.
+    def _card_with_code(self, code: str) -> PlayerCard:
+        """Return the card with this code.
 
         Raises `Illegal` for a wrong code, and after too many wrong codes from one address.
         """
-        person = self._cards.find_by_code(code)
+        card = self._cards.find_by_code(code)
         wrong = say("No player’s card has this code")
         too_often = say("Too many wrong codes: wait a minute, then look at the card")
         # correct codes do not count as guesses, so a card may be shown as often as needed
         self._guesses.require_right_guess(
-            request.remote_addr or "", lambda: person is not None, wrong, too_often
+            request.remote_addr or "", lambda: card is not None, wrong, too_often
         )
-        assert person is not None
-        return person
+        assert card is not None
+        return card
 
-    def _own_card(self) -> Person | None:
+    def _own_card(self) -> PlayerCard | None:
         code = request.cookies.get(COOKIE, "")
         try:
-            return self._person_with(code) if code else None
+            return self._card_with_code(code) if code else None
         except Illegal:
             return None
 
-    def _require_card(self) -> Person:
-        person = self._own_card()
-        if person is None:
+    def _require_card(self) -> PlayerCard:
+        card = self._own_card()
+        if card is None:
             raise Illegal(
                 Refusal.JOIN_CODE, say("This browser has no player’s card: open yours first")
             )
-        return person
+        return card
 
-    def _give_card(self, person: Person) -> Response:
+    def _give_card(self, card: PlayerCard) -> Response:
         answer = redirect("/card", 303)
-        answer.set_cookie(COOKIE, person.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
+        answer.set_cookie(COOKIE, card.code, max_age=COOKIE_AGE_S, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]  # Flask's own response
 
     def _remove_card(self) -> Response:
@@ -184,13 +184,13 @@ class CardPages(HubRouteGroup):
         answer.delete_cookie(COOKIE, httponly=True, samesite="Lax")
         return answer  # type: ignore[return-value]
 
-    def _round_board(self, person: Person) -> dict[str, Any] | None:
+    def _round_board(self, card: PlayerCard) -> dict[str, Any] | None:
         """Return the template values of a player's board or bye in the current round, or None.
 
         A board is one game of a round, at one table.
         """
         for tournament in self._tournaments.all():
-            entrant = tournament.entrant_of(person.number)
+            entrant = tournament.entrant_of(card.number)
             if tournament.is_over or tournament.round is None or entrant is None:
                 continue
             match = tournament.round.match_of(entrant.number)
@@ -200,8 +200,8 @@ class CardPages(HubRouteGroup):
             if match.north is None:
                 return {"tournament": tournament, "bye": match}
             for board in match.boards:
-                if person.number in (board.south, board.north):
-                    return self._board_values(tournament, board, person.number)
+                if card.number in (board.south, board.north):
+                    return self._board_values(tournament, board, card.number)
         return None
 
     def _board_values(
@@ -213,6 +213,6 @@ class CardPages(HubRouteGroup):
             "tournament": tournament,
             "table": self._room.number_of(board.table),
             "is_south": board.south == number,
-            "other": self._cards.person(opponent),
+            "other": self._cards.find(opponent),
             "verdict": board.verdict,
         }

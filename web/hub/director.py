@@ -13,8 +13,8 @@ from companion.core.errors import CompanionError, Malformed
 from companion.core.i18n import say
 from companion.games import GAMES
 from companion.league import tournament_rules
-from companion.league.standings import format_halves
-from companion.league.tournament import BoardPlace, BoardVerdict, System, Tournament
+from companion.league.standings import format_half_points
+from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem, Tournament
 from web.error_pages import status_of
 from web.hub.room import HubContext, HubRouteGroup
 from web.hub.tournaments import SYSTEM_WORDS, VERDICT_WORDS, TournamentPages
@@ -53,13 +53,13 @@ class DirectorPages(HubRouteGroup):
             verdicts=VERDICT_WORDS,
             people=[
                 person
-                for person in self._cards.people()
+                for person in self._cards.all()
                 if not person.is_forgotten and tournament.entrant_of(person.number) is None
             ],
             tables=self._room.tables(),
             system=SYSTEM_WORDS[tournament.system],
-            format_halves=format_halves,
-            System=System,
+            format_half_points=format_half_points,
+            PairingSystem=PairingSystem,
             error=error,
         )
         return make_response(page, status)
@@ -93,7 +93,7 @@ class DirectorPages(HubRouteGroup):
                 text = fields.get("verdict", "")
                 verdict = _parse_choice(BoardVerdict, text) if text else None
                 apply_action(
-                    partial(tournament_rules.decide, place=_place(fields), verdict=verdict)
+                    partial(tournament_rules.set_verdict, place=_place(fields), verdict=verdict)
                 )
             case "move":
                 table = self._room.table(_number(fields, "table", 0))
@@ -130,7 +130,7 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
         options = presets[preset].options
     return tournament_rules.new_tournament(
         fields.get("name", "")[:200],
-        _parse_choice(System, fields.get("system", "")),
+        _parse_choice(PairingSystem, fields.get("system", "")),
         game,
         options,
         rounds=_number(fields, "rounds", 5),

@@ -70,7 +70,7 @@ class StandingsPages(HubRouteGroup):
         page = render_template(
             "hub_people.html",
             league=self._league,
-            people=[person for person in self._cards.people() if not person.is_forgotten],
+            people=[person for person in self._cards.all() if not person.is_forgotten],
             results=self._league.results.latest(MAX_RESULTS),
             games=GAMES,
             error=error,
@@ -112,7 +112,7 @@ class StandingsPages(HubRouteGroup):
 
     def _name(self, number: int | None) -> str:
         # `str` makes the name English, whatever the browser's language
-        return "" if number is None else str(shown_name(self._cards.person(number), number))
+        return "" if number is None else str(shown_name(self._cards.find(number), number))
 
 
 def _safe_cell(value: Any) -> Any:

@@ -15,16 +15,16 @@ from companion.core.i18n import Verbatim, joined, say
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.people import shown_name
-from companion.league.standings import format_halves, format_quarters, standings
-from companion.league.tournament import BoardVerdict, System, Tournament
+from companion.league.standings import format_half_points, format_quarter_points, standings
+from companion.league.tournament import BoardVerdict, PairingSystem, Tournament
 from web.hub.room import HubContext, HubRoom, HubRouteGroup
 from web.routes.route import get
 
 # Names of the systems of tournaments.
 SYSTEM_WORDS = {
-    System.SWISS: say("Swiss"),
-    System.ROUND_ROBIN: say("Round robin"),
-    System.KNOCKOUT: say("Knock-out"),
+    PairingSystem.SWISS: say("Swiss"),
+    PairingSystem.ROUND_ROBIN: say("Round robin"),
+    PairingSystem.KNOCKOUT: say("Knock-out"),
 }
 # Results of boards as people write them, South first. Plus is a win by default.
 VERDICT_WORDS = {
@@ -46,7 +46,7 @@ class TournamentWords:
 
     def person(self, number: int) -> str:
         """Return somebody's name, or number if the name is not shown."""
-        return shown_name(self._league.cards.person(number), number)
+        return shown_name(self._league.cards.find(number), number)
 
     def entrant(self, tournament: Tournament, number: int) -> str:
         """Return the name of a team, or the names of an entrant's people."""
@@ -125,11 +125,11 @@ class TournamentPages(HubRouteGroup):
             shown_round=round_,
             rows=standings(tournament, round_number),
             league_words=self.words,
-            format_halves=format_halves,
-            format_quarters=format_quarters,
+            format_half_points=format_half_points,
+            format_quarter_points=format_quarter_points,
             system=SYSTEM_WORDS[tournament.system],
             due_s=self._room.due_s(round_.ends_s) if round_ else None,
-            System=System,
+            PairingSystem=PairingSystem,
         )
 
     def require_tournament(self, number: int) -> Tournament:

@@ -101,7 +101,7 @@ class WallPages(HubRouteGroup):
 
     def _paired_players(self, table_id: str) -> Mapping[Seat, str]:
         """Return the names of the players whom the current round seats at a table, or none."""
-        placed = self._tournaments.board_of(table_id)
+        placed = self._tournaments.open_board_at(table_id)
         if placed is None:
             return {}
         _, board = placed

@@ -22,7 +22,7 @@ from companion.league.results import (
     follow_record,
     merge_reports,
 )
-from companion.league.tournament_keeper import TournamentKeeper
+from companion.league.tournament_store import TournamentStore
 from companion.table.public.messages import PublicRecord
 
 # Minimum interval in seconds between two writes of the positions in tables' records. After a crash,
@@ -30,7 +30,7 @@ from companion.table.public.messages import PublicRecord
 SAVE_INTERVAL_S = 2.0
 
 
-class ResultKeeper:
+class ResultStore:
     """Follows the games of all tables, stores their results and reports them to tournaments.
 
     May be used from any thread. The hub's connection to NATS calls `process_record` for each record
@@ -38,7 +38,7 @@ class ResultKeeper:
     """
 
     def __init__(
-        self, file: LeagueFile, clock: Clock, cards: PlayerCards, tournaments: TournamentKeeper
+        self, file: LeagueFile, clock: Clock, cards: PlayerCards, tournaments: TournamentStore
     ) -> None:
         self._file = file
         self._clock = clock
@@ -80,19 +80,19 @@ class ResultKeeper:
         self, table: str, progress: TableProgress, change: ResultChange, sequence: int
     ) -> None:
         """Store a change of results, with all positions, before anybody sees it."""
-        added = self._with_players(change.added, table)
+        added = self._identify_players(change.added, table)
         # a tournament counts games at one table only, so it gets this table's own report and
         # refuses it if the game was played at two
         tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
         statements = [
-            *self._positions(sequence),
+            *self._position_statements(sequence),
             # after the positions, which may have an older one of this table
             put("followed", table, progress),
         ]
         # delete first, because a game may get a new result in the same change
         if change.removed:
             statements.append(delete_result(change.removed))
-        statements += self._statements_of(added)
+        statements += self._result_statements(added)
         statements += self._tournaments.statements_of(tournaments)
         self._file.write(*statements)
         self._unsaved_tables.clear()
@@ -108,7 +108,7 @@ class ResultKeeper:
             if not self._unsaved_tables or now_s - self._saved_s < SAVE_INTERVAL_S:
                 return
             self._saved_s = now_s
-            self._file.write(*self._positions(self.sequence))
+            self._file.write(*self._position_statements(self.sequence))
             self._unsaved_tables.clear()
 
     def restart_sequence(self) -> None:
@@ -131,23 +131,22 @@ class ResultKeeper:
             self._file.write(put_void(key, is_void))
             self._file.notify()
 
-    def _positions(self, sequence: int) -> list[Statement]:
+    def _position_statements(self, sequence: int) -> list[Statement]:
         """Return the statements that store the positions that are not on the disk yet."""
         positions = [
             put("followed", table, self._progress[table]) for table in self._unsaved_tables
         ]
         return [*positions, put_number("sequence", sequence)]
 
-    def _with_players(self, result: GameResult | None, table: str) -> StoredResult | None:
+    def _identify_players(self, result: GameResult | None, table: str) -> StoredResult | None:
         """Return a table's result with the numbers of the people who have played."""
         if result is None:
             return None
-        south, north = (
-            self._cards.number_of(player, table) for player in (result.south, result.north)
-        )
+        south = self._cards.number_of(result.south, table)
+        north = self._cards.number_of(result.north, table)
         return StoredResult(result, south, north)
 
-    def _statements_of(self, stored: StoredResult | None) -> list[Statement]:
+    def _result_statements(self, stored: StoredResult | None) -> list[Statement]:
         """Return the statements that store a new result.
 
         If two tables have played the game, merge their reports. A table reports only the player at

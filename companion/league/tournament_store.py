@@ -20,7 +20,7 @@ from companion.league.results import GameResult, StoredResult
 from companion.league.tournament import MatchBoard, Tournament
 
 
-class TournamentKeeper:
+class TournamentStore:
     """Holds all tournaments and stores each change before it is shown.
 
     May be used from any thread. `free_tables` returns the tables where a board may be played, in
@@ -52,9 +52,9 @@ class TournamentKeeper:
     @property
     def current(self) -> Tournament | None:
         """Return the newest tournament that is not over. One that has begun comes first."""
-        open_ones = [tournament for tournament in self.all() if not tournament.is_over]
+        running = [tournament for tournament in self.all() if not tournament.is_over]
         # the first of those that have begun, or else the first of all
-        return max(open_ones, key=lambda tournament: bool(tournament.rounds), default=None)
+        return max(running, key=lambda tournament: bool(tournament.rounds), default=None)
 
     def add(self, new: Tournament) -> Tournament:
         """Add a tournament from `tournament_rules.new_tournament`. Return it with its number."""
@@ -77,7 +77,7 @@ class TournamentKeeper:
             self._store(tournament_rules.enter(tournament, person, rating))
 
     def enter_newcomer(self, number: int, name: str) -> None:
-        """Make a card for a person, and enter that person.
+        """Create a card for a person, and enter that person.
 
         Raises what `enter` does, and `Malformed` for a bad name.
         """
@@ -112,7 +112,7 @@ class TournamentKeeper:
                 self._tournaments = changed
                 self._file.notify()
 
-    def board_of(self, table: str) -> tuple[Tournament, MatchBoard] | None:
+    def open_board_at(self, table: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament, or None."""
         for tournament in self.all():
             if place := tournament_rules.open_places_by_table(tournament).get(table):
@@ -130,11 +130,11 @@ class TournamentKeeper:
 
         The caller writes the tournaments (see `statements_of`), then calls `replace_all` with them.
         """
-        undone = [result for result in (removed, added and added.result) if result]
+        withdrawn = [result for result in (removed, added and added.result) if result]
         tournaments = {}
         for number, tournament in self._tournaments.items():
             changed = tournament
-            for result in undone:
+            for result in withdrawn:
                 changed = tournament_rules.reopen_board(changed, result.key, result.table)
             if added and added.result.table in tournament_rules.open_places_by_table(changed):
                 try:
