@@ -16,7 +16,7 @@ class Bar:
 
     name: str
     """What is measured, and its unit."""
-    most: float
+    limit: float
     """The largest value of the 99th percentile."""
     source: str
     """Where the value comes from."""
@@ -25,11 +25,11 @@ class Bar:
         """Print the median and the 99th percentile, and return whether that keeps the bar."""
         ordered = sorted(samples)
         p50, p99 = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
-        is_kept = p99 <= self.most
+        is_kept = p99 <= self.limit
         verdict = "ok" if is_kept else "NOT GOOD ENOUGH"
         print(
             f"{self.name:<50} p50 {p50:8.4g}  p99 {p99:8.4g}  of {len(ordered)} "
-            f"(at most {self.most:g})  {verdict}",
+            f"(at most {self.limit:g})  {verdict}",
             flush=True,
         )
         return is_kept

@@ -27,7 +27,7 @@ from typing import Any
 from ports import free_port
 
 from bench.bars import RESUMED_S
-from bench.processes import LOCAL_ONLY, Process, play_command
+from bench.processes import LOCAL_ONLY, ServerProcess, play_command
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
 from companion.table.clocks.deadlines import CLOCK_NOTE_INTERVAL_S
@@ -47,7 +47,7 @@ from companion.tools.selfplay.people import Phone, Stuck
 TABLES = 2
 KILLS = 1000
 # Longest time between a restart and the next kill.
-LONGEST_PLAY_S = 0.8
+MAX_PLAY_S = 0.8
 # Probability that somebody resigns instead of tapping on, so that games end in both ways.
 RESIGN_PROBABILITY = 0.03
 # Probability that a person waits before an order, so that one order lies sealed alone for a
@@ -111,7 +111,7 @@ def bench_kills(kills: int = KILLS) -> bool:
     """Kill and restart so often, print the figures, and return whether every bar is kept."""
     with ThreadPoolExecutor(TABLES) as pool:
         reports = list(
-            pool.map(lambda table: _one_table(-(-kills // TABLES), table), range(TABLES))
+            pool.map(lambda table: _kill_table(-(-kills // TABLES), table), range(TABLES))
         )
     good = RESUMED_S.judge([time_s for report in reports for time_s in report.resumed_s])
     for report in reports:
@@ -120,7 +120,7 @@ def bench_kills(kills: int = KILLS) -> bool:
     return good
 
 
-def _one_table(kills: int, seed: int) -> KillReport:
+def _kill_table(kills: int, seed: int) -> KillReport:
     with tempfile.TemporaryDirectory() as folder:
         return KilledTable(Path(folder), Random(seed)).run(kills)
 
@@ -270,15 +270,15 @@ class KilledTable:
 
     def run(self, kills: int) -> KillReport:
         """Play and kill so often. Return what came of it."""
-        process = Process(play_command(self._folder, SETTINGS), self._folder, self._port)
+        process = ServerProcess(play_command(self._folder, SETTINGS), self._folder, self._port)
         try:
-            process.until()  # no resume: there is nothing yet, and it compiles everything
+            process.wait_for_page()  # no resume: there is nothing yet, and it compiles everything
             for person in self.people:
                 person.phone.post("take", {"name": "Bench"})
             for _ in range(kills):
                 session, killed_s = self._play_and_kill(process)
                 process.start()
-                self.report.resumed_s.append(process.until())
+                self.report.resumed_s.append(process.wait_for_page())
                 self._compare_with_pages(process, session, killed_s)
                 for person in self.people:
                     person.send_again()
@@ -287,7 +287,7 @@ class KilledTable:
         self.report.acknowledged = sum(person.record.acknowledged.total() for person in self.people)
         return self.report
 
-    def _play_and_kill(self, process: Process) -> tuple[Session, float]:
+    def _play_and_kill(self, process: ServerProcess) -> tuple[Session, float]:
         """Let both tap for a random time, kill the service, and check the journal.
 
         Return the table's session as the journal restores it, and when the kill was.
@@ -296,7 +296,7 @@ class KilledTable:
         threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
         for thread in threads:
             thread.start()
-        time.sleep(self._rng.uniform(0.0, LONGEST_PLAY_S))
+        time.sleep(self._rng.uniform(0.0, MAX_PLAY_S))
         killed_s = time.monotonic()
         process.kill()
         stop.set()
@@ -325,7 +325,7 @@ class KilledTable:
         twice.pop(("start",), None)
         self.report.twice = twice.total()
 
-    def _compare_with_pages(self, process: Process, before: Session, killed_s: float) -> None:
+    def _compare_with_pages(self, process: ServerProcess, before: Session, killed_s: float) -> None:
         """Compare what the pages say after a restart with the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
         view, wrong = views[Seat.SOUTH], self.report.wrong
@@ -352,7 +352,7 @@ class KilledTable:
             self.report.wrong.append(fault)
 
     def _check_sealed(
-        self, process: Process, before: Session, views: dict[Seat, dict[str, Any]]
+        self, process: ServerProcess, before: Session, views: dict[Seat, dict[str, Any]]
     ) -> None:
         """Check that sealed orders came back, and are in no page, answer or log."""
         self.report.sealed += 1

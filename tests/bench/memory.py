@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from bench.bars import EVENING_MB, GROWTH_MB
-from bench.processes import LOCAL_ONLY, Process, memory_mb, running_service
+from bench.processes import LOCAL_ONLY, ServerProcess, memory_mb, running_service
 from bench.visitors import Viewers
 from companion.core.config import Settings
 from companion.core.kit import SEATS
@@ -88,7 +88,7 @@ def growth_mb(samples_mb: Sequence[float]) -> float:
 class Evening:
     """Clients that send requests without a break, and two people who play meanwhile."""
 
-    def __init__(self, service: Process, host_key: str, requests: int) -> None:
+    def __init__(self, service: ServerProcess, host_key: str, requests: int) -> None:
         self._service, self._requests = service, requests
         self._headers = {"X-Host-Key": host_key}
         self._paths = _request_paths()

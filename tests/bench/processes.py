@@ -57,7 +57,7 @@ def memory_mb(pid: int) -> float:
     return sum(sizes_kb) * 1024 / 1e6
 
 
-class Process:
+class ServerProcess:
     """A server that keeps its port when it is killed and started again."""
 
     def __init__(self, command: Sequence[str], folder: Path, port: int = 0) -> None:
@@ -68,7 +68,7 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """Start it without waiting for it. `until` waits for a page."""
+        """Start it without waiting for it. `wait_for_page` waits for a page."""
         self.began_s = time.monotonic()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -89,7 +89,7 @@ class Process:
             return answer.read() if answer.status == 200 else None
         return None
 
-    def until(self, path: str = "/", pattern: bytes = b"</html>") -> float:
+    def wait_for_page(self, path: str = "/", pattern: bytes = b"</html>") -> float:
         """Wait until a page matches. Return the seconds since the start. Raises RuntimeError."""
         while time.monotonic() < self.began_s + PATIENCE_S and self._process.poll() is None:
             page = self.get(path)
@@ -121,9 +121,9 @@ def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def running_service(folder: Path, settings: str, *arguments: str) -> Iterator[Process]:
+def running_service(folder: Path, settings: str, *arguments: str) -> Iterator[ServerProcess]:
     """Run a table until the end of the block. It answers pages when the block begins."""
-    process = Process(play_command(folder, settings, *arguments), folder)
+    process = ServerProcess(play_command(folder, settings, *arguments), folder)
     with contextlib.closing(process):
-        process.until()
+        process.wait_for_page()
         yield process

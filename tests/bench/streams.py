@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bench.bars import PHONE_TO_SCREENS_MS
 from bench.processes import LOCAL_ONLY, memory_mb, running_service
-from bench.visitors import Viewers, first_orders, order
+from bench.visitors import Viewers, begin_orders, toggle_order
 from companion.core.kit import SEATS
 from companion.tools.selfplay.people import Phone
 
@@ -135,10 +135,10 @@ def _bench_table(viewers: int) -> bool:
         settings = f'{LOCAL_ONLY}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
         service = stack.enter_context(running_service(folder, settings))
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in SEATS]
-        moment = first_orders(phones)
+        moment = begin_orders(phones)
         ours = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
         own_ms = _time_beside_peer(
-            stack, ours, lambda number: order(phones[1], moment, number), viewers, SPACING_S
+            stack, ours, lambda number: toggle_order(phones[1], moment, number), viewers, SPACING_S
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
     return PHONE_TO_SCREENS_MS.judge(own_ms[0]) and own_ms[1]

@@ -19,7 +19,7 @@ from vision.simulation.table import SimulatedTable
 PICTURES_PER_S = 10.0
 
 
-class Painter:
+class TablePainter:
     """Context manager that paints what a camera above the table sees, at a camera's rate."""
 
     def __init__(self, world: SimulatedTable, path: Path) -> None:
@@ -50,7 +50,7 @@ class Painter:
         self._thread.join()
 
 
-def is_whole(text: bytes) -> bool:
+def ends_event(text: bytes) -> bool:
     """Return whether a part of a stream ends with the end of an event."""
     return text.endswith((b"\n\n", b"\n\n\r\n"))
 
@@ -80,11 +80,11 @@ class Viewers:
                         waiting.unregister(key.fileobj)
                         continue
                     before = self._last[key.data][1]
-                    text = data if is_whole(before) else before + data
+                    text = data if ends_event(before) else before + data
                     self._last[key.data] = time.monotonic(), text
 
     def last_since(
-        self, since_s: float, shows: Callable[[bytes], bool] = is_whole, patience_s: float = 5.0
+        self, since_s: float, shows: Callable[[bytes], bool] = ends_event, patience_s: float = 5.0
     ) -> float:
         """Wait until every viewer's newest event is later than `since_s` and satisfies `shows`.
 
@@ -122,7 +122,7 @@ def follow(port: int, page: str) -> socket.socket:
     return viewer
 
 
-def first_orders(phones: Sequence[Phone]) -> str:
+def begin_orders(phones: Sequence[Phone]) -> str:
     """Take both seats and begin a game of sealed orders. Return its moment, such as `1.1`."""
     for phone in phones:
         phone.post("take", {"name": "Bench"})
@@ -134,7 +134,7 @@ def first_orders(phones: Sequence[Phone]) -> str:
     return str(phones[0].get("view")["moment"])
 
 
-def order(phone: Phone, moment: str, number: int) -> None:
+def toggle_order(phone: Phone, moment: str, number: int) -> None:
     """Hand in an order, and take it back with every second number."""
     if number % 2 == 0:
         phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})

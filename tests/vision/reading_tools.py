@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.reading.pictures import Tally
-from bench.reading.scenery import changed_view
-from bench.reading.scenes import scene
+from bench.reading.scenery import change_view
+from bench.reading.scenes import make_scene
 from internals import share_bare_table
 from table_pictures import rendered_table
 
@@ -35,7 +35,7 @@ class ReadTable:
         self, kit: Kit, layout: Layout, kits: Mapping[str, Kit] | None = None, **view: Any
     ) -> None:
         self.kit = kit
-        self.table = render_table(kit, changed_view(CameraView(), view))
+        self.table = render_table(kit, change_view(CameraView(), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
         self.reader = board_reader(kits or {kit.game: kit})
@@ -80,7 +80,7 @@ def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
 def tally_of(*names: str) -> Tally:
     """Read these scenes of the bench, and return the tally."""
     tally = Tally()
-    for wanted in map(scene, names):
+    for wanted in map(make_scene, names):
         luma, prints = wanted.picture()
         reader = board_reader({**KITS, wanted.kit.game: wanted.kit})
         tally.add(reader.read_picture(luma), prints, wanted.kit)

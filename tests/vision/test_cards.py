@@ -9,7 +9,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from bench.reading.fans import FanTally, hard_tables
+from bench.reading.fans import FanTally, render_hard_tables
 from reading_tools import render_table
 
 from companion.core.clock import FakeClock
@@ -50,7 +50,7 @@ def piece(table: SimulatedTable, card: str) -> int:
 def test_no_fan_of_cards_is_read_wrongly() -> None:
     """Two of each way to lay a fan, in four lights. `make bench ARGS=reading` reads sixty."""
     fans = FanTally()
-    for shown in hard_tables(KIT, 12, seed=7):
+    for shown in render_hard_tables(KIT, 12, seed=7):
         reading = board_reader({KIT.game: KIT}).read_picture(shown.luma)
         fans.add(shown, reading, KIT.board.squares)
     assert fans.wrong == []

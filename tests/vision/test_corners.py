@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from bench.reading.corners import corner_view, cover_corner, judge_view
 from bench.reading.pictures import Tally, wrong_entries
-from bench.reading.scenes import kits
+from bench.reading.scenes import piece_kits
 from reading_tools import KITS, ReadTable, render_table
 
 from companion.core.grid import Square
@@ -31,7 +31,7 @@ from vision.simulation.view import CameraView
 # by 5 to 40 px when only two corners were used. In 177 the lines nearby pull the far ones in round
 # by round, in 229 pairs of lines are pale.
 BOARD_VIEWS = (27, 177, 229)
-KAHMATE = next(kit for kit in kits() if kit.game == "kahmate")
+KAHMATE = next(kit for kit in piece_kits() if kit.game == "kahmate")
 ENDS = at_height(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
 
 

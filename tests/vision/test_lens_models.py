@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 from bench.reading.pictures import Tally
-from bench.reading.scenes import default_kits, kits, layout_of
-from bench.reading.wide_lenses import GLASSES, judge_view, through, truth_of, wide_view
+from bench.reading.scenes import default_kits, piece_kits, random_layout
+from bench.reading.wide_lenses import LENSES, judge_view, render_through, top_faces, wide_view
 from reading_tools import assert_nothing_wrong, render_table
 from table_pictures import print_once
 
@@ -27,7 +27,7 @@ from vision.simulation.printed import decode_png
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView
 
-KITS = {kit.game: kit for kit in kits()}
+KITS = {kit.game: kit for kit in piece_kits()}
 ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 
 
@@ -40,31 +40,33 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 )
 def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
-    layout = layout_of(kit, rng, 0.8, 1.0)
+    layout = random_layout(kit, rng, 0.8, 1.0)
     reading = board_reader({kit.game: kit}).read_picture(
-        through(GLASSES[name], kit, layout, wide_view(rng))
+        render_through(LENSES[name], kit, layout, wide_view(rng))
     )
-    assert dict(reading.seen) == truth_of(kit, layout)
+    assert dict(reading.seen) == top_faces(kit, layout)
 
 
 def test_two_corners_and_pieces_tell_the_lens() -> None:
     """Pieces lie over both corner markers of the far side."""
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     rng = Random(f"{name} 0 1")
-    layout = layout_of(kit, rng, 0.8, 1.0)
-    luma, tally = through(GLASSES[name], kit, layout, wide_view(rng)), Tally(name)
+    layout = random_layout(kit, rng, 0.8, 1.0)
+    luma, tally = render_through(LENSES[name], kit, layout, wide_view(rng)), Tally(name)
     judge_view(kit, layout, luma, tally)
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
 
 
 def test_a_wide_lens_is_stored_with_its_model() -> None:
     rng = Random("kept")
-    layout = layout_of(ARENA, rng, 0.8, 1.0)
+    layout = random_layout(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
     # from straight above no view tells a focal length
     view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
-    reading = reader.read_picture(through(GLASSES["fisheye of 120 degrees"], ARENA, layout, view))
-    assert dict(reading.seen) == truth_of(ARENA, layout)
+    reading = reader.read_picture(
+        render_through(LENSES["fisheye of 120 degrees"], ARENA, layout, view)
+    )
+    assert dict(reading.seen) == top_faces(ARENA, layout)
     estimate = reader.lens_estimate
     assert estimate.lens.is_fisheye or estimate.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
@@ -92,7 +94,7 @@ def test_a_lens_stored_without_model_is_ordinary() -> None:
 
 
 def test_a_mirrored_camera_is_turned_back() -> None:
-    layout = layout_of(ARENA, Random("mirror"))
+    layout = random_layout(ARENA, Random("mirror"))
     table = render_table(ARENA, CameraView(tilt_deg=25.0))
     table.set_up(layout)
     reader = board_reader({ARENA.game: ARENA})
@@ -102,7 +104,7 @@ def test_a_mirrored_camera_is_turned_back() -> None:
         reading = reader.read(frame)
         eye.record(frame, reading)
     assert reading.quiet
-    assert dict(reading.seen) == truth_of(ARENA, layout)
+    assert dict(reading.seen) == top_faces(ARENA, layout)
     board = eye.board()
     assert board is not None
     assert reader.details.note == "The camera mirrors its picture, and the companion turns it back"
@@ -163,7 +165,7 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, CameraVie
 )
 def test_a_second_sheet_is_no_empty_board(game: str, hidden: str) -> None:
     kit = KITS[game]
-    layout = layout_of(kit, Random(f"twins {game}"), 0.8, 1.0)
+    layout = random_layout(kit, Random(f"twins {game}"), 0.8, 1.0)
     luma, view = two_sheets(kit, layout)
     pose, board = camera_pose(kit, view), kit.board
     corners = {
@@ -177,7 +179,7 @@ def test_a_second_sheet_is_no_empty_board(game: str, hidden: str) -> None:
         cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))
     reader = board_reader({game: kit})
     reading = reader.read_picture(luma)
-    truth = truth_of(kit, layout)
+    truth = top_faces(kit, layout)
     if reading.game is not None:
         assert_nothing_wrong(reading, {square: (face,) for square, face in truth.items()})
     assert "two boards" in reader.details.note + reader.details.problem

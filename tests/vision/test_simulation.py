@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 from bench.reading.ground_truth import prints_of
-from bench.reading.scenery import changed_view
+from bench.reading.scenery import change_view
 from reading_tools import render_table
 
 from companion.core.clock import FakeClock
@@ -80,7 +80,7 @@ def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
 
 TROUBLE = {
     "steep": CameraView(noise=0, tilt_deg=55, turn_deg=20),
-    "in hard trouble": changed_view(
+    "in hard trouble": change_view(
         CameraView(noise=0),
         {"kind": "newspaper", "window": (70.0, 100.0, 40.0, 0.5), "wear": 0.1, "curl_mm": 0.3},
     ),

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from math import sqrt
 
-from bench.bots.costs import keeps_costs
+from bench.bots.costs import bench_costs
 from bench.bots.matches import Pairing, play_game
 from companion.bots import has_bot
 from companion.bots.base import LEVELS
@@ -22,7 +22,7 @@ GAMES_EACH, QUICK_GAMES = 400, 4
 STRONGEST = LEVELS[-1]
 # Largest share of games that the lowest level may win against a simulated beginner, so that the
 # beginner as a rule has won by the second game.
-MOST_AGAINST_BEGINNERS = 0.6
+MAX_AGAINST_BEGINNERS = 0.6
 _GREEDY_BARS: Mapping[str, float] = {"kahmate": 0.65}
 # Where the seats are roles, each role has a bar of its own against the player by rule of thumb.
 _ROLE_BARS: Mapping[str, Mapping[Seat, float]] = {"binmat": {Seat.SOUTH: 0.40, Seat.NORTH: 0.80}}
@@ -36,7 +36,7 @@ def pairings(name: str) -> Iterator[Pairing]:
         yield Pairing(name, STRONGEST, "greedy", seat, bar)
     for level in LEVELS[1:]:
         yield Pairing(name, level, level - 1, None, 0.70)
-    yield Pairing(name, LEVELS[0], "beginner", None, 0.0, MOST_AGAINST_BEGINNERS)
+    yield Pairing(name, LEVELS[0], "beginner", None, 0.0, MAX_AGAINST_BEGINNERS)
 
 
 def wilson_interval(points: float, games: int) -> tuple[float, float]:
@@ -61,7 +61,7 @@ def bench_bots(only: str, quick: bool) -> bool:
     known = [name for name in GAMES if has_bot(name) and name.startswith(only.partition(" ")[0])]
     good = True
     for name in known:
-        good &= keeps_costs(name, quick)
+        good &= bench_costs(name, quick)
     chosen = [each for name in known for each in pairings(name) if each.name.startswith(only)]
     for pairing in chosen:
         with ProcessPoolExecutor() as pool:

@@ -19,10 +19,10 @@ from companion.core.kit import SEATS
 from companion.games import game_named
 
 COST_GAMES = 4
-MOST_DECISIONS = 200
+MAX_DECISIONS = 200
 
 
-def keeps_costs(name: str, quick: bool) -> bool:
+def bench_costs(name: str, quick: bool) -> bool:
     """Print the costs of the strongest level of a game, and return whether they keep the bars."""
     spent_s, sizes_mb = list[float](), list[float]()
     for number in range(1 if quick else COST_GAMES):
@@ -43,7 +43,7 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
     with BotProcess(bot_command(name, LEVELS[-1], number)) as bot:
         pid = bot.child.pid
         bot.new(seat, {}, PATIENCE_S)
-        while (due := game.to_act(state)) and len(spent_s) < MOST_DECISIONS:
+        while (due := game.to_act(state)) and len(spent_s) < MAX_DECISIONS:
             actions = {side: game.random_action(state, side, rng) for side in sorted(due)}
             if seat in due:
                 before_s = cpu_s(pid)

@@ -16,7 +16,7 @@ from companion.games import game_named
 # Number of the sample of deals and seeds. Sample 0 was used for tuning.
 SAMPLE = 1
 # Number of decisions after which a game without an end counts as a tie.
-MOST_DECISIONS = 1000
+MAX_DECISIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,22 +57,22 @@ def play_game(pairing: Pairing, number: int) -> int:
         bots[seat.other] = bot_for(pairing.game, seat.other, {}, pairing.rival, seed + 1)
     else:
         rival = rival_of(pairing.rival, pairing.game)
-    for _ in range(MOST_DECISIONS):
+    for _ in range(MAX_DECISIONS):
         if not (due := game.to_act(state)):
             break
         texts = {}
-        for each in sorted(due):
-            if each in bots:
-                texts[each] = bots[each].choose(game.view(state, each)).action
+        for side in sorted(due):
+            if side in bots:
+                texts[side] = bots[side].choose(game.view(state, side)).action
             elif rival is not None:
-                texts[each] = rival(game, state, each, chance)
-        actions = {each: game.parse(text) for each, text in texts.items()}
+                texts[side] = rival(game, state, side, chance)
+        actions = {side: game.parse(text) for side, text in texts.items()}
         game.require(state, actions)
         step = game.apply(state, actions, rng)
         state = step.state
         events = [msgspec.to_builtins(event, enc_hook=translate_for_json) for event in step.events]
-        for each, bot in bots.items():
-            bot.see(game.view(state, each), events)
+        for side, bot in bots.items():
+            bot.see(game.view(state, side), events)
     outcome = game.outcome(state)
     winners = outcome.winners if outcome else frozenset()
     return 0 if len(winners) > 1 else (seat in winners) - (seat.other in winners)

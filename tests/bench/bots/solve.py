@@ -24,19 +24,19 @@ KEPT_REGRET = 0.7
 Floats = NDArray[np.float32]
 
 
-def reachable(turns: Turns) -> list[Position]:
+def reachable_positions(turns: Turns) -> list[Position]:
     """Return every position that can follow from the beginning, and the three ends at last."""
     positions = {turns.start: None}
-    todo = [turns.start]
-    for position in todo:
+    queue = [turns.start]
+    for position in queue:
         for after, _ in turns.step_results(position):
             if after not in positions and after not in VALUE_OF:
                 positions[after] = None
-                todo.append(after)
+                queue.append(after)
     return [*positions, *VALUE_OF]
 
 
-def buffers_of(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
+def results_of_buffers(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
     """Return the (216, 216) positions that each pair of buffers leads to."""
     ends = step[step[step[number]]].reshape((ORDER_COUNT,) * 6)
     # axes: South's and North's command in turn, of each step
@@ -44,27 +44,27 @@ def buffers_of(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
     return pairs
 
 
-def play_out(payoff: Floats, rows: Floats, columns: Floats, rounds: int) -> float:
+def solve_matrix_game(payoff: Floats, rows: Floats, columns: Floats, rounds: int) -> float:
     """Return what a matrix game is worth to the rows. Both regrets go on in place."""
     row_sum = np.zeros_like(rows)
     column_sum = np.zeros_like(columns)
-    theirs = _shares(columns)
+    column_mix = _probabilities(columns)
     for number in range(1, rounds + 1):
-        gain = payoff @ theirs
-        np.maximum(rows + gain - _shares(rows) @ gain, 0, out=rows)
-        mine = _shares(rows)
-        loss = mine @ payoff
-        np.maximum(columns + theirs @ loss - loss, 0, out=columns)
-        theirs = _shares(columns)
+        gain = payoff @ column_mix
+        np.maximum(rows + gain - _probabilities(rows) @ gain, 0, out=rows)
+        row_mix = _probabilities(rows)
+        loss = row_mix @ payoff
+        np.maximum(columns + column_mix @ loss - loss, 0, out=columns)
+        column_mix = _probabilities(columns)
         # later rounds weigh more in the average
-        row_sum += number * mine
-        column_sum += number * theirs
-    sure = (_shares(row_sum) @ payoff).min()
-    allowed = (payoff @ _shares(column_sum)).max()
-    return float(sure + allowed) / 2
+        row_sum += number * row_mix
+        column_sum += number * column_mix
+    lower_bound = (_probabilities(row_sum) @ payoff).min()
+    upper_bound = (payoff @ _probabilities(column_sum)).max()
+    return float(lower_bound + upper_bound) / 2
 
 
-def _shares(weights: Floats) -> Floats:
+def _probabilities(weights: Floats) -> Floats:
     total = weights.sum()
     return weights / total if total > 1e-9 else np.full_like(weights, 1 / len(weights))
 
@@ -72,7 +72,7 @@ def _shares(weights: Floats) -> Floats:
 def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     """Return the table of the standard board with or without that house rule."""
     turns = Turns(OutbufferedOptions(own_flag_blocks_base=own_flag_blocks_base))
-    positions = reachable(turns)
+    positions = reachable_positions(turns)
     count = len(positions) - len(VALUE_OF)
     number_of = {position: number for number, position in enumerate(positions)}
     step = np.array(
@@ -85,9 +85,9 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
         before = values.copy()
         regrets *= KEPT_REGRET
         for number in range(count):
-            ends = buffers_of(step, number)
+            ends = results_of_buffers(step, number)
             rows, columns = regrets[number]
-            values[number] = play_out((discount * values)[ends], rows, columns, rounds)
+            values[number] = solve_matrix_game((discount * values)[ends], rows, columns, rounds)
         print(f"sweep {sweep}: greatest change {np.abs(values - before).max():.4f}", flush=True)
     squares = len(turns.squares)
     table = np.zeros((squares, squares, squares + 1, squares + 1), np.int16)

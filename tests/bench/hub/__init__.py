@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ports import free_port
 
-from bench.processes import Process, children_of
+from bench.processes import ServerProcess, children_of
 from companion.core.network import format_host_key
 from companion.hub.joining import join
 from companion.hub.membership import Membership
@@ -21,7 +21,7 @@ from companion.hub_server.folder import HubFolder
 WAIT_S = 60.0
 
 
-class HubProcess(Process):
+class HubProcess(ServerProcess):
     """`companion hub` as a process. Its address stays the same when it is killed and restarted."""
 
     def __init__(self, folder: Path, *more: str) -> None:
@@ -40,7 +40,7 @@ class HubProcess(Process):
         while True:
             super().start()
             try:
-                self.until()
+                self.wait_for_page()
                 return
             except RuntimeError as error:
                 if "is in use" not in str(error) or time.monotonic() > end_s:
@@ -72,7 +72,7 @@ class HubProcess(Process):
             kill(child, signal.SIGKILL)
 
     def hang(self, seconds: float) -> None:
-        """Stop both for so long."""
+        """Stop the hub and its NATS server for so long, and let them go on."""
         processes = (self.pid, *children_of(self.pid))
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for process in processes:

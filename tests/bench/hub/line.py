@@ -14,15 +14,15 @@ CHUNK = 65_536
 
 
 class CuttableLine:
-    """A relay between its own `port` and the port `to` of this machine, until it is cut."""
+    """A relay between its own `port` and another port of this machine, until it is cut."""
 
-    def __init__(self, to: int) -> None:
-        self.port, self._to = free_port(), to
+    def __init__(self, target_port: int) -> None:
+        self.port, self._target_port = free_port(), target_port
         self.mend()
 
     def mend(self) -> None:
         """Start the relay, so that there is a line again."""
-        command = [sys.executable, "-m", __name__, str(self.port), str(self._to)]
+        command = [sys.executable, "-m", __name__, str(self.port), str(self._target_port)]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def cut(self) -> None:
@@ -31,10 +31,10 @@ class CuttableLine:
         self._process.wait()
 
 
-async def _relay(port: int, to: int) -> None:
+async def _relay(port: int, target_port: int) -> None:
     async def carry(reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", to)
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", target_port)
             await asyncio.gather(_pour(reader, far_writer), _pour(far_reader, writer))
         writer.close()
 

@@ -60,29 +60,29 @@ class RoomSize:
         return round(self.seconds * EVENTS_A_SECOND)
 
 
-def bench_load(house: RoomSize = RoomSize()) -> bool:
+def bench_load(size: RoomSize = RoomSize()) -> bool:
     """Measure the load, print the figures, and return whether every bar is kept."""
     with tempfile.TemporaryDirectory() as name:
         records = [one for one in played_records("outbuffered", 6, 1) if one.view.game]
         hub = HubProcess(Path(name) / "hub")
         try:
-            members = [hub.join(f"T{n + 1}") for n in range(house.tables)]
-            numbers = tuple(member.number for member in members[: house.followed])
-            sent, seen = _run(members, records, house, (hub.port, numbers))
+            members = [hub.join(f"T{n + 1}") for n in range(size.tables)]
+            numbers = tuple(member.number for member in members[: size.followed])
+            sent, seen = _measure(members, records, size, (hub.port, numbers))
             used_mb = memory_mb(hub.pid)
         finally:
             hub.kill()
     late_ms, missing, disordered = list[float](), 0, 0
     for spectator, arrivals in enumerate(seen):
-        table = spectator % house.followed
+        table = spectator % size.followed
         numbered = [(number, at_s) for number, at_s in arrivals if number]
         disordered += numbered != sorted(numbered)
-        missing += house.events - len(dict(numbered))
+        missing += size.events - len(dict(numbered))
         late_ms += [(at_s - sent[table, number]) * 1000 for number, at_s in numbered]
     is_whole = not (missing or disordered)
     print(
-        f"hub: {house.tables} tables x {EVENTS_A_SECOND} events a second, "
-        f"{house.spectators} spectators: {len(late_ms)} events seen, {missing} missing, "
+        f"hub: {size.tables} tables x {EVENTS_A_SECOND} events a second, "
+        f"{size.spectators} spectators: {len(late_ms)} events seen, {missing} missing, "
         f"{disordered} spectators out of order  "
         f"{'ok' if is_whole else 'NOT GOOD'}",
         flush=True,
@@ -91,15 +91,15 @@ def bench_load(house: RoomSize = RoomSize()) -> bool:
     return HUB_MB.judge([used_mb]) and good and is_whole
 
 
-def _run(
-    members: Sequence[Membership], records: list[PublicRecord], house: RoomSize, at: HubPages
+def _measure(
+    members: Sequence[Membership], records: list[PublicRecord], size: RoomSize, pages: HubPages
 ) -> tuple[SendTimes, SightingTimes]:
     """Let spectators come and tables play. Return when events were sent and when they were seen."""
     context = multiprocessing.get_context("spawn")
     crowd_end, crowd_line = context.Pipe()
     tables_end, tables_line = context.Pipe()
-    crowd = context.Process(target=_watch, args=(crowd_line, at, house))
-    tables = context.Process(target=_play, args=(tables_line, members, records, house))
+    crowd = context.Process(target=_run_spectators, args=(crowd_line, pages, size))
+    tables = context.Process(target=_run_tables, args=(tables_line, members, records, size))
     try:
         crowd.start()
         crowd_end.recv()  # everybody follows
@@ -107,7 +107,7 @@ def _run(
         crowd_end.recv()  # everybody has seen the first event
         tables_end.send(None)
         sent: SendTimes = tables_end.recv()
-        crowd_end.send(house.events)
+        crowd_end.send(size.events)
         seen: SightingTimes = crowd_end.recv()
     finally:
         for process in (crowd, tables):
@@ -120,14 +120,14 @@ def _run(
 # ---- the tables' process -------------------------------------------------------------------------
 
 
-def _play(
-    line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize
+def _run_tables(
+    line: Connection, members: list[Membership], records: list[PublicRecord], size: RoomSize
 ) -> None:
-    asyncio.run(_all_play(line, members, records, house))
+    asyncio.run(_all_play(line, members, records, size))
 
 
 async def _all_play(
-    line: Connection, members: list[Membership], records: list[PublicRecord], house: RoomSize
+    line: Connection, members: list[Membership], records: list[PublicRecord], size: RoomSize
 ) -> None:
     streams = [await _connect(member) for member in members]
     await asyncio.gather(
@@ -141,7 +141,7 @@ async def _all_play(
     begun_s = time.monotonic() + 0.5
 
     async def play(table: int) -> None:
-        for number in range(1, house.events + 1):
+        for number in range(1, size.events + 1):
             due_s = begun_s + (number - 1 + table / len(members)) / EVENTS_A_SECOND
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
             sent[table, number] = time.monotonic()
@@ -172,13 +172,13 @@ async def _publish(
 # ---- the spectators' process ---------------------------------------------------------------------
 
 
-def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:
+def _run_spectators(line: Connection, pages: HubPages, size: RoomSize) -> None:
     """Follow the tables with all spectators, evenly spread. Send what each saw, and when."""
-    seen: SightingTimes = [[] for _ in range(house.spectators)]
-    rests = [b""] * house.spectators
+    seen: SightingTimes = [[] for _ in range(size.spectators)]
+    tails = [b""] * size.spectators
     with selectors.DefaultSelector() as waiting:
-        for spectator in range(house.spectators):
-            port, numbers = at
+        for spectator in range(size.spectators):
+            port, numbers = pages
             viewer = follow(port, f"/live/watch/{numbers[spectator % len(numbers)]}")
             viewer.setblocking(False)
             waiting.register(viewer, selectors.EVENT_READ, spectator)
@@ -190,11 +190,11 @@ def _watch(line: Connection, at: HubPages, house: RoomSize) -> None:
                 if not data:
                     waiting.unregister(key.fileobj)
                     continue
-                now_s, text = time.monotonic(), rests[spectator] + data
-                found = [int(number) for number in _NUMBER.findall(text)]
-                rests[spectator] = text[-12:]
+                now_s, text = time.monotonic(), tails[spectator] + data
+                numbers_seen = [int(number) for number in _NUMBER.findall(text)]
+                tails[spectator] = text[-12:]
                 known = seen[spectator][-1][0] if seen[spectator] else -1
-                for number in found:
+                for number in numbers_seen:
                     if number != known:
                         seen[spectator].append((number, now_s))
                         known = number

@@ -27,7 +27,7 @@ from nats.errors import Error as NatsError
 from bench.hub import WAIT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST_SERVICE
-from bench.processes import LOCAL_ONLY, Process, play_command
+from bench.processes import LOCAL_ONLY, ServerProcess, play_command
 from companion.archive.game_file import build_game_file, replay_turns
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
@@ -69,8 +69,8 @@ class PairService:
         servers = (f"nats://127.0.0.1:{self.line.port}",)
         membership = msgspec.structs.replace(self.member, servers=servers)
         write_membership(folder / "hub.json", membership)
-        self.process = Process(play_command(folder, SETTINGS), folder)
-        self.process.until()
+        self.process = ServerProcess(play_command(folder, SETTINGS), folder)
+        self.process.wait_for_page()
         self._phone = Phone(f"http://127.0.0.1:{self.process.port}", seat)
         self._phone.post("take", {"name": f"Far {seat}"})
         self._end = threading.Event()
@@ -156,13 +156,13 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
         while killed.total() < kills or games < len(GAMES):
             game = GAMES[games % len(GAMES)]
             _agree(tables, game)
-            most = min(kills - killed.total(), -(-kills // len(GAMES)))
-            killed += _play(tables, hub, rng, most)
+            max_kills = min(kills - killed.total(), -(-kills // len(GAMES)))
+            killed += _play(tables, hub, rng, max_kills)
             games += 1
-            fault = _faults(tables)
+            fault = _find_fault(tables)
             faults += [fault] if fault else []
             print(f"pairs: {game}: {fault or 'the same at both tables'}", flush=True)
-        faults += _faults_at_hub(hub, tables, games)
+        faults += _find_faults_at_hub(hub, tables, games)
     orders = sum(table.acknowledged.total() for table in tables)
     print(
         f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), "
@@ -190,7 +190,7 @@ def _agree(tables: list[PairService], game: str) -> None:
         time.sleep(TURN_S)
 
 
-def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) -> Counter[str]:
+def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: int) -> Counter[str]:
     """Play one game, and resign after so many kills. Return how often each thing was killed."""
     killed, end_s = Counter[str](), time.monotonic() + _GAME_S
     for table in tables:
@@ -200,7 +200,7 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, most: int) ->
             time.sleep(rng.uniform(*PAUSE_S))
             if all(table.phase == "over" for table in tables):
                 return killed
-            if killed.total() < most:
+            if killed.total() < max_kills:
                 killed += _break_something(rng, hub, tables)
                 end_s = time.monotonic() + _GAME_S
             else:
@@ -234,18 +234,18 @@ def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) ->
             line.mend()
             return Counter({"a line": 1})
         case 5:
-            gone = tables
+            killed_tables = tables
         case _:
-            gone = [rng.choice(tables)]
-    for table in gone:
+            killed_tables = [rng.choice(tables)]
+    for table in killed_tables:
         table.process.kill()
-    for table in gone:
+    for table in killed_tables:
         table.process.start()
-        table.process.until()
-    return Counter({"a service": len(gone)})
+        table.process.wait_for_page()
+    return Counter({"a service": len(killed_tables)})
 
 
-def _faults(tables: list[PairService]) -> str:
+def _find_fault(tables: list[PairService]) -> str:
     """Return what is wrong in the journals, or an empty string."""
     sessions: list[Session] = []
     for table in tables:
@@ -291,7 +291,7 @@ def _find_early_order(journal: Journal, session: Session) -> str:
 # ---- what the hub has ----------------------------------------------------------------------------
 
 
-def _faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
+def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
     """Return what the hub does not have exactly once and in order."""
     faults = []
     for table in tables:

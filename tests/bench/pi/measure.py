@@ -33,8 +33,15 @@ from bench.bars import (
     Bar,
 )
 from bench.pi.quota import CpuQuota, NoQuota
-from bench.processes import LOCAL_ONLY, Process, cpu_s, environment_of, memory_mb, play_command
-from bench.visitors import PICTURES_PER_S, Painter, Viewers, order
+from bench.processes import (
+    LOCAL_ONLY,
+    ServerProcess,
+    cpu_s,
+    environment_of,
+    memory_mb,
+    play_command,
+)
+from bench.visitors import PICTURES_PER_S, TablePainter, Viewers, toggle_order
 from companion.core.grid import Square
 from companion.core.kit import Seat
 from companion.games import GAMES
@@ -54,8 +61,8 @@ _WRONG = b"Move the "
 
 
 @dataclass(frozen=True)
-class Board:
-    """A computer to stand for."""
+class Computer:
+    """A computer that the share of a core stands for."""
 
     name: str
     share: float
@@ -64,9 +71,9 @@ class Board:
     """Its own values for some bars."""
 
 
-WHOLE = Board("this machine", 1.0)
-PI_4 = Board("Raspberry Pi 4", 1 / 5, {CLOCK_DRIFT_MS: 30.0})
-PI_3B = Board(
+WHOLE = Computer("this machine", 1.0)
+PI_4 = Computer("Raspberry Pi 4", 1 / 5, {CLOCK_DRIFT_MS: 30.0})
+PI_3B = Computer(
     "Raspberry Pi 3B+",
     1 / 8,
     {
@@ -82,7 +89,7 @@ PI_3B = Board(
 Figure = tuple[Bar, Sequence[float]]
 
 
-class Guest:
+class GuestProcess:
     """The service that is measured, and the orders that it takes."""
 
     def __init__(
@@ -141,24 +148,24 @@ class Guest:
 
 def bench_latencies() -> bool:
     """Measure on whole cores, and return whether every bar is kept."""
-    return _bench_board(WHOLE, None)
+    return _bench_computer(WHOLE, None)
 
 
 def bench_pi() -> bool:
     """Measure both boards, and return whether every bar is kept."""
     good = True
-    for board in (PI_4, PI_3B):
+    for computer in (PI_4, PI_3B):
         try:
-            with CpuQuota(board.share) as quota:
-                good &= _bench_board(board, quota)
+            with CpuQuota(computer.share) as quota:
+                good &= _bench_computer(computer, quota)
         except NoQuota as error:
-            print(f"{board.name}: not measured, {error}", flush=True)
+            print(f"{computer.name}: not measured, {error}", flush=True)
             return False
     return good
 
 
-def _bench_board(board: Board, quota: CpuQuota | None) -> bool:
-    print(f"{board.name}: {board.share:.3g} of a core, {len(PAGES)} viewers", flush=True)
+def _bench_computer(computer: Computer, quota: CpuQuota | None) -> bool:
+    print(f"{computer.name}: {computer.share:.3g} of a core, {len(PAGES)} viewers", flush=True)
     good = True
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -168,12 +175,12 @@ def _bench_board(board: Board, quota: CpuQuota | None) -> bool:
             "[table]\nreading_time_s = 0\n"
         )
         command = play_command(folder, settings)
-        for bar, samples in _evening(command, folder, shared / "pictures", quota):
-            good &= replace(bar, most=board.limits.get(bar, bar.most)).judge(samples)
+        for bar, samples in _measure_all(command, folder, shared / "pictures", quota):
+            good &= replace(bar, limit=computer.limits.get(bar, bar.limit)).judge(samples)
     return good
 
 
-def _evening(
+def _measure_all(
     command: list[str], folder: Path, pictures: Path, quota: CpuQuota | None
 ) -> Iterator[Figure]:
     yield FIRST_PAGE_S, _first_pages_s(command, folder, quota)
@@ -181,8 +188,8 @@ def _evening(
     kit = game.kit(game.options({}))
     world = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     with (
-        Painter(world, pictures) as painter,
-        contextlib.closing(Guest(quota, folder, pictures, world.size_px())) as guest,
+        TablePainter(world, pictures) as painter,
+        contextlib.closing(GuestProcess(quota, folder, pictures, world.size_px())) as guest,
     ):
         phone = Phone(f"http://127.0.0.1:{guest.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})
@@ -190,38 +197,40 @@ def _evening(
             time.sleep(0.02)
         yield CAMERA_S, [time.monotonic() - guest.began_s]
         with Viewers(guest.port, PAGES) as viewers:
-            yield from _figures(guest, painter, phone, viewers)
+            yield from _measure_play(guest, painter, phone, viewers)
 
 
 def _first_pages_s(command: list[str], folder: Path, quota: CpuQuota | None) -> list[float]:
     """Measure from the command to the first page, with everything compiled as after an
     installation.
     """
-    held = quota.holding(command) if quota else command
+    limited_command = quota.holding(command) if quota else command
     times_s = []
-    for words in (command, *([held] * STARTS)):
-        with contextlib.closing(Process(words, folder)) as process:
-            times_s.append(process.until())
+    for words in (command, *([limited_command] * STARTS)):
+        with contextlib.closing(ServerProcess(words, folder)) as process:
+            times_s.append(process.wait_for_page())
     return times_s[1:]
 
 
-def _figures(guest: Guest, painter: Painter, phone: Phone, viewers: Viewers) -> Iterator[Figure]:
+def _measure_play(
+    guest: GuestProcess, painter: TablePainter, phone: Phone, viewers: Viewers
+) -> Iterator[Figure]:
     name = next(iter(GAMES))
     layout = _begin(guest, painter, name, {})
     time.sleep(3)  # the board is read
-    began_s, worked_s = time.monotonic(), cpu_s(guest.pid)
+    began_s, before_cpu_s = time.monotonic(), cpu_s(guest.pid)
     time.sleep(IDLE_S)
-    yield IDLE_SHARE, [(cpu_s(guest.pid) - worked_s) / (time.monotonic() - began_s)]
+    yield IDLE_SHARE, [(cpu_s(guest.pid) - before_cpu_s) / (time.monotonic() - began_s)]
     guest.press("south_ready")  # sits down
     yield KEY_TO_LAMP_MS, _key_to_lamp_ms(guest)
     yield PHONE_TO_SCREENS_MS, _post_to_screens_ms(phone, viewers)
     yield WRONG_TO_NAME_S, _naming_times_s(layout, painter, viewers)
-    yield from _turns(guest, painter)
+    yield from _measure_clock(guest, painter)
     yield MEMORY_MB, [memory_mb(guest.pid)]
 
 
 def _begin(
-    guest: Guest, painter: Painter, name: str, options: dict[str, Any]
+    guest: GuestProcess, painter: TablePainter, name: str, options: dict[str, Any]
 ) -> dict[Square, tuple[str, ...]]:
     """Begin a game and lay its board out. Return the layout."""
     laid = guest.ask(do="game", game=name, options=options)
@@ -234,7 +243,7 @@ def _begin(
     return layout
 
 
-def _key_to_lamp_ms(guest: Guest) -> list[float]:
+def _key_to_lamp_ms(guest: GuestProcess) -> list[float]:
     """Measure from the edge of a key to the lamp that counts it, through debouncing and table."""
     pressed_s = []
     for _ in range(PRESSES):
@@ -255,13 +264,14 @@ def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
     for number in range(POSTS):
         time.sleep(0.4)
         began_s = time.monotonic()
-        order(phone, moment, number)
-        times_ms.append((viewers.last_since(began_s, lambda it: b"</main>" in it) - began_s) * 1000)
+        toggle_order(phone, moment, number)
+        end_s = viewers.last_since(began_s, lambda page: b"</main>" in page)
+        times_ms.append((end_s - began_s) * 1000)
     return times_ms
 
 
 def _naming_times_s(
-    layout: dict[Square, tuple[str, ...]], painter: Painter, viewers: Viewers
+    layout: dict[Square, tuple[str, ...]], painter: TablePainter, viewers: Viewers
 ) -> list[float]:
     """Measure from when a hand leaves a piece on a wrong square until all screens name it."""
     world, times_s, rng = painter.world, [], Random(1)
@@ -275,13 +285,13 @@ def _naming_times_s(
         world.move_to(piece.id, wrong)
         world.hold_hand(None)
         began_s = time.monotonic()
-        times_s.append(viewers.last_since(began_s, lambda it: _WRONG in it) - began_s)
+        times_s.append(viewers.last_since(began_s, lambda page: _WRONG in page) - began_s)
         world.set_up(layout)
-        viewers.last_since(time.monotonic(), lambda it: b"</main>" in it and _WRONG not in it)
+        viewers.last_since(time.monotonic(), lambda page: b"</main>" in page and _WRONG not in page)
     return times_s
 
 
-def _turns(guest: Guest, painter: Painter) -> Iterator[Figure]:
+def _measure_clock(guest: GuestProcess, painter: TablePainter) -> Iterator[Figure]:
     """Let a clock run that nobody presses. Measure how late each alarm sounds, and how due times
     drift.
     """

@@ -15,7 +15,7 @@ from companion.core.ports import Closeable
 PERIOD_US = 5_000
 # The smallest quota that the kernel takes (`min_bw_quota_period_us` in `kernel/sched/core.c`).
 # For less, the period is made longer.
-LEAST_US = 1_000
+MIN_QUOTA_US = 1_000
 _TRIES = 50
 
 
@@ -31,7 +31,7 @@ class CpuQuota(Closeable):
     """
 
     def __init__(self, share: float) -> None:
-        self.period_us = max(PERIOD_US, round(LEAST_US / share))
+        self.period_us = max(PERIOD_US, round(MIN_QUOTA_US / share))
         self._quota_us = round(share * self.period_us)
         self._folder = _parent() / f"companion-bench-{os.getpid()}"
         try:

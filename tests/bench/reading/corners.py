@@ -14,14 +14,14 @@ import cv2
 import numpy as np
 
 from bench.reading.ground_truth import Print, prints_of
-from bench.reading.pictures import Tally, tell
+from bench.reading.pictures import Tally, print_verdict
 from bench.reading.scenes import (
     Scene,
     default_kits,
-    kits,
-    layout_of,
-    nudge_of,
     ordinary_view,
+    piece_kits,
+    random_layout,
+    random_nudge,
 )
 from companion.core.kit import Kit
 from vision.detection.markers import Luma
@@ -31,9 +31,9 @@ from vision.simulation.render import camera_pose
 
 VIEWS, QUICK_VIEWS = 60, 10
 _TRIES = 200
-_LEAST_FOUND, _LEAST_RIGHT = 0.95, 0.97
-# Size of what covers a corner marker, in sides of the marker.
-_COVER = 1.5
+MIN_FOUND, MIN_RIGHT = 0.95, 0.97
+# Width of the sheet that covers a corner marker, in sides of the marker.
+_COVER_SIDES = 1.5
 
 
 # A picture with two corner markers, and its ground truth.
@@ -51,15 +51,15 @@ def corner_view(number: int) -> CornerView:
 
 
 def _make_view(number: int, rng: Random) -> CornerView | None:
-    """Make a random view. None: it does not show exactly two corner markers."""
-    every = kits()
-    kit = every[number % len(every)]
-    layout = layout_of(kit, rng, 0.1, 1.0)
-    small = rng.random() < 0.7
+    """Make a random view, or return None if it does not show exactly two corner markers."""
+    all_kits = piece_kits()
+    kit = all_kits[number % len(all_kits)]
+    layout = random_layout(kit, rng, 0.1, 1.0)
+    is_small = rng.random() < 0.7
     view = replace(
         ordinary_view(rng),
-        width=1280 if small else 1920,
-        height=720 if small else 1080,
+        width=1280 if is_small else 1920,
+        height=720 if is_small else 1080,
         focal_ratio=rng.uniform(0.5, 1.1),
         k1=rng.uniform(-0.12, 0.03),
         tilt_deg=rng.uniform(5, 48),
@@ -68,28 +68,31 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
         noise=rng.uniform(1.0, 4.0),
         jpeg_quality=rng.choice((None, 70, 40)),
     )
-    is_out = number % 2 == 0
-    if is_out:
+    is_cut_off = number % 2 == 0
+    if is_cut_off:
         reach = 0.35 * max(kit.board.width_mm, kit.board.height_mm)
         shift = (rng.uniform(-reach, reach), rng.uniform(-reach, reach))
         view = replace(view, fill=rng.uniform(1.0, 1.5), shift_mm=shift)
-    nudges = {face: nudge_of(kit, face, rng) for faces in layout.values() for face in faces}
+    nudges = {face: random_nudge(kit, face, rng) for faces in layout.values() for face in faces}
     pose = camera_pose(kit, view)
-    covered = () if is_out else tuple(rng.sample(kit.board.corners, 2))
-    ends = {
+    covered = () if is_cut_off else tuple(rng.sample(kit.board.corners, 2))
+    centres_px = {
         marker: pose.to_px(at_height(np.array([kit.board.corner_centres_mm[marker]])))[0]
         for marker in kit.board.corners
     }
     inside = [
         m
-        for m, (x, y) in ends.items()
+        for m, (x, y) in centres_px.items()
         if 0 <= x < view.width and 0 <= y < view.height and m not in covered
     ]
     if len(inside) != 2:
         return None
     table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
     prints = prints_of(table)
-    if sum(p.face is None and p.shown == 1 and p.marker not in covered for p in prints) != 2:
+    if (
+        sum(p.face is None and p.visible_share == 1 and p.marker not in covered for p in prints)
+        != 2
+    ):
         return None
     luma = table.render_luma()
     for marker in covered:
@@ -98,13 +101,18 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
 
 
 def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
-    """Lay a sheet over a corner marker; it does not reach the squares."""
+    """Cover a corner marker with a sheet that does not reach the squares."""
     x, y = kit.board.corner_centres_mm[marker]
-    half = _COVER * kit.board.corner_mm / 2
-    deep = kit.board.strip_mm / 2 - 0.5
+    half_width = _COVER_SIDES * kit.board.corner_mm / 2
+    half_depth = kit.board.strip_mm / 2 - 0.5
     corners = at_height(
         np.array(
-            [(x - half, y - deep), (x + half, y - deep), (x + half, y + deep), (x - half, y + deep)]
+            [
+                (x - half_width, y - half_depth),
+                (x + half_width, y - half_depth),
+                (x + half_width, y + half_depth),
+                (x - half_width, y + half_depth),
+            ]
         )
     )
     cv2.fillConvexPoly(
@@ -112,9 +120,9 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
     )
 
 
-def judge_view(shown: CornerView, tally: Tally) -> None:
-    """Read one view, and compare it with the truth."""
-    kit, luma, prints = shown
+def judge_view(corner: CornerView, tally: Tally) -> None:
+    """Read one view, and compare the reading with the ground truth."""
+    kit, luma, prints = corner
     reader = board_reader({**default_kits(), kit.game: kit})
     tally.add(reader.read_picture(luma), prints, kit)
 
@@ -124,7 +132,7 @@ def bench_corners(quick: bool) -> bool:
     tally = Tally("two corners hidden")
     for number in range(QUICK_VIEWS if quick else VIEWS):
         judge_view(corner_view(number), tally)
-    is_found = tally.found >= _LEAST_FOUND * tally.pictures
-    return tally.judge(_LEAST_RIGHT) and tell(
+    is_found = tally.found >= MIN_FOUND * tally.pictures
+    return tally.judge(MIN_RIGHT) and print_verdict(
         "boards with two corners found", is_found, "at least 95 %"
     )

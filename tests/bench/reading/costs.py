@@ -1,4 +1,4 @@
-"""What pictures cost: still and changed ones, and a read from nothing; and photographs.
+"""What it costs to read still, changed and first pictures, and how photographs are read.
 
 Costs are processor time, as ratios to OpenCV's `ArucoDetector` with its defaults on the same 1080p
 frame.
@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from bench.bars import CHANGED_RATIO, FIRST_RATIO, STILL_RATIO
-from bench.reading.pictures import tell
+from bench.reading.pictures import print_verdict
 from bench.reading.scenes import default_kits
 from companion.core.kit import DICTIONARY, Kit
 from companion.core.ports import Frame
@@ -31,13 +31,11 @@ from vision.still_pictures import read_images
 
 FRAMES, QUICK_FRAMES = 30, 10
 _NUDGE_MM = 3.0
-_SETTLING = 8
+_SETTLING_FRAMES = 8
 
 
-def aruco(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
-    """Return OpenCV's `ArucoDetector` with its defaults, as a function that answers the ids in a
-    picture.
-    """
+def aruco_finder(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
+    """Return a function that finds ids in a picture by OpenCV's `ArucoDetector` with defaults."""
     detector = cv2.aruco.ArucoDetector(get_dictionary(dictionary))
 
     def find(luma: Luma) -> list[int]:
@@ -55,11 +53,11 @@ def bench_costs(quick: bool) -> bool:
     for kit in default_kits().values():
         if kit.deck is None:
             print(kit.game, flush=True)
-            good &= _keeps_costs(kit, QUICK_FRAMES if quick else FRAMES)
+            good &= _bench_kit(kit, QUICK_FRAMES if quick else FRAMES)
     return good
 
 
-def _keeps_costs(kit: Kit, frames: int) -> bool:
+def _bench_kit(kit: Kit, frames: int) -> bool:
     """Read a rendered board with all pieces of a kit that lie on single squares.
 
     The peer reads between the frames, so that both meet the same load of the machine.
@@ -70,7 +68,7 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
     table = printed_table(kit, CameraView(width=1920, height=1080, tilt_deg=30.0))
     table.set_up(dict(zip(apart, single, strict=False)))
     piece = next(piece.id for piece in table.pieces() if piece.square is not None)
-    find_markers, reader, count = aruco(), board_reader(default_kits()), 0
+    find_markers, reader, count = aruco_finder(), board_reader(default_kits()), 0
     peer_s = list[float]()
 
     def read_s() -> float:
@@ -89,11 +87,11 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
         reader = board_reader(default_kits())
         first_s.append(read_s())
     for number in range(frames // 2):
-        for _ in range(_SETTLING):
+        for _ in range(_SETTLING_FRAMES):
             read_s()
         table.nudge(piece, _NUDGE_MM if number % 2 else -_NUDGE_MM, 0.0)
         changed_s.append(read_s())
-    for _ in range(_SETTLING):
+    for _ in range(_SETTLING_FRAMES):
         read_s()
     still_s = [read_s() for _ in range(frames)]
     good = True
@@ -103,7 +101,8 @@ def _keeps_costs(kit: Kit, frames: int) -> bool:
         (FIRST_RATIO, first_s),
     ):
         ratio = median(times_s) / median(peer_s)
-        good &= tell(bar.name, ratio <= bar.most, f"{ratio:.3f} (at most {bar.most:.3g})")
+        figures = f"{ratio:.3f} (at most {bar.limit:.3g})"
+        good &= print_verdict(bar.name, ratio <= bar.limit, figures)
     return good
 
 
@@ -119,8 +118,8 @@ def photographs_folder() -> Path:
 
 
 def bench_photographs() -> bool:
-    """Read markers of real photographs: never fewer than `ArucoDetector`, and none that is not
-    there.
+    """Read real photographs. Return whether no marker is wrong, and no fewer are found than by
+    `ArucoDetector`.
     """
     folder, good = photographs_folder(), True
     if not (folder / "truth.json").is_file():
@@ -130,8 +129,8 @@ def bench_photographs() -> bool:
         wanted, allowed = Counter(truth["ids"]), {*truth["ids"], *truth["also_visible"]}
         (answer,) = read_images([folder / name], {}, truth["dict"])
         own = Counter(marker["id"] for marker in answer["markers"])
-        peer = Counter(aruco(truth["dict"])(load_luma(folder / name)))
+        peer = Counter(aruco_finder(truth["dict"])(load_luma(folder / name)))
         right, peer_right = (own & wanted).total(), (peer & wanted).total()
-        told = f"{right} of {wanted.total()} markers (ArucoDetector {peer_right})"
-        good &= tell(name, right >= peer_right and set(own) <= allowed, told)
+        figures = f"{right} of {wanted.total()} markers (ArucoDetector {peer_right})"
+        good &= print_verdict(name, right >= peer_right and set(own) <= allowed, figures)
     return good

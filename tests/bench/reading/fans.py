@@ -1,4 +1,4 @@
-"""Fans of cards that are hard to read: no fan may be accepted that is not the one there.
+"""Fans of cards that are hard to read: no fan may be accepted that does not lie there.
 
 Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their
 zones and out of the picture. A zone is *wrong* if the reader reports a card that is not there, or
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from table_pictures import rendered_table
 
 from bench.bars import FIRST_RATIO
-from bench.reading.costs import aruco
+from bench.reading.costs import aruco_finder
 from bench.reading.ground_truth import prints_of
-from bench.reading.pictures import tell
+from bench.reading.pictures import print_verdict
 from bench.reading.scenes import default_kits
 from companion.core.grid import Square
 from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
@@ -36,77 +36,81 @@ from vision.simulation.view import CameraView, Shadow, default_view
 SEED, PICTURES, QUICK_PICTURES = 918_273, 60, 6
 EASY = "easy"
 # Least share of the easy, readable fans that are accepted.
-LEAST_RIGHT = 0.97
-# Least number of corner markers in a picture: with fewer nobody can say where a board lies.
-_CORNERS = 2
+MIN_RIGHT = 0.97
+# Least number of corner markers in a picture. With fewer, nobody can say where a board lies.
+_MIN_CORNERS = 2
 _PICTURES_A_VIEW = 3
 # Least distance from the middle of a card to the edge of its zone.
-_WITHIN_MM = 6.0
+_MIN_EDGE_MM = 6.0
 
-# How a card lies: how far aside and along the fan its middle is, in mm, and its turn in degrees.
-Laid = tuple[float, float, float]
+# Where a card lies in its fan: its middle aside and along in mm, and its turn in degrees.
+CardPlace = tuple[float, float, float]
 
 
-def _even(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_evenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Lay a fan as people do: each card a step further, none quite straight."""
-    along, laid = 0.0, list[Laid]()
+    along, cards = 0.0, list[CardPlace]()
     for _ in range(number):
-        laid.append((rng.uniform(-2, 2), along, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3)))
+        cards.append((rng.uniform(-2, 2), along, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3)))
         along += deck.step_mm + rng.uniform(0, 4)
-    return laid
+    return cards
 
 
-def _pushed(laid: list[Laid], place: int, by_mm: float) -> list[Laid]:
-    """Push all cards of a fan from one place on along."""
-    return [(x, y + (by_mm if n >= place else 0.0), turn) for n, (x, y, turn) in enumerate(laid)]
+def _push_along(cards: list[CardPlace], place: int, push_mm: float) -> list[CardPlace]:
+    """Push all cards of a fan along, from the card of this index on."""
+    return [(x, y + (push_mm if n >= place else 0.0), turn) for n, (x, y, turn) in enumerate(cards)]
 
 
-def _clipped(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_clipped(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Clip one or two cards: the next card leaves 3 to 15 mm of them."""
-    laid = _even(deck, number, rng)
+    cards = _lay_evenly(deck, number, rng)
     for place in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
-        laid = _pushed(laid, place, rng.uniform(3, 15) - (laid[place][1] - laid[place - 1][1]))
-    return laid
+        cards = _push_along(
+            cards, place, rng.uniform(3, 15) - (cards[place][1] - cards[place - 1][1])
+        )
+    return cards
 
 
-def _gap(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_with_gap(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Push a card under the next one, so that a gap is left where it should lie."""
-    laid, place = _even(deck, number, rng), rng.randrange(1, number)
-    x, y, turn = laid[place]
-    laid[place] = (x, y + rng.uniform(2, 14), turn)
-    return laid
+    cards, place = _lay_evenly(deck, number, rng), rng.randrange(1, number)
+    x, y, turn = cards[place]
+    cards[place] = (x, y + rng.uniform(2, 14), turn)
+    return cards
 
 
-def _uneven(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_unevenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Lay a fan with steps of 5 to 30 mm."""
-    along, laid = 0.0, list[Laid]()
-    for x, _, turn in _even(deck, number, rng):
-        laid.append((x, along, turn))
+    along, cards = 0.0, list[CardPlace]()
+    for x, _, turn in _lay_evenly(deck, number, rng):
+        cards.append((x, along, turn))
         along += rng.uniform(5, 30)
-    return laid
+    return cards
 
 
-def _across(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_across(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Lay the last card across the others."""
-    laid = _even(deck, number, rng)
-    x, y, _ = laid[-1]
-    return [*laid[:-1], (x, y - rng.uniform(0, 25), rng.choice((-1, 1)) * rng.uniform(50, 90))]
+    cards = _lay_evenly(deck, number, rng)
+    x, y, _ = cards[-1]
+    return [*cards[:-1], (x, y - rng.uniform(0, 25), rng.choice((-1, 1)) * rng.uniform(50, 90))]
 
 
-def _askew(deck: Deck, number: int, rng: Random) -> list[Laid]:
+def _lay_askew(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Turn each card by up to 14 degrees, shift it as many millimetres as fit, and clip some."""
-    laid = _clipped(deck, number, rng) if rng.random() < 0.5 else _even(deck, number, rng)
-    return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in laid]
+    cards = (
+        _lay_clipped(deck, number, rng) if rng.random() < 0.5 else _lay_evenly(deck, number, rng)
+    )
+    return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in cards]
 
 
 # Ways to lay a fan, by name.
-HABITS: dict[str, Callable[[Deck, int, Random], list[Laid]]] = {
-    EASY: _even,
-    "clipped": _clipped,
-    "gap": _gap,
-    "uneven": _uneven,
-    "askew": _askew,
-    "across": _across,
+HABITS: dict[str, Callable[[Deck, int, Random], list[CardPlace]]] = {
+    EASY: _lay_evenly,
+    "clipped": _lay_clipped,
+    "gap": _lay_with_gap,
+    "uneven": _lay_unevenly,
+    "askew": _lay_askew,
+    "across": _lay_across,
 }
 
 
@@ -121,7 +125,7 @@ class HardTable:
     """Zones with an easy fan that can be read."""
 
 
-def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
+def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
     """Yield pictures of tables with a fan in most zones, in every light and from everywhere."""
     assert kit.deck is not None
     rng = Random(seed)
@@ -129,20 +133,20 @@ def hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
     for count in range(number):
         if count % _PICTURES_A_VIEW == 0:
             table.set_view(
-                _beyond_the_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways)
+                _push_to_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways)
             )
         names = [card.name for card in kit.deck.cards]
         rng.shuffle(names)
         habit = sorted(HABITS)[count % len(HABITS)]
-        fans, places = dict[Square, tuple[str, ...]](), dict[str, Laid]()
+        fans, places = dict[Square, tuple[str, ...]](), dict[str, CardPlace]()
         for zone in kit.board.squares:
             if rng.random() < 0.7:
-                laid = _in_zone(kit, kit.deck, zone, habit, rng)
-                fans[zone] = tuple(names.pop() for _ in laid)
-                places.update(zip(fans[zone], laid, strict=True))
+                cards = _fit_fan(kit, kit.deck, zone, habit, rng)
+                fans[zone] = tuple(names.pop() for _ in cards)
+                places.update(zip(fans[zone], cards, strict=True))
         _lay(table, fans, places)
-        corners = [print_ for print_ in prints_of(table) if print_.shown == 1]
-        is_easy = habit == EASY and len(corners) >= _CORNERS
+        corners = [print_ for print_ in prints_of(table) if print_.visible_share == 1]
+        is_easy = habit == EASY and len(corners) >= _MIN_CORNERS
         easy = {zone for zone in fans if is_easy and _is_in_picture(table, zone)}
         yield HardTable(table.render_luma(), fans, frozenset(easy))
 
@@ -184,7 +188,7 @@ def _views(kit: Kit, rng: Random) -> Iterator[CameraView]:
             yield replace(plain, **place, **kind)  # type: ignore[arg-type]  # replace() checks the names itself
 
 
-def _beyond_the_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
+def _push_to_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
     """Push the board until one side is at the edge of the picture, or out of it."""
     far = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))
@@ -193,22 +197,24 @@ def _beyond_the_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
     )
 
 
-def _in_zone(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[Laid]:
+def _fit_fan(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[CardPlace]:
     """Place a fan in a zone. Return x and y in board mm and the turn of each card."""
     board, (x, middle) = kit.board, kit.board.centre_mm(zone)
-    away = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
+    direction = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):
         number = rng.randint(2, max(2, 7 - attempt // 60))
-        laid = HABITS[habit](deck, number, rng)
+        fan = HABITS[habit](deck, number, rng)
         start = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(-12 if habit != EASY else 0, 8)
-        cards = [(x + aside, middle + away * (along - start), turn) for aside, along, turn in laid]
-        room = board.square_mm / 2 - _WITHIN_MM, board.depth_mm / 2 - _WITHIN_MM
+        cards = [
+            (x + aside, middle + direction * (along - start), turn) for aside, along, turn in fan
+        ]
+        room = board.square_mm / 2 - _MIN_EDGE_MM, board.depth_mm / 2 - _MIN_EDGE_MM
         if all(abs(cx - x) < room[0] and abs(cy - middle) < room[1] for cx, cy, _ in cards):
             return cards
     return []
 
 
-def _lay(table: SimulatedTable, fans: Layout, places: dict[str, Laid]) -> None:
+def _lay(table: SimulatedTable, fans: Layout, places: dict[str, CardPlace]) -> None:
     table.set_up(fans)
     for piece in table.pieces():
         if piece.face in places:
@@ -233,9 +239,9 @@ class FanTally:
 
     wrong: list[str] = field(default_factory=list)
     """What was accepted wrongly, in zones without a card too."""
-    shown: int = 0
+    readable: int = 0
     """Easy fans that can be read ..."""
-    shown_right: int = 0
+    readable_right: int = 0
     """... and those of them that were accepted."""
     read_s: list[float] = field(default_factory=list)
     peer_s: list[float] = field(default_factory=list)
@@ -246,21 +252,21 @@ class FanTally:
         for zone in zones:
             real, answer = table.fans.get(zone, ()), reading.fans.get(zone, ())
             is_refused = reading.game is None or zone in reading.unknown
-            # cards that are missing show in the count, and a card that is not read is told as one
+            # missing cards show in the count, and cards that are not read are reported as such
             rest = iter(real)
             is_part = UNREAD in answer and not set(answer) - set(real) - {UNREAD}
             if not (is_refused or is_part or all(card in rest for card in answer)):
                 self.wrong.append(f"{zone}: {answer} instead of {real}")
             if zone in table.easy:
-                self.shown += 1
-                self.shown_right += answer == real and not is_refused
+                self.readable += 1
+                self.readable_right += answer == real and not is_refused
 
 
 def read_fans(pictures: int, seed: int) -> FanTally:
     """Read so many tables of hard fans, one picture each."""
     kit = next(kit for kit in default_kits().values() if kit.deck is not None)
-    find_markers, tally = aruco(CARD_DICTIONARY), FanTally()
-    for table in hard_tables(kit, pictures, seed):
+    find_markers, tally = aruco_finder(CARD_DICTIONARY), FanTally()
+    for table in render_hard_tables(kit, pictures, seed):
         reader = board_reader({kit.game: kit})
         began_s = time.process_time()
         reading = reader.read_picture(table.luma)
@@ -277,11 +283,11 @@ def bench_fans(quick: bool) -> bool:
     tally = read_fans(QUICK_PICTURES if quick else PICTURES, SEED)
     for fault in tally.wrong:
         print(f"    {fault}")
-    share = tally.shown_right / max(1, tally.shown)
-    told = f"{len(tally.wrong)} zones wrong (none allowed)"
-    good = tell("hard fans of cards", not tally.wrong, told)
+    share = tally.readable_right / max(1, tally.readable)
+    figures = f"{len(tally.wrong)} zones wrong (none allowed)"
+    good = print_verdict("hard fans of cards", not tally.wrong, figures)
     ratio = median(tally.read_s) / median(tally.peer_s)
-    told = f"{ratio:.2f} (at most {FIRST_RATIO.most:.3g})"
-    good &= tell(f"hard fans: {FIRST_RATIO.name}", ratio <= FIRST_RATIO.most, told)
-    told = f"{tally.shown_right} of {tally.shown} accepted (at least {LEAST_RIGHT:.0%})"
-    return tell("easy fans of cards among them", share >= LEAST_RIGHT, told) and good
+    figures = f"{ratio:.2f} (at most {FIRST_RATIO.limit:.3g})"
+    good &= print_verdict(f"hard fans: {FIRST_RATIO.name}", ratio <= FIRST_RATIO.limit, figures)
+    figures = f"{tally.readable_right} of {tally.readable} accepted (at least {MIN_RIGHT:.0%})"
+    return print_verdict("easy fans of cards among them", share >= MIN_RIGHT, figures) and good

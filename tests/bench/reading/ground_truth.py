@@ -19,10 +19,11 @@ from vision.simulation.table import SimulatedTable
 
 # Modules along a side of a marker, its black rim included.
 _MODULES = 7
-# Side of a marker with half a module of white round it, in sides of the marker: it is seen only
-# if that white is seen, too.
-_QUIET = 8 / 7
-_FINER = 2
+# Side of a marker with half a module of white around it, in sides of the marker. A marker is found
+# only if that white is visible, too.
+_WITH_WHITE = 8 / 7
+# Subpixels along the side of a pixel, for counting visible shares.
+_SUBPIXELS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,43 +37,46 @@ class Print:
     """The squares on which its piece lies, none beside the board."""
     corners_px: Points
     """(4, 2): the corners, upper left of the print first, clockwise."""
-    shown: float
-    """Share of the marker and the white round it that is in the picture with nothing in front."""
+    visible_share: float
+    """Share of the marker and the white around it that is in the picture with nothing in front."""
     veil: float
     """Brightness, of 255, that reflections add where they are strongest."""
 
     @property
     def module_px(self) -> float:
-        """Pixels a module along the shortest side, of a marker of seven modules."""
+        """Return the size of a module along the marker's shortest side."""
         sides = np.linalg.norm(self.corners_px - np.roll(self.corners_px, -1, axis=0), axis=1)
         return float(sides.min()) / _MODULES
 
 
 def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
-    """Return the markers in a table's picture: the board's corners, then the pieces' in drawing
-    order.
+    """Return the markers in a table's picture: the corner markers, then those of the pieces.
+
+    Pieces come in the order in which they are drawn.
     """
     stage, hand = table.lit_table(), table.hand_px()
     kit, pose = stage.kit, stage.pose
     pairs = [(block, table.piece(block.piece)) for block in table.blocks()]
     blocks = [(block, piece) for block, piece in pairs if piece.top.marker is not None]
-    hulls = [_hull(stage, block) for block, _ in blocks]
-    over = [hand] if hand is not None else []
+    outlines = [_outline_px(stage, block) for block, _ in blocks]
+    covers = [hand] if hand is not None else []
     prints = []
     for marker in kit.board.corners:
         x, y = kit.board.corner_centres_mm[marker]
-        quiet = pose.to_px(at_height(square_corners_mm(x, y, kit.board.corner_mm * _QUIET)))
+        with_white = pose.to_px(
+            at_height(square_corners_mm(x, y, kit.board.corner_mm * _WITH_WHITE))
+        )
         corners = pose.to_px(corner_points_mm(kit.board, marker))
-        shown = _shown(stage, quiet, [*hulls, *over])
-        prints.append(Print(marker, None, (), corners, shown, _veil(stage, corners)))
+        visible = _visible_share(stage, with_white, [*outlines, *covers])
+        prints.append(Print(marker, None, (), corners, visible, _strongest_veil(stage, corners)))
     for number, (block, piece) in enumerate(blocks):
         assert piece.top.marker is not None
         corners = _marker_px(stage, block, kit.tag_mm)
-        quiet = _marker_px(stage, block, kit.tag_mm * _QUIET)
-        shown = _shown(stage, quiet, [*hulls[number + 1 :], *over])
+        with_white = _marker_px(stage, block, kit.tag_mm * _WITH_WHITE)
+        visible = _visible_share(stage, with_white, [*outlines[number + 1 :], *covers])
         squares = _squares_of(kit, piece)
-        veil = _veil(stage, corners)
-        prints.append(Print(piece.top.marker, piece.top.name, squares, corners, shown, veil))
+        veil = _strongest_veil(stage, corners)
+        prints.append(Print(piece.top.marker, piece.top.name, squares, corners, visible, veil))
     return tuple(prints)
 
 
@@ -86,34 +90,34 @@ def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
 
 
 def _marker_px(stage: LitTable, block: RenderedBlock, side_mm: float) -> Points:
-    """Return (4, 2): a square in the middle of a block's top."""
+    """Return (4, 2) corners of a square in the middle of a block's top."""
     corners = square_corners_mm(block.x_mm, block.y_mm, side_mm, block.turn_deg)
     return stage.pose.to_px(at_height(corners, block.z_mm + block.height_mm))
 
 
-def _hull(stage: LitTable, block: RenderedBlock) -> Points:
-    """Return (N, 2): the outline of a whole block in the picture."""
-    both = np.vstack(
+def _outline_px(stage: LitTable, block: RenderedBlock) -> Points:
+    """Return the (N, 2) outline of a whole block in the picture."""
+    outline = np.vstack(
         [block.outline_px(stage.pose), block.outline_px(stage.pose, top=False)]
     ).astype(np.float32)
-    return np.asarray(cv2.convexHull(both).reshape(-1, 2), dtype=np.float64)
+    return np.asarray(cv2.convexHull(outline).reshape(-1, 2), dtype=np.float64)
 
 
-def _shown(stage: LitTable, outline: Points, before: Iterable[Points]) -> float:
-    """Return the share of an outline that is in the picture and behind none of the others."""
+def _visible_share(stage: LitTable, outline: Points, covers: Iterable[Points]) -> float:
+    """Return the share of an outline that is in the picture and that none of `covers` hides."""
     low = np.floor(outline.min(axis=0)) - 1
-    width, height = (math.ceil(v) * _FINER for v in np.ptp(outline, axis=0) + 3)
+    width, height = (math.ceil(v) * _SUBPIXELS for v in np.ptp(outline, axis=0) + 3)
     mask, window = np.zeros((height, width), np.uint8), np.zeros((height, width), np.uint8)
 
     def local(points: Points) -> Points:
-        return np.asarray((points - low + 0.5) * _FINER - 0.5)
+        return np.asarray((points - low + 0.5) * _SUBPIXELS - 0.5)
 
     fill_outline(mask, local(outline))
     whole = cv2.countNonZero(mask)
     edge = np.array([stage.view.width, stage.view.height]) - 0.5
     fill_outline(window, local(np.array([(-0.5, -0.5), (edge[0], -0.5), edge, (-0.5, edge[1])])))
     mask &= window
-    for points in before:
+    for points in covers:
         if (points.max(axis=0) >= low).all() and (points.min(axis=0) <= outline.max(axis=0)).all():
             window[:] = 0
             fill_outline(window, local(points))
@@ -121,7 +125,7 @@ def _shown(stage: LitTable, outline: Points, before: Iterable[Points]) -> float:
     return cv2.countNonZero(mask) / max(1, whole)
 
 
-def _veil(stage: LitTable, outline: Points) -> float:
+def _strongest_veil(stage: LitTable, outline: Points) -> float:
     if stage.veil is None:
         return 0.0
     inside = np.zeros(stage.veil.shape[:2], np.uint8)

@@ -16,10 +16,10 @@ from bench.reading.ground_truth import Print
 from bench.reading.scenes import (
     READABLE_MODULE_PX,
     READABLE_VEIL,
-    SCENES,
+    SCENES_EACH,
     SEVERITIES,
     default_kits,
-    scene,
+    make_scene,
 )
 from companion.core.grid import Square
 from companion.core.kit import Kit
@@ -28,7 +28,7 @@ from vision.reading.board_reader import board_reader
 
 # For each condition: the least share of the readable pieces that are right, and the highest
 # severity at which no entry may be wrong.
-BOUNDS = {
+BARS = {
     "clean": (0.995, 4),
     "defocus": (0.995, 2),
     "motion": (0.995, 2),
@@ -45,15 +45,15 @@ BOUNDS = {
     "half": (0.97, 4),
 }
 # For each condition: the largest share of the bare squares that may be left unsure.
-UNSURE = {"clean": 0.01, "shadow": 0.05}
+MAX_UNSURE = {"clean": 0.01, "shadow": 0.05}
 
 
 QUICK_SEVERITIES = (2, 4)
 
 
-def tell(what: str, is_kept: bool, told: str) -> bool:
-    """Print one line of the judgement. Return whether the bar is kept."""
-    print(f"{what:<44} {told}  {'ok' if is_kept else 'SHORT'}", flush=True)
+def print_verdict(name: str, is_kept: bool, figures: str) -> bool:
+    """Print whether a bar is kept, with the figures, and return it."""
+    print(f"{name:<44} {figures}  {'ok' if is_kept else 'SHORT'}", flush=True)
     return is_kept
 
 
@@ -91,23 +91,24 @@ class Tally:
             self.unsure += len(bare & reading.unknown)
         self.wrong += wrong_entries(reading, prints, kit)
 
-    def judge(self, least: float, most_unsure: float = 1.0) -> bool:
-        """Print the judgement. Return whether so many pieces are right and nothing is wrong."""
+    def judge(self, min_right: float, max_unsure: float = 1.0) -> bool:
+        """Print the figures. Return whether they keep the bounds and no square is wrong."""
         for fault in self.wrong:
             print(f"    {self.name}: {fault}")
         right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
         figures = (
-            f"{self.right} of {self.pieces} right ({right:.2%}, at least {least:.1%}), "
+            f"{self.right} of {self.pieces} right ({right:.2%}, at least {min_right:.1%}), "
             f"{len(self.wrong)} wrong entries (none allowed), "
             f"{self.found} of {self.pictures} boards found, "
-            f"{unsure:.1%} of the bare squares unsure (at most {most_unsure:.0%})"
+            f"{unsure:.1%} of the bare squares unsure (at most {max_unsure:.0%})"
         )
-        return tell(self.name, right >= least and not self.wrong and unsure <= most_unsure, figures)
+        is_kept = right >= min_right and not self.wrong and unsure <= max_unsure
+        return print_verdict(self.name, is_kept, figures)
 
 
 def is_readable(print_: Print) -> bool:
     """Return whether a marker should be read, by the rules at the top of this module."""
-    whole = print_.shown >= 0.999
+    whole = print_.visible_share >= 0.999
     return whole and print_.module_px >= READABLE_MODULE_PX and print_.veil < READABLE_VEIL
 
 
@@ -133,20 +134,24 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
 
 
 def bench_pictures(only: str, quick: bool) -> bool:
-    """Read some scenes of every condition, up to the severity that has a bar, of those whose names
-    begin so.
+    """Read the scenes whose names begin with `only`, up to the severity that has a bar.
+
+    Return whether every bar is kept.
     """
     good = True
-    number, severities = (1, QUICK_SEVERITIES) if quick else (SCENES, SEVERITIES)
-    for condition, (least, severest) in BOUNDS.items():
+    number, severities = (1, QUICK_SEVERITIES) if quick else (SCENES_EACH, SEVERITIES)
+    for condition, (min_right, max_severity) in BARS.items():
         names = (
-            f"{condition}-{s}-{n + 1}" for s in severities for n in range(number) if s <= severest
+            f"{condition}-{s}-{n + 1}"
+            for s in severities
+            for n in range(number)
+            if s <= max_severity
         )
         tally = Tally(condition)
-        for wanted in (scene(name) for name in names if name.startswith(only)):
+        for wanted in (make_scene(name) for name in names if name.startswith(only)):
             luma, prints = wanted.picture()
             reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
             tally.add(reader.read_picture(luma), prints, wanted.kit)
         if tally.pictures:
-            good &= tally.judge(least, UNSURE.get(condition, 1.0))
+            good &= tally.judge(min_right, MAX_UNSURE.get(condition, 1.0))
     return good

@@ -26,7 +26,7 @@ Rng = np.random.Generator
 # Side of the drawn part of a table, which repeats itself.
 _TABLE_MM = 350
 # Pixels per mm of a table that is printed or woven.
-_FINE = 4
+_TABLE_PX_PER_MM = 4
 # Side of the square round the board's origin on which lights are drawn, at 1 px per mm.
 _LIGHT_MM = 800
 # (3, 3): from board mm to pixels of the drawn light.
@@ -95,7 +95,7 @@ class HardScenery(Scenery):
 
     def top(self, printed: Bgr, seed: int) -> Bgr:
         """Return the top of a piece after years."""
-        return worn(printed, self.wear, seed) if self.wear else printed
+        return wear_down(printed, self.wear, seed) if self.wear else printed
 
     def top_parts(self, corners_mm: Points) -> list[TopPart]:
         """Return the narrow planes of a tag whose two sides have come up."""
@@ -104,7 +104,7 @@ class HardScenery(Scenery):
         return curled_parts(corners_mm, self.curl_mm)
 
 
-def changed_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
+def change_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
     """Return the view with other values of its own fields, and of those of `HardScenery`."""
     own = {field.name for field in fields(CameraView)}
     plain = {name: value for name, value in changes.items() if name in own}
@@ -125,7 +125,7 @@ def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
     """
     picture = TABLES[kind](np.random.default_rng(seed))
     angle = math.radians((seed * 37) % 90)
-    turn = _FINE * np.array(
+    turn = _TABLE_PX_PER_MM * np.array(
         [[math.cos(angle), -math.sin(angle)], [-math.sin(angle), -math.cos(angle)]]
     )
     to_texture = np.eye(3)
@@ -134,9 +134,9 @@ def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
     return picture, to_texture
 
 
-def _pale(rng: Rng) -> Bgr:
+def _draw_pale_table(rng: Rng) -> Bgr:
     """Draw a white table with a few crumbs."""
-    side = _TABLE_MM * _FINE
+    side = _TABLE_MM * _TABLE_PX_PER_MM
     picture = np.full((side, side, 3), (214, 222, 226), np.uint8)
     for x, y, radius in zip(
         *(rng.integers(0, side, 60) for _ in range(2)), rng.integers(1, 5, 60), strict=True
@@ -145,9 +145,9 @@ def _pale(rng: Rng) -> Bgr:
     return picture
 
 
-def _cloth(rng: Rng) -> Bgr:
+def _draw_cloth(rng: Rng) -> Bgr:
     """Draw a woven cloth with checks of 25 mm in one colour: where stripes cross, it is dark."""
-    side, check = _TABLE_MM * _FINE, 25 * _FINE
+    side, check = _TABLE_MM * _TABLE_PX_PER_MM, 25 * _TABLE_PX_PER_MM
     stripes = ((np.arange(side) // check) % 2).astype(np.float32)
     share = (stripes[:, None] + stripes[None, :]) / 2
     colour = np.array(((40, 30, 170), (120, 60, 20), (40, 90, 30))[rng.integers(3)], np.float32)
@@ -158,11 +158,11 @@ def _cloth(rng: Rng) -> Bgr:
     return np.asarray((cloth + weave).clip(0, 255), np.uint8)
 
 
-def _chequered(rng: Rng) -> Bgr:
+def _draw_chequers(rng: Rng) -> Bgr:
     """Draw white and nearly black squares of 20 to 26 mm, which look like rims of markers in each
     other.
     """
-    side = _TABLE_MM * _FINE
+    side = _TABLE_MM * _TABLE_PX_PER_MM
     squares = int(rng.integers(14, 18)) // 2 * 2
     at = np.arange(side) * squares // side
     dark = (at[:, None] + at[None, :]) % 2 == 0
@@ -172,9 +172,9 @@ def _chequered(rng: Rng) -> Bgr:
     return np.asarray(np.where(dark[..., None], ink, (232, 236, 238)), np.uint8)
 
 
-def _newspaper(rng: Rng) -> Bgr:
+def _draw_newspaper(rng: Rng) -> Bgr:
     """Draw columns of text, headlines, and square codes as in advertisements."""
-    side, margin, gap = _TABLE_MM * _FINE, 20, 14
+    side, margin, gap = _TABLE_MM * _TABLE_PX_PER_MM, 20, 14
     page = np.full((side, side, 3), (208, 218, 222), np.uint8)
     width = (side - 2 * margin) // 4
     for column in range(4):
@@ -183,13 +183,13 @@ def _newspaper(rng: Rng) -> Bgr:
             part = page[row : row + 190 - gap, x : x + width - gap]
             kind = rng.random()
             if kind < 0.15:
-                _square_code(part, rng)
+                _draw_square_code(part, rng)
             else:
-                _columns(part, rng, headline=kind > 0.7)
+                _draw_text(part, rng, headline=kind > 0.7)
     return page
 
 
-def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
+def _draw_text(part: Bgr, rng: Rng, headline: bool) -> None:
     """Draw text in a part of a page, with letters of 2.5 or 7 mm."""
     scale, thick, pitch = (0.95, 3, 34) if headline else (0.36, 1, 14)
     for row in range(pitch, part.shape[0], pitch):
@@ -208,7 +208,7 @@ def _columns(part: Bgr, rng: Rng, headline: bool) -> None:
         )
 
 
-def _square_code(part: Bgr, rng: Rng) -> None:
+def _draw_square_code(part: Bgr, rng: Rng) -> None:
     """Draw random modules with three finder patterns, 7 modules wide like the markers."""
     size, module = 25, min(part.shape[:2]) // 27
     modules = (rng.random((size, size)) < 0.5).astype(np.uint8)
@@ -223,10 +223,10 @@ def _square_code(part: Bgr, rng: Rng) -> None:
 
 # What a board may lie on, beside wood.
 TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
-    "pale": _pale,
-    "cloth": _cloth,
-    "chequered": _chequered,
-    "newspaper": _newspaper,
+    "pale": _draw_pale_table,
+    "cloth": _draw_cloth,
+    "chequered": _draw_chequers,
+    "newspaper": _draw_newspaper,
 }
 
 
@@ -241,7 +241,7 @@ def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
 # ---- tags ----------------------------------------------------------------------------------------
 
 
-def worn(top: Bgr, wear: float, seed: int) -> Bgr:
+def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
     """Age the top of a piece: `wear`, 0 to 1, fades the ink in patches, scratches and stains it."""
     rng, shape = np.random.default_rng(seed), top.shape[:2]
     patches = cv2.resize(

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from table_pictures import rendered_table
 
 from bench.reading.ground_truth import Print, prints_of
-from bench.reading.scenery import TABLES, changed_view
+from bench.reading.scenery import TABLES, change_view
 from companion.core.grid import Square
 from companion.core.kit import LOOSE_MM, Kit, Layout
 from companion.games import GAMES
@@ -44,19 +44,19 @@ READABLE_MODULE_PX = 2.3
 # read.
 READABLE_VEIL = 200.0
 # Number of scenes of each condition and severity.
-SCENES = 4
+SCENES_EACH = 4
 
 # Module of a medium-sized marker in `small`, by severity.
 _MODULE_PX = (4.0, 3.2, 2.7, 2.4)
 _TILTS = (25.0, 36.0, 47.0, 55.0)
 # A motion blur of this many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half
 # its height.
-_SMEAR = 2.35
+_MOTION_PX_PER_SIGMA = 2.35
 # Number of corner markers that stay in sight whatever a hand does: with fewer nobody can say
 # where the board is.
-_CORNERS = 2
+_MIN_CORNERS = 2
 # Share of the scenes in which one piece lies on another, in games that have that.
-_STACKS = 0.4
+_STACK_SHARE = 0.4
 # Whether a piece that joins another one lies on top of it, by game.
 _STACKING = {"outbuffered": False, "scouts": True, "kahmate": True}
 _HEIGHTS_MM = (None, 2.0, None, 10.0)
@@ -92,17 +92,18 @@ class Scene:
         return table
 
 
-def scene(name: str) -> Scene:
+def make_scene(name: str) -> Scene:
     """Make the scene of this name."""
     condition, severity, number = name.rsplit("-", 2)
     rng = Random(name)
-    kit = kits()[(int(number) + int(severity) + list(CONDITIONS).index(condition)) % len(kits())]
+    kits, offset = piece_kits(), list(CONDITIONS).index(condition)
+    kit = kits[(int(number) + int(severity) + offset) % len(kits)]
     height = _HEIGHTS_MM[(int(number) + int(severity)) % len(_HEIGHTS_MM)]
     if height is not None:
         kit = replace(kit, faces=tuple(replace(face, height_mm=height) for face in kit.faces))
-    layout = layout_of(kit, rng)
-    layout = _stacked(kit, layout, rng) if rng.random() < _STACKS else layout
-    nudges = {face: nudge_of(kit, face, rng) for faces in layout.values() for face in faces}
+    layout = random_layout(kit, rng)
+    layout = _stack_two(kit, layout, rng) if rng.random() < _STACK_SHARE else layout
+    nudges = {face: random_nudge(kit, face, rng) for faces in layout.values() for face in faces}
     view = ordinary_view(rng)
     changes = CONDITIONS[condition](int(severity), kit, rng)
     hands: list[Square] = changes.pop("hand", [])
@@ -112,20 +113,19 @@ def scene(name: str) -> Scene:
             face: (x, y, rng.uniform(0, 360)) if kit.face(face).size == (1, 1) else (x, y, turn)
             for face, (x, y, turn) in nudges.items()
         }
-    view = changed_view(view, changes)
+    view = change_view(view, changes)
     if module_px is not None:
-        view = _far_away(kit, layout, view, module_px)
+        view = _move_camera_away(kit, layout, view, module_px)
     result = Scene(name, kit, layout, view, nudges)
-    return replace(result, hand=_leaving_corners(result.table(), hands)) if hands else result
+    return replace(result, hand=_choose_hand_square(result.table(), hands)) if hands else result
 
 
-def _leaving_corners(table: SimulatedTable, places: Sequence[Square]) -> Square:
-    """Return the first place of a hand that leaves two corner markers in sight, or else the last
-    place.
-    """
+def _choose_hand_square(table: SimulatedTable, places: Sequence[Square]) -> Square:
+    """Return the first square at which a hand leaves two corner markers in sight, else the last."""
     for place in places:
         table.hold_hand(place)
-        if sum(print_.shown == 1 for print_ in prints_of(table) if print_.face is None) >= _CORNERS:
+        corners = [print_ for print_ in prints_of(table) if print_.face is None]
+        if sum(corner.visible_share == 1 for corner in corners) >= _MIN_CORNERS:
             return place
     return places[-1]
 
@@ -136,17 +136,18 @@ def default_kits() -> Mapping[str, Kit]:
     return {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
-def kits() -> tuple[Kit, ...]:
-    """Return boards of every size: kits of the games of pieces, and one with walls."""
+def piece_kits() -> tuple[Kit, ...]:
+    """Return the kits of all games with pieces, and one with walls: boards of every size."""
     small = GAMES["outbuffered"]
     walls = next(value for label, value in small.option_rows[0].choices if label == "Walls")
     every = (*default_kits().values(), small.kit(small.options({"board": walls})))
     return tuple(kit for kit in every if kit.deck is None)
 
 
-def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
-    """Put a share of the pieces on random squares, with random faces. The others lie beside the
-    board.
+def random_layout(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
+    """Put a random share of the pieces, `least` to `most`, on random squares with random faces.
+
+    The others lie beside the board.
     """
     pieces = list(kit.pieces)
     rng.shuffle(pieces)
@@ -167,28 +168,29 @@ def layout_of(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> L
     return layout
 
 
-def _stacked(kit: Kit, layout: Layout, rng: Random) -> Layout:
+def _stack_two(kit: Kit, layout: Layout, rng: Random) -> Layout:
     """Put one piece on another, or under it, as the game allows: a flag, a ball, a scout."""
     single = [square for square, (face,) in layout.items() if kit.face(face).size == (1, 1)]
     carried = [square for square in single if kit.face(layout[square][0]).carried]
     if any(face.carried for face in kit.faces):
-        movers, hosts = carried, [square for square in single if square not in carried]
+        movers, bases = carried, [square for square in single if square not in carried]
     else:
-        movers, hosts = single, single
-    if kit.game not in _STACKING or not movers or not hosts:
+        movers, bases = single, single
+    if kit.game not in _STACKING or not movers or not bases:
         return layout
     mover = rng.choice(movers)
-    host = rng.choice([square for square in hosts if square != mover] or [mover])
-    if host == mover:
+    base = rng.choice([square for square in bases if square != mover] or [mover])
+    if base == mover:
         return layout
-    both = layout[host] + layout[mover]
-    rest = {square: faces for square, faces in layout.items() if square not in (mover, host)}
-    return {**rest, host: both if _STACKING[kit.game] else both[::-1]}
+    both = layout[base] + layout[mover]
+    rest = {square: faces for square, faces in layout.items() if square not in (mover, base)}
+    return {**rest, base: both if _STACKING[kit.game] else both[::-1]}
 
 
-def nudge_of(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
-    """Choose how carelessly a piece lies, within the room left by its neighbours: x mm, y mm,
-    degrees.
+def random_nudge(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]:
+    """Choose how far a piece lies off the middle of its square: x mm, y mm, degrees.
+
+    It stays within the room that its neighbours leave.
     """
     room = (
         kit.board.square_mm - kit.tops_mm[kit.face(face).name][0]
@@ -221,10 +223,10 @@ def ordinary_view(rng: Random) -> CameraView:
         "curl_mm": rng.choice((0.0, 0.0, rng.uniform(0.0, 1.5))),
         "seed": rng.randrange(1000),
     }
-    return changed_view(CameraView(), changes)
+    return change_view(CameraView(), changes)
 
 
-def _far_away(kit: Kit, layout: Layout, view: CameraView, module_px: float) -> CameraView:
+def _move_camera_away(kit: Kit, layout: Layout, view: CameraView, module_px: float) -> CameraView:
     """Move the camera away until the middle-sized marker on the board has this size."""
     table = rendered_table(kit, view)
     table.set_up(layout)
@@ -238,7 +240,7 @@ def _far_away(kit: Kit, layout: Layout, view: CameraView, module_px: float) -> C
 # ---- trouble -------------------------------------------------------------------------------------
 
 
-def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
+def random_spot_mm(kit: Kit, rng: Random) -> tuple[float, float]:
     """Choose a point of the board, in mm."""
     return rng.uniform(0.1, 0.9) * kit.board.width_mm, rng.uniform(0.1, 0.9) * kit.board.height_mm
 
@@ -246,12 +248,12 @@ def spot_on(kit: Kit, rng: Random) -> tuple[float, float]:
 def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     """Make good light on ever busier tables, at last through a wide lens with barrel distortion."""
     table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
-    wide = (
+    lens = (
         {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)}
         if severity == 4
         else {}
     )
-    return {"kind": table, **wide}
+    return {"kind": table, **lens}
 
 
 def _defocus(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def _defocus(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 
 def _motion(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    return {"motion_px": _SMEAR * severity, "motion_deg": rng.uniform(0, 180)}
+    return {"motion_px": _MOTION_PX_PER_SIGMA * severity, "motion_deg": rng.uniform(0, 180)}
 
 
 def _low_light(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -271,11 +273,12 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     blind.
     """
     strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
-    soft: dict[str, Any] = {"shadow": Shadow(*spot_on(kit, rng), rng.uniform(40, 140), strength)}
+    shadow = Shadow(*random_spot_mm(kit, rng), rng.uniform(40, 140), strength)
+    soft: dict[str, Any] = {"shadow": shadow}
     if severity == 1:
         return soft
     edge = {
-        "window": (*spot_on(kit, rng), rng.uniform(0, 360), strength),
+        "window": (*random_spot_mm(kit, rng), rng.uniform(0, 360), strength),
         "shade_bgr": (0.7, 0.95, 1.1),
     }
     if severity == 4:
@@ -288,7 +291,7 @@ def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 def _glare(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     """Make a lamp that shines back from the board."""
-    return {"glare": Glare(*spot_on(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
+    return {"glare": Glare(*random_spot_mm(kit, rng), (12.0, 24.0, 36.0, 50.0)[severity - 1])}
 
 
 def _jpeg(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
@@ -337,7 +340,7 @@ def _worn(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
     """Mix all kinds of trouble, none of them severe."""
     part = severity / 4
-    edge = {"window": (*spot_on(kit, rng), rng.uniform(0, 360), 0.2 + 0.3 * part)}
+    edge = {"window": (*random_spot_mm(kit, rng), rng.uniform(0, 360), 0.2 + 0.3 * part)}
     blind = {"blind": (rng.uniform(0, 180), rng.uniform(12, 30), 0.2 + 0.3 * part)}
     return {
         "tilt_deg": rng.uniform(20, 28 + 20 * part),
@@ -347,7 +350,7 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
         "light": rng.uniform(0.9 - 0.4 * part, 0.9),
         "noise": 1.5 + 2.5 * part * rng.random(),
         "shadow": Shadow(
-            *spot_on(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)
+            *random_spot_mm(kit, rng), rng.uniform(40, 140), rng.uniform(0.2, 0.2 + 0.3 * part)
         ),
         "jpeg_quality": round(90 - 50 * part * rng.random()),
         "cast_bgr": (1 - 0.5 * part * rng.random(), 1 - 0.2 * part * rng.random(), 1.0),

@@ -20,7 +20,7 @@ from vision.detection.markers import Luma
 # Brightness of paper, of 255, at which `noise` is given.
 _WHITE = 230.0
 # Change of brightness that a webcam's filter takes for half noise, half movement.
-_GHOST = 14.0
+_GHOST_CHANGE = 14.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Sensor:
         if self._before is None or self._before.shape != noisy.shape:
             self._before = noisy
         change = noisy - self._before
-        keep = self.room.smoothing / (1 + (change / _GHOST) ** 2)
+        keep = self.room.smoothing / (1 + (change / _GHOST_CHANGE) ** 2)
         self._before = np.asarray(noisy - keep * change, np.float32)
         return self._before
 

@@ -1,5 +1,4 @@
-"""Games: hands move, put, take, capture, turn over and rest, and the bench looks when the reading
-settles.
+"""Games in front of the reader: hands do all that hands do, and the bench looks when it settles.
 
 A hand comes over a square, does something there and goes. The first picture without it is the last
 that differs from the one before. Those after it are *quiet*. Nothing more happens for two quiet
@@ -13,15 +12,15 @@ from random import Random
 from typing import Any
 
 from bench.reading.ground_truth import prints_of
-from bench.reading.pictures import is_readable, tell, tops_of, wrong_entries
-from bench.reading.scenery import changed_view
+from bench.reading.pictures import is_readable, print_verdict, tops_of, wrong_entries
+from bench.reading.scenery import change_view
 from bench.reading.scenes import (
     CONDITIONS,
     default_kits,
-    kits,
-    layout_of,
-    nudge_of,
     ordinary_view,
+    piece_kits,
+    random_layout,
+    random_nudge,
 )
 from bench.reading.sensors import Room, Sensor
 from companion.core.grid import Square
@@ -37,10 +36,10 @@ GAMES_PLAYED, ROUGH_GAMES = 15, 10
 # Number of the quiet picture in which a board has to be settled, by kind of event. Else it is the
 # first.
 QUIET_AT = {"take": 2, "start": 2}
-LEAST_RIGHT, LEAST_SETTLED, LEAST_SETTLED_ROUGH = 0.995, 0.99, 0.95
+MIN_RIGHT, MIN_SETTLED, MIN_SETTLED_ROUGH = 0.995, 0.99, 0.95
 # JPEG quality of the condition `jpeg` at severity 3.
 _JPEG_3 = 25
-_QUIET = 2
+_QUIET_PICTURES = 2
 _FRAME_S = 0.2
 _TROUBLE: tuple[dict[str, Any], ...] = (
     {},
@@ -55,24 +54,24 @@ _TROUBLE: tuple[dict[str, Any], ...] = (
 )
 
 
-class Played:
+class BenchGame:
     """One game: a table, the reader that looks at it, and its results."""
 
-    def __init__(self, number: int, rough: str) -> None:
+    def __init__(self, number: int, trouble: str) -> None:
         self.pieces = self.right = self.boards = self.settled = 0
         self.faults: list[str] = []
         """False readings of a board that lay still."""
-        self._rng = rng = Random(f"{rough}game-{number}")
-        self._kit = kits()[number % len(kits())]
+        self._rng = rng = Random(f"{trouble}game-{number}")
+        self._kit = piece_kits()[number % len(piece_kits())]
         view = ordinary_view(rng)
         self._sensor: Sensor | None = None
-        if rough:
-            view, room = _rough_view(rough, number, self._kit, view, rng)
+        if trouble:
+            view, room = _rough_view(trouble, number, self._kit, view, rng)
             self._sensor = Sensor(room, number)
         else:
-            view = changed_view(view, _TROUBLE[number % len(_TROUBLE)])
+            view = change_view(view, _TROUBLE[number % len(_TROUBLE)])
         self.table = printed_table(self._kit, view)
-        self.table.set_up(layout_of(self._kit, rng, 0.4, 0.7))
+        self.table.set_up(random_layout(self._kit, rng, 0.4, 0.7))
         self._reader = board_reader({**default_kits(), self._kit.game: self._kit})
         self._frames = 0
         self._touched: set[Square] = set()
@@ -100,17 +99,17 @@ class Played:
             if kind:
                 self._settle(kind)
 
-    # ---- events: each answers its kind, or nothing where this kit has no such thing ----
+    # ---- events: each returns its kind, or an empty string where it is impossible ----
 
     def _move(self, on_board: bool = True) -> str:
-        piece, square = self._a_piece(on_board=on_board)
-        target = self._free_square()
+        piece, square = self._choose_piece(on_board=on_board)
+        target = self._choose_free_square()
         if piece is None or target is None:
             return ""
         if square is not None:
-            self._hand_over(square)
-        self._lay(piece, target)
-        self._hand_over(target)
+            self._show_hand(square)
+        self._put_down(piece, target)
+        self._show_hand(target)
         self._touched = {target if square is None else square, target}
         return "move"
 
@@ -118,35 +117,35 @@ class Played:
         return self._move(on_board=False)
 
     def _take(self) -> str:
-        piece, square = self._a_piece(on_board=True)
+        piece, square = self._choose_piece(on_board=True)
         if piece is None or square is None:
             return ""
         self.table.take_off(piece)
-        self._hand_over(square)
+        self._show_hand(square)
         self._touched = {square}
         return "take"
 
     def _flip(self) -> str:
-        piece, square = self._a_piece(on_board=True, two_faced=True)
+        piece, square = self._choose_piece(on_board=True, two_faced=True)
         if piece is None or square is None:
             return ""
         self.table.flip(piece)
-        self._hand_over(square)
+        self._show_hand(square)
         self._touched = {square}
         return "flip"
 
     def _capture(self) -> str:
         """Take a piece away and put another one in its place, all by one hand."""
-        captured, target = self._a_piece(on_board=True)
-        piece, square = self._a_piece(on_board=True)
+        captured, target = self._choose_piece(on_board=True)
+        piece, square = self._choose_piece(on_board=True)
         if captured is None or piece is None or target is None or square is None:
             return ""
         if piece == captured:
             return ""
         self.table.take_off(captured)
-        self._hand_over(target)
-        self._lay(piece, target)
-        self._hand_over(square)
+        self._show_hand(target)
+        self._put_down(piece, target)
+        self._show_hand(square)
         self._touched = {square, target}
         return "capture"
 
@@ -154,7 +153,7 @@ class Played:
         """Rest a hand on the board for four pictures."""
         square = self._rng.choice(self._kit.board.squares)
         for _ in range(4):
-            self._hand_over(square)
+            self._show_hand(square)
         return "rest"
 
     def _bump(self) -> str:
@@ -171,33 +170,33 @@ class Played:
         )
         return "lamp"
 
-    def _lay(self, piece: int, target: Square) -> None:
+    def _put_down(self, piece: int, target: Square) -> None:
         """Put a piece down, not quite in the middle and not quite straight."""
         self.table.move_to(piece, target)
         face = next(lying.face for lying in self.table.pieces() if lying.id == piece)
-        x_mm, y_mm, turn_deg = nudge_of(self._kit, face, self._rng)
+        x_mm, y_mm, turn_deg = random_nudge(self._kit, face, self._rng)
         self.table.nudge(piece, x_mm, y_mm)
         self.table.turn(piece, turn_deg)
 
-    def _hand_over(self, square: Square | None) -> None:
+    def _show_hand(self, square: Square | None) -> None:
         self.table.hold_hand(square)
-        self._see()
+        self._read_picture()
 
-    def _a_piece(
+    def _choose_piece(
         self, *, on_board: bool, two_faced: bool = False
     ) -> tuple[int | None, Square | None]:
         """Choose a piece of a single square."""
-        turning = {names[0] for names in self._kit.pieces if len(names) > 1}
-        found = [
+        two_faced_kinds = {names[0] for names in self._kit.pieces if len(names) > 1}
+        candidates = [
             (piece.id, piece.square)
             for piece in self.table.pieces()
             if (piece.square is not None) is on_board
             and self._kit.face(piece.face).size == (1, 1)
-            and (not two_faced or self._kit.kind(piece.face) in turning)
+            and (not two_faced or self._kit.kind(piece.face) in two_faced_kinds)
         ]
-        return self._rng.choice(found) if found else (None, None)
+        return self._rng.choice(candidates) if candidates else (None, None)
 
-    def _free_square(self) -> Square | None:
+    def _choose_free_square(self) -> Square | None:
         taken = {
             square for print_ in prints_of(self.table) for square in print_.squares
         } | self._kit.board.holes
@@ -212,12 +211,12 @@ class Played:
         pictures.
         """
         self.table.hold_hand(None)
-        self._see()
-        settled = [self._is_right(self._see()) for _ in range(_QUIET)]
+        self._read_picture()
+        settled = [self._is_right(self._read_picture()) for _ in range(_QUIET_PICTURES)]
         self.boards += 1
         self.settled += any(settled[: QUIET_AT.get(kind, 1)])
 
-    def _see(self) -> Reading:
+    def _read_picture(self) -> Reading:
         """Take a picture, read it, and judge what is said of the pieces that show."""
         self._frames += 1
         luma = self.table.render_luma()
@@ -234,7 +233,7 @@ class Played:
         return reading
 
     def _is_right(self, reading: Reading) -> bool:
-        """Return whether all that can be read or was touched is told, and nothing else."""
+        """Return whether the reading has all that is readable or was touched, and nothing false."""
         tops = tops_of(prints_of(self.table))
         faces = {square: print_.face for square, print_ in tops.items()}
         readable = {square for square, print_ in tops.items() if is_readable(print_)}
@@ -244,15 +243,15 @@ class Played:
 
 
 def _rough_view(
-    rough: str, number: int, kit: Kit, view: CameraView, rng: Random
+    trouble: str, number: int, kit: Kit, view: CameraView, rng: Random
 ) -> tuple[CameraView, Room]:
     """Return what stays the same from frame to frame, and what does not.
 
     `mixed` has its four severities in turn.
     """
-    if rough == "jpeg":
+    if trouble == "jpeg":
         return replace(view, noise=0.0), Room(noise=rng.uniform(1.0, 4.0), quality=_JPEG_3)
-    view = changed_view(view, CONDITIONS[rough](1 + number % 4, kit, rng))
+    view = change_view(view, CONDITIONS[trouble](1 + number % 4, kit, rng))
     room = Room(
         noise=view.noise,
         quality=view.jpeg_quality,
@@ -267,20 +266,24 @@ def _rough_view(
 def bench_games(quick: bool) -> bool:
     """Play games in front of the reader, and return whether every bar is kept."""
     good = True
-    for name, rough, number, least in (
-        ("games", "", GAMES_PLAYED, LEAST_SETTLED),
-        ("rough games, jpeg", "jpeg", ROUGH_GAMES, LEAST_SETTLED_ROUGH),
-        ("rough games, mixed", "mixed", ROUGH_GAMES, LEAST_SETTLED_ROUGH),
+    for name, trouble, number, least in (
+        ("games", "", GAMES_PLAYED, MIN_SETTLED),
+        ("rough games, jpeg", "jpeg", ROUGH_GAMES, MIN_SETTLED_ROUGH),
+        ("rough games, mixed", "mixed", ROUGH_GAMES, MIN_SETTLED_ROUGH),
     ):
-        games = [Played(index, rough) for index in range(1 if quick else number)]
+        games = [BenchGame(index, trouble) for index in range(1 if quick else number)]
         for game in games:
             game.play()
         faults = [fault for game in games for fault in game.faults]
         boards, settled = sum(game.boards for game in games), sum(game.settled for game in games)
-        told = f"{settled} of {boards} in time (at least {least:.0%}), wrong: {faults or 'none'}"
-        good &= tell(f"{name}, boards settled", settled >= least * boards and not faults, told)
-        if not rough:
+        figures = f"{settled} of {boards} in time (at least {least:.0%}), wrong: {faults or 'none'}"
+        good &= print_verdict(
+            f"{name}, boards settled", settled >= least * boards and not faults, figures
+        )
+        if not trouble:
             pieces, right = sum(game.pieces for game in games), sum(game.right for game in games)
-            told = f"{right} of {pieces} right (at least {LEAST_RIGHT:.1%})"
-            good &= tell("games, pieces in all pictures", right >= LEAST_RIGHT * pieces, told)
+            figures = f"{right} of {pieces} right (at least {MIN_RIGHT:.1%})"
+            good &= print_verdict(
+                "games, pieces in all pictures", right >= MIN_RIGHT * pieces, figures
+            )
     return good

@@ -1,10 +1,10 @@
 """Still tables: does the reader notice that nothing moves, and when something does?
 
-A table lies still in front of a camera in a realistic room (`bench.reading.sensors`). After
-`LEARNING` frames every frame has to be quiet, with the board in view and no false reading. Then a
-piece is pushed by half a square, one is turned in place, and a hand comes in. The reader has to
-notice each within `NOTICE` frames, as movement or as a change. The boards of all games in two sizes
-cover the ranges of all conditions evenly.
+A table lies still in front of a camera in a realistic room (`bench.reading.sensors`). After the
+first `LEARNING_FRAMES` every frame has to be quiet, with the board in view and no false reading.
+Then a piece is pushed by half a square, one is turned in place, and a hand comes in. The reader has
+to notice each within `NOTICE_FRAMES`, as movement or as a change. The boards of all games in two
+sizes cover the ranges of all conditions evenly.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from bench.reading.ground_truth import prints_of
-from bench.reading.pictures import tell, wrong_entries
-from bench.reading.scenes import default_kits, layout_of, ordinary_view
+from bench.reading.pictures import print_verdict, wrong_entries
+from bench.reading.scenes import default_kits, ordinary_view, random_layout
 from bench.reading.sensors import RANGES, Room, Sensor
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
@@ -25,16 +25,16 @@ from vision.detection.markers import Luma
 from vision.reading.board_reader import board_reader
 
 SIZES = (1280, 720), (1920, 1080)
-LEARNING, STILL, NOTICE = 20, 60, 3
-LEAST_QUIET = 0.98
+LEARNING_FRAMES, STILL_FRAMES, NOTICE_FRAMES = 20, 60, 3
+MIN_QUIET = 0.98
 EVENTS = ("push", "turn", "hand")
 # Number of frames between two events.
-_SETTLING = 12
+_SETTLING_FRAMES = 12
 _FRAME_S = 0.2
 
 
 @dataclass(frozen=True)
-class Case:
+class StillCase:
     """One table before one camera in one room."""
 
     name: str
@@ -43,7 +43,7 @@ class Case:
     room: Room
 
 
-def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
+def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[StillCase]:
     """Return every board in every size, severities spread evenly over the condition's range."""
     rng = Random(f"still-{condition}")
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
@@ -52,20 +52,20 @@ def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[Case]:
     result = []
     for (kit, size), rank in zip(boards, ranks, strict=True):
         room = RANGES[condition]((rank + rng.random()) / len(boards), rng)
-        result.append(Case(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
+        result.append(StillCase(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
     return result
 
 
 class StillTable:
-    """The table of a case, the camera above it, and the reader that looks."""
+    """The table of a case, the camera above it, and its reader."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: StillCase) -> None:
         self.case, self._rng = case, Random(case.name)
         view = replace(
             ordinary_view(self._rng), width=case.size[0], height=case.size[1], noise=0.0, light=1.0
         )
         self.table = printed_table(case.kit, view)
-        lay = fans_of if case.kit.deck else layout_of
+        lay = fans_of if case.kit.deck else random_layout
         self.table.set_up(lay(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
         self.reader = board_reader(default_kits())
@@ -92,14 +92,14 @@ class StillTable:
         fans = reading.fans.items()
         return [f"{zone}: WRONG, {fan}" for zone, fan in fans if fan != lying.get(zone, ())]
 
-    def happen(self, event: str) -> None:
+    def cause(self, event: str) -> None:
         """Push a piece by half a square, turn one, or hold a hand over the board."""
         lying = [piece for piece in self.table.pieces() if piece.square is not None]
         board = self.case.kit.board
         piece = self._rng.choice([lying[-1]] if self.case.kit.deck else lying)
         if event == "push":
-            way = self._rng.choice((-1, 1)) * board.pitch_mm / 2
-            self.table.nudge(piece.id, *self._rng.choice(((way, 0.0), (0.0, way))))
+            shift_mm = self._rng.choice((-1, 1)) * board.pitch_mm / 2
+            self.table.nudge(piece.id, *self._rng.choice(((shift_mm, 0.0), (0.0, shift_mm))))
         elif event == "turn":
             self.table.turn(
                 piece.id, piece.turn_deg + self._rng.choice((-1, 1)) * self._rng.uniform(40, 90)
@@ -125,26 +125,27 @@ def bench_stillness(quick: bool) -> bool:
     """
     good = True
     for condition in ("mixed",) if quick else tuple(RANGES):
-        every = cases(condition, SIZES[:1] if quick else SIZES)
+        all_cases = cases(condition, SIZES[:1] if quick else SIZES)
         quiet, missed = 0, list[str]()
-        for case in every:
+        for case in all_cases:
             quiet += _watch(case, missed)
         for fault in missed:
             print(f"    {fault}")
-        share = quiet / (STILL * len(every))
-        told = f"{share:.2%} of {STILL * len(every)} frames quiet (at least {LEAST_QUIET:.0%}), "
-        told += f"{len(missed)} events missed or frames with wrong entries (none allowed)"
-        good &= tell(f"still, {condition}", share >= LEAST_QUIET and not missed, told)
+        frames = STILL_FRAMES * len(all_cases)
+        share = quiet / frames
+        figures = f"{share:.2%} of {frames} frames quiet (at least {MIN_QUIET:.0%}), "
+        figures += f"{len(missed)} events missed or frames with wrong entries (none allowed)"
+        good &= print_verdict(f"still, {condition}", share >= MIN_QUIET and not missed, figures)
     return good
 
 
-def _watch(case: Case, missed: list[str]) -> int:
+def _watch(case: StillCase, missed: list[str]) -> int:
     """Look at one case, and note what is missed or wrong. Return how many frames were quiet."""
     watched = StillTable(case)
-    for _ in range(LEARNING):
+    for _ in range(LEARNING_FRAMES):
         reading = watched.see()
     quiet, judged = 0, None
-    for _ in range(STILL):
+    for _ in range(STILL_FRAMES):
         reading = watched.see()
         quiet += reading.quiet and reading.game == case.kit.game
         if judged != reading and reading.quiet:
@@ -153,10 +154,10 @@ def _watch(case: Case, missed: list[str]) -> int:
             missed += [f"{case.name}: {fault}" for fault in faults[:1]]
     for event in EVENTS:
         before = reading
-        watched.happen(event)
-        after = [watched.see() for _ in range(NOTICE)]
+        watched.cause(event)
+        after = [watched.see() for _ in range(NOTICE_FRAMES)]
         if all(now.quiet and now == before for now in after):
             missed.append(f"{case.name}: {event} not noticed; {case.room}")
-        for _ in range(_SETTLING):
+        for _ in range(_SETTLING_FRAMES):
             reading = watched.see()
     return quiet

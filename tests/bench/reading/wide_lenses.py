@@ -1,4 +1,4 @@
-"""Pictures through lenses that the renderer lacks: OpenCV distorts its straight pictures."""
+"""Pictures through lenses that the renderer lacks, for which OpenCV distorts straight pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from table_pictures import rendered_table
 
 from bench.reading.pictures import Tally
-from bench.reading.scenes import default_kits, kits, layout_of
+from bench.reading.scenes import default_kits, piece_kits, random_layout
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from vision.detection.markers import Luma
@@ -22,12 +22,12 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.view import CameraView
 
 # Number of views of every board through every lens.
-VIEWS, _LEAST_RIGHT = 2, 0.97
+VIEWS, MIN_RIGHT = 2, 0.97
 
 
 @dataclass(frozen=True)
-class Glass:
-    """A lens."""
+class WideLens:
+    """A lens by OpenCV's camera model."""
 
     focal_ratio: float
     """Focal length by the picture's width."""
@@ -47,64 +47,61 @@ class Glass:
         return np.asarray(normalised, np.float64).reshape(-1, 2)
 
 
-def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> Glass:
+def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> WideLens:
     """Return a fisheye lens that shows so many degrees across when its coefficients are 0."""
-    return Glass(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
+    return WideLens(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
 
 
-GLASSES: Mapping[str, Glass] = {
+LENSES: Mapping[str, WideLens] = {
     "fisheye of 120 degrees": _equidistant(120),
     "fisheye of 100 degrees, its own bend": _equidistant(100, -0.02, 0.004),
-    "wide, two terms": Glass(0.46, (-0.26, 0.07, 0.0, 0.0)),
-    "webcam, decentred": Glass(0.72, (-0.09, 0.05, 0.002, -0.003)),
-    "webcam, rational": Glass(0.65, (-0.20, 0.10, 0.0006, -0.0005, -0.02, 0.04, 0.02, 0.0)),
-    "webcam, pincushion": Glass(0.80, (0.07, -0.04, -0.001, 0.001)),
+    "wide, two terms": WideLens(0.46, (-0.26, 0.07, 0.0, 0.0)),
+    "webcam, decentred": WideLens(0.72, (-0.09, 0.05, 0.002, -0.003)),
+    "webcam, rational": WideLens(0.65, (-0.20, 0.10, 0.0006, -0.0005, -0.02, 0.04, 0.02, 0.0)),
+    "webcam, pincushion": WideLens(0.80, (0.07, -0.04, -0.001, 0.001)),
 }
 
 
-def through(glass: Glass, kit: Kit, layout: Layout, view: CameraView) -> Luma:
+def render_through(lens: WideLens, kit: Kit, layout: Layout, view: CameraView) -> Luma:
     """Return the view of a table through a lens, (view.height, view.width)."""
     width, height = view.width, view.height
-    focal = glass.focal_ratio * width
+    focal = lens.focal_ratio * width
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
     distorted = np.column_stack(
         [(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal]
     )
-    normalised = glass.undistort(distorted).clip(-2.2, 2.2)
+    normalised = lens.undistort(distorted).clip(-2.2, 2.2)
     wide = 2 * math.ceil(float(np.abs(normalised[:, 0]).max()) * focal) + 3
     high = 2 * math.ceil(float(np.abs(normalised[:, 1]).max()) * focal) + 3
     # The board fills the middle of the larger picture as it would fill the distorted one.
     edge = (
-        glass.undistort(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1]
-        * 2
-        * focal
-        / high
+        lens.undistort(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
     )
     table = rendered_table(
         kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge)
     )
     table.set_up(layout)
-    drawn = table.render_luma()
+    straight = table.render_luma()
     source_px = (
         (normalised * focal + ((wide - 1) / 2, (high - 1) / 2))
         .astype(np.float32)
         .reshape(height, width, 2)
     )
-    seen = cv2.remap(drawn, source_px, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
-    return np.asarray(seen, dtype=np.uint8)
+    distorted_luma = cv2.remap(straight, source_px, None, cv2.INTER_AREA)  # type: ignore[call-overload]  # stubs deny None
+    return np.asarray(distorted_luma, dtype=np.uint8)
 
 
 def bench_wide(quick: bool) -> bool:
     """Read views of every board through every lens, of which the reader knows nothing."""
     good = True
-    for name, glass in GLASSES.items():
+    for name, lens in LENSES.items():
         tally = Tally(name)
         for index in range(1 if quick else VIEWS):
-            for place, kit in enumerate(kits()):
+            for place, kit in enumerate(piece_kits()):
                 rng = Random(f"{name} {index} {place}")
-                layout = layout_of(kit, rng, 0.8, 1.0)
-                judge_view(kit, layout, through(glass, kit, layout, wide_view(rng)), tally)
-        good &= tally.judge(_LEAST_RIGHT)
+                layout = random_layout(kit, rng, 0.8, 1.0)
+                judge_view(kit, layout, render_through(lens, kit, layout, wide_view(rng)), tally)
+        good &= tally.judge(MIN_RIGHT)
     return good
 
 
@@ -118,7 +115,7 @@ def wide_view(rng: Random) -> CameraView:
     )
 
 
-def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
+def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
     """Return what lies on top of every square that a piece covers."""
     tops = {}
     for square, faces in kit.anchored(layout).items():
@@ -131,13 +128,13 @@ def truth_of(kit: Kit, layout: Layout) -> dict[Square, str]:
 def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:
     """Read one picture and compare it. A piece of several squares counts once for each."""
     reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
-    truth = truth_of(kit, layout)
+    truth = top_faces(kit, layout)
     tally.pictures += 1
     tally.found += reading.game is not None
     tally.pieces += len(truth)
     for square in kit.board.squares:
-        face, told = truth.get(square), reading.seen.get(square)
-        is_told = told is not None or (reading.game is not None and square not in reading.unknown)
-        tally.right += face is not None and told == face
-        if is_told and told != face:
-            tally.wrong.append(f"{square}: {told} instead of {face}")
+        real, told = truth.get(square), reading.seen.get(square)
+        is_read = told is not None or (reading.game is not None and square not in reading.unknown)
+        tally.right += real is not None and told == real
+        if is_read and told != real:
+            tally.wrong.append(f"{square}: {told} instead of {real}")

@@ -1,7 +1,6 @@
-"""Yardsticks of the bench of opponents: players by rule of thumb that look one turn ahead, one for
-each game.
+"""Yardsticks of the opponents: a player of each game by rule of thumb, which looks one turn ahead.
 
-They see the state of a game, and use nothing of it that their seat does not know.
+They are given the whole state of a game, but use nothing that their seat does not know.
 """
 
 from __future__ import annotations
@@ -11,14 +10,15 @@ from random import Random
 from typing import Any
 
 from bench.bots.rivals.arena import greedy_arena
-from bench.bots.rivals.binmat import thumb_binmat
+from bench.bots.rivals.binmat import greedy_binmat
 from bench.bots.rivals.kahmate import greedy_kahmate
 from bench.bots.rivals.outbuffered import greedy_outbuffered
 from bench.bots.rivals.scouts import greedy_scouts
 from companion.core.kit import Seat
 from companion.games.base import Game
 
-OVERLOOKED = 1 / 3
+# Share of the decisions in which a beginner does not look ahead.
+OVERLOOKED_SHARE = 1 / 3
 # Returns the notation of a legal action for the seat.
 Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
 
@@ -28,7 +28,7 @@ GREEDY: Mapping[str, Rival] = {
     "scouts": greedy_scouts,
     "arena": greedy_arena,
     "kahmate": greedy_kahmate,
-    "binmat": thumb_binmat,
+    "binmat": greedy_binmat,
 }
 
 
@@ -46,7 +46,7 @@ def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
     """Play like a person in the first games: look one action ahead, and overlook a third of what
     matters.
     """
-    is_careless = rng.random() < OVERLOOKED
+    is_careless = rng.random() < OVERLOOKED_SHARE
     return (
         random_player(game, state, seat, rng)
         if is_careless

@@ -30,7 +30,7 @@ def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Rando
             orders.append(f"{robot.number}:a{DIRECTIONS[min(near)[1]]}")
         else:
             ways = [
-                (_arena_way(state, place, enemies), rng.random(), way, place)
+                (_enemy_distance(state, place, enemies), rng.random(), way, place)
                 for way, place in enumerate(ahead)
                 if place is not None and place not in taken
             ]
@@ -43,7 +43,7 @@ def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Rando
     return " ".join(orders)
 
 
-def _arena_way(state: ArenaState, place: int, enemies: Mapping[int, int]) -> int:
+def _enemy_distance(state: ArenaState, place: int, enemies: Mapping[int, int]) -> int:
     squares = state.terrain.squares
     here = squares[place]
     return min(

@@ -13,22 +13,22 @@ from companion.games.binmat.cards import BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, sum_stack
 
 _WIN = 1000.0
-_MOST_PLANNED = 3
+_MAX_PLANNED_CARDS = 3
 # How likely a face-down wall of one, two, or more cards has the power 0, 1, 2, and so on.
 _WALLS = ((0.55, 0.15, 0.15, 0.15), (0.45, 0.1, 0.15, 0.2, 0.1), (0.4, 0.05, 0.15, 0.25, 0.15))
 
 
-def thumb_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
+def greedy_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
     """Choose the action with most points by a few rules of thumb, from this seat's view alone."""
     view = game.view(state, seat)
     texts: list[str] = list(game.legal_actions(state, seat))
     if seat is ATTACKER:
-        return _attack(view, texts, rng)
+        return _attacker_action(view, texts, rng)
     return max(texts, key=lambda text: _defender_points(view, text) + rng.random())
 
 
-def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
-    """Choose what brings most a turn: a draw, a combat now, or one after up to three more cards.
+def _attacker_action(view: View, texts: Sequence[str], rng: Random) -> str:
+    """Choose what brings most per turn: a draw, a combat now, or one after up to three more cards.
 
     What a lane loses counts the more, the less is left in it.
     """
@@ -37,7 +37,9 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
     best: dict[str, float] = {"--": -9.0, "da": 0.4 * room}
     breaks = [card for card in hand if card[0] == BREAK]
     others = [card for card in hand if card[0] != BREAK]
-    plans = [cards for size in range(_MOST_PLANNED + 1) for cards in combinations(others, size)]
+    plans = [
+        cards for size in range(_MAX_PLANNED_CARDS + 1) for cards in combinations(others, size)
+    ]
     for number, lane in enumerate(view["lanes"]):
         wall, mine, left = (
             tuple(lane["defender"]),
@@ -51,7 +53,7 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
             if not stack or len(cards) >= view["turns_left"] / 2:
                 continue
             for ending in (None, *breaks[:1]) if wall else (None,):
-                damage = _damage_hoped(lane, stack, ending is not None)
+                damage = _expected_damage(lane, stack, ending is not None)
                 gain = (
                     _WIN
                     if damage > left
@@ -74,7 +76,7 @@ def _attack(view: View, texts: Sequence[str], rng: Random) -> str:
     )
 
 
-def _damage_hoped(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> float:
+def _expected_damage(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> float:
     """Estimate what a stack does to a lane. A face-down wall counts as an average one, with luck or
     without.
     """

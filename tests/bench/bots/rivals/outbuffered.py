@@ -11,14 +11,14 @@ from companion.games.base import Game
 from companion.games.outbuffered.turn import State as OutbufferedState
 
 _WIN = 1e6
-_SAMPLED = 8
+_SAMPLED_ANSWERS = 8
 
 
 def greedy_outbuffered(
     game: Game[Any, Any], state: OutbufferedState, seat: Seat, rng: Random
 ) -> str:
     """Choose the orders that do best on average against some random orders."""
-    answers = ["".join(rng.choices("UDLRIS", k=3)) for _ in range(_SAMPLED)]
+    answers = ["".join(rng.choices("UDLRIS", k=3)) for _ in range(_SAMPLED_ANSWERS)]
     best, best_value = "", -_WIN
     for letters in itertools.product("UDLRIS", repeat=3):
         text = "".join(letters)
