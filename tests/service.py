@@ -254,7 +254,7 @@ _MOVABLE_CLOCK = """
 # page in a second tab, whose clock is the browser's.
 IS_RESTED = """
 const isRested = key => {
-  const restMs = window.restOf?.(key) ?? 0;
+  const restMs = window.remainingRestMs?.(key) ?? 0;
   window.passRest?.(restMs);
   return restMs === 0;
 };

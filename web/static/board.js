@@ -1,9 +1,9 @@
 // Entering an action on a seat's board, in one of four ways (`data-mode` of the page): plays by taps, orders piece by piece,
 // pieces placed in secret, and a card for a face-off. Nothing is sent before the player hands it in.
-import { askFirst, forget, post, recall, refuse, remember, root, say } from './page.js';
-import { handIn, takeReturned } from './seat.js';
+import { askFirst, forget, post, recall, remember, root, say, showRefusal } from './page.js';
+import { handIn, takeReturnedOrder } from './seat.js';
 import {
-  arrow, board, centre, dots, frames, isTurned, mark, onTap, page, pieceOn, shifted, target, use, writeLine,
+  arrowSvg, board, centre, dotsSvg, drawMarks, framesSvg, isTurned, onTap, page, pieceOn, shifted, targetSvg, useSvg, writeLine,
 } from './squares.js';
 
 // ---- plays ----
@@ -18,7 +18,7 @@ import {
   let moment = ''; // the moment of these plays
   let requestedMoment = '';
   let key = ''; // name of the chosen key beside the board, where squares alone would not say which play is meant
-  let taps = [];
+  let taps = []; // squares that were tapped for a play, in order
   let isKeyImplied = false; // the key was not tapped, but is the only one for the tapped square
   let pathNumber = 0; // of the chosen play, if several consist of the same taps
   let earlyTaps = []; // made before the plays have arrived
@@ -45,16 +45,16 @@ import {
     paint();
   }
 
-  // The plays that begin with these taps, and those that consist of the taps so far.
-  const playsFrom = (squares, keyName = key) => plays.filter(play => play.key === keyName && play.touches.length && squares.every((square, number) => play.touches[number] === square));
-  const completePlays = () => (taps.length ? playsFrom(taps).filter(play => play.touches.length === taps.length) : []);
+  // Plays that begin with these taps, and plays that consist of exactly the taps so far.
+  const playsBeginningWith = (squares, keyName = key) => plays.filter(play => play.key === keyName && play.touches.length && squares.every((square, number) => play.touches[number] === square));
+  const completePlays = () => (taps.length ? playsBeginningWith(taps).filter(play => play.touches.length === taps.length) : []);
   const chosenPlay = () => completePlays()[pathNumber];
-  const nextSquares = (squares = taps) => new Set(playsFrom(squares).map(play => play.touches[squares.length]).filter(Boolean));
+  const nextSquares = (squares = taps) => new Set(playsBeginningWith(squares).map(play => play.touches[squares.length]).filter(Boolean));
   // Squares that continue the taps, or replace the last one.
   const targets = () => new Set([...nextSquares(), ...(taps.length > 1 || chosenPlay() ? nextSquares(taps.slice(0, -1)) : [])]);
   // A tap begins a play with the chosen key. A tap on a piece also begins one whose key is chosen later.
-  const isBeginning = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
-  const beginnings = () => new Set(plays.filter(play => play.touches.length && isBeginning(play, play.touches[0])).map(play => play.touches[0]));
+  const startsPlay = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
+  const startSquares = () => new Set(plays.filter(play => play.touches.length && startsPlay(play, play.touches[0])).map(play => play.touches[0]));
 
   // ---- choosing ----
 
@@ -65,7 +65,7 @@ import {
 
   // Handle a tap on the board: hand in the chosen play, or choose by the square.
   function tap(square) {
-    refuse('');
+    showRefusal('');
     if (page().dataset.moment !== moment) {
       earlyTaps.push(square);
       return;
@@ -77,19 +77,19 @@ import {
     }
     // the square continues the taps, or replaces the last one
     const candidates = [[...taps, square], ...(taps.length > 1 ? [[...taps.slice(0, -1), square]] : [])];
-    const newTaps = taps.length && candidates.find(squares => playsFrom(squares).length);
+    const newTaps = taps.length && candidates.find(squares => playsBeginningWith(squares).length);
     if (!newTaps && isKeyImplied) choose(taps, '');
     if (newTaps) choose(newTaps);
     else if (square === taps[0]) choose([]);
-    else if (playsFrom([square]).length) choose([square]);
-    else if (plays.some(other => isBeginning(other, square))) {
+    else if (playsBeginningWith([square]).length) choose([square]);
+    else if (plays.some(candidate => startsPlay(candidate, square))) {
       // no play begins here with the chosen key: if there is only one other key, it is meant
-      const keys = [...new Set(plays.filter(other => other.touches[0] === square).map(other => other.key))];
+      const keys = [...new Set(plays.filter(candidate => candidate.touches[0] === square).map(candidate => candidate.key))];
       choose([square], keys.length === 1 ? keys[0] : '');
       isKeyImplied = Boolean(key);
     } else {
       choose([]);
-      if (plays.length) refuse(say('Nothing can be done with {square} now', { square }));
+      if (plays.length) showRefusal(say('Nothing can be done with {square} now', { square }));
     }
     paint();
   }
@@ -98,9 +98,9 @@ import {
   function tapKey(name) {
     choose(taps, key === name && !isKeyImplied ? '' : name);
     isKeyImplied = false;
-    if (!playsFrom(taps).length) choose([]);
+    if (!playsBeginningWith(taps).length) choose([]);
     if (!plays.some(play => play.key === key)) {
-      refuse(say('That cannot be done now'));
+      showRefusal(say('That cannot be done now'));
       choose(taps, '');
     }
     paint();
@@ -120,53 +120,53 @@ import {
   function mainKey() {
     const chosen = chosenPlay();
     if (chosen) return { label: chosen.label, action: chosen.text };
-    if (taps.length) return { label: playsFrom(taps).length ? say('Tap where it goes') : say('Choose what to do') };
+    if (taps.length) return { label: playsBeginningWith(taps).length ? say('Tap where it goes') : say('Choose what to do') };
     if (key) return { label: say('{key}: tap the board', { key: keysOfGame().find(gameKey => gameKey.name === key)?.label }) };
     const endKey = keysOfGame().find(gameKey => gameKey.is_main);
     if (!endKey) return { label: plays.length ? say('Tap a square') : say('Wait') };
-    const play = plays.find(other => other.key === endKey.name && !other.squares.length);
+    const play = plays.find(candidate => candidate.key === endKey.name && !candidate.squares.length);
     // If it is too early, the action is sent nevertheless: the table's refusal says what is missing. While pieces can be
     // moved, the key is not highlighted.
-    return { label: endKey.label, action: play?.text ?? form().dataset.open, isEarly: !play, isPlain: beginnings().size > 0 };
+    return { label: endKey.label, action: play?.text ?? form().dataset.open, isTooEarly: !play, isSecondary: startSquares().size > 0 };
   }
 
   function paint() {
     if (!form()) return;
     if (page().dataset.moment !== moment) {
       fetchPlays();
-      mark('', '');
+      drawMarks('', '');
       return;
     }
     form().dataset.taps = [key, ...taps, ''].join(' ');
-    const { label, action, isEarly, isPlain } = mainKey();
+    const { label, action, isTooEarly, isSecondary } = mainKey();
     const commit = document.getElementById('commit');
-    commit.className = !action || isEarly ? 'key off' : isPlain ? 'key' : 'key go';
+    commit.className = !action || isTooEarly ? 'key off' : isSecondary ? 'key' : 'key go';
     commit.textContent = label;
     document.getElementById('other-path').hidden = completePlays().length < 2;
     for (const button of document.querySelectorAll('[data-begin]')) {
       const name = button.dataset.begin;
-      const isUsable = taps.length ? playsFrom(taps, name).length : plays.some(play => play.key === name);
+      const isUsable = taps.length ? playsBeginningWith(taps, name).length : plays.some(play => play.key === name);
       button.classList.toggle('off', !isUsable && name !== key);
       button.setAttribute('aria-pressed', String(name === key));
     }
     const sign = document.getElementById('to-do');
     const instruction = taps.length || key ? label : '';
-    const words = chosenPlay() ? say('Tap again, or the key below') : instruction;
-    if (sign && sign.textContent !== words) sign.textContent = words;
+    const signText = chosenPlay() ? say('Tap again, or the key below') : instruction;
+    if (sign && sign.textContent !== signText) sign.textContent = signText;
     const [first] = taps;
     // Before the first tap only free squares are marked, where a new piece can be placed.
     const marked = [...targets()].filter(square => (taps.length || key ? !taps.includes(square) : !pieceOn(square)));
     const [occupied, free] = [true, false].map(hasPiece => marked.filter(square => Boolean(pieceOn(square)) === hasPiece));
-    mark(frames(occupied) + dots(free), chosenPlaySvg(), first && pieceOn(first) ? [first] : []);
+    drawMarks(framesSvg(occupied) + dotsSvg(free), chosenPlaySvg(), first && pieceOn(first) ? [first] : []);
   }
 
   // Draw the chosen play: its path, the pieces that it meets, and the piece, faint, in the frame of its target.
   function chosenPlaySvg() {
     const play = chosenPlay();
-    if (!play) return pieceOn(taps[0]) ? '' : taps.map(target).join('');
+    if (!play) return pieceOn(taps[0]) ? '' : taps.map(targetSvg).join('');
     const [first, last] = [play.touches[0], play.touches.at(-1)];
     const piece = pieceOn(first);
-    if (!piece) return (play.touches.length < 2 ? play.squares : play.touches).map(target).join('');
+    if (!piece) return (play.touches.length < 2 ? play.squares : play.touches).map(targetSvg).join('');
     const [[x0, y0], [x1, y1]] = [centre(first), centre(last)];
     const staysInPlace = key || pieceOn(last) || play.squares.at(-1) === first;
     const ghost = staysInPlace ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
@@ -175,7 +175,7 @@ import {
     const pathSquares = play.squares.includes(last) ? play.squares : [...play.squares, last];
     const arrows = play.touches.length > 2 ? arrowsToLast : [pathSquares];
     const met = play.meets.map(square => `<circle class="meets" cx="${centre(square)[0]}" cy="${centre(square)[1]}" r="45"/>`).join('');
-    return `${ghost}${arrows.map(arrow).join('')}${met}${target(last)}`;
+    return `${ghost}${arrows.map(arrowSvg).join('')}${met}${targetSvg(last)}`;
   }
 
   document.addEventListener('click', event => {
@@ -189,7 +189,7 @@ import {
     } else {
       const { action, label } = mainKey();
       if (action) send(action);
-      else refuse(label);
+      else showRefusal(label);
     }
   });
 
@@ -199,7 +199,7 @@ import {
     paint();
   });
 
-  onTap('plays', { tap, paint, wanted: () => new Set([...targets(), ...beginnings(), ...taps]) });
+  onTap('plays', { tap, paint, tappable: () => new Set([...targets(), ...startSquares(), ...taps]) });
   document.addEventListener('shown', paint);
   document.addEventListener('focusin', event => { if (event.target === board()) paint(); });
   paint();
@@ -226,11 +226,11 @@ import {
   const directionOf = letter => sheet.directions.find(direction => direction.letter === letter);
   const kindOf = order => sheet.kinds[order?.kind];
   const isComplete = order => Boolean(order) && (!kindOf(order).has_direction || Boolean(order.way));
-  // An order as text: in the notation, or with the initials of the player's language.
+  // Return an order as text: in the notation, or with the initials of the player's language.
   const orderText = (order, hasInitials) => (order ? `${kindOf(order).letter}${(hasInitials && directionOf(order.way)?.initial) || order.way}` : '');
-  const unitsWithoutOrder = () => sheet.units.filter(unit => !isComplete(orders[unit.name]));
+  const unitsWithoutOrders = () => sheet.units.filter(unit => !isComplete(orders[unit.name]));
 
-  // All orders in the notation.
+  // Return all orders in the notation.
   function notation() {
     const texts = sheet.units.filter(unit => isComplete(orders[unit.name])).map(unit => `${unit.name}:${orderText(orders[unit.name])}`);
     return texts.join(' ') || `${sheet.units[0].name}:${sheet.nothing}`;
@@ -245,18 +245,18 @@ import {
 
   function choose(name) {
     chosen = name;
-    refuse('');
+    showRefusal('');
     paint();
   }
 
   // Give the chosen unit an order. The same order once more removes it.
   function giveOrder(kind, way) {
-    const old = orders[chosen];
-    const isSame = old && old.kind === kind && (old.way === way || !sheet.kinds[kind].has_direction);
-    if (isSame && isComplete(old)) delete orders[chosen];
+    const oldOrder = orders[chosen];
+    const isSame = oldOrder && oldOrder.kind === kind && (oldOrder.way === way || !sheet.kinds[kind].has_direction);
+    if (isSame && isComplete(oldOrder)) delete orders[chosen];
     else orders[chosen] = { kind, way: sheet.kinds[kind].has_direction ? way : '' };
     if (isComplete(orders[chosen])) chooseNext();
-    refuse('');
+    showRefusal('');
     storeOrders();
     paint();
   }
@@ -264,19 +264,19 @@ import {
   function clear() {
     orders = {};
     chosen = '';
-    refuse('');
+    showRefusal('');
     storeOrders();
     paint();
   }
 
   // A tap on the kind that is chosen removes the order.
   function tapKind(kind) {
-    const old = orders[chosen];
-    if (old?.kind === kind) {
+    const oldOrder = orders[chosen];
+    if (oldOrder?.kind === kind) {
       delete orders[chosen];
       storeOrders();
       paint();
-    } else giveOrder(kind, sheet.kinds[kind].has_direction && kindOf(old)?.has_direction ? old.way : '');
+    } else giveOrder(kind, sheet.kinds[kind].has_direction && kindOf(oldOrder)?.has_direction ? oldOrder.way : '');
   }
 
   // A direction without a kind is that of the first kind that has one, a plain step.
@@ -304,16 +304,16 @@ import {
     const kind = kindOf(order);
     if (!kind || !isComplete(order)) return '';
     const [x, y] = centre(square);
-    if (!kind.has_direction) return use(kind.drawing, [x, y - 4], 112, name === chosen ? 'deed on' : 'deed');
+    if (!kind.has_direction) return useSvg(kind.drawing, [x, y - 4], 112, name === chosen ? 'deed on' : 'deed');
     const { step } = directionOf(order.way);
     const [right, down] = isTurned() ? [-step[0], step[1]] : [step[0], -step[1]];
     const nextSquare = shifted(square, step);
     const degrees = Math.atan2(down, right) * 180 / Math.PI;
     // Drawings of keys (order-…) are arrows that point up, drawn in the next square. All others point right, and are drawn
     // across the edge.
-    if (!kind.drawing.startsWith('order-')) return `<g class="deed">${use(kind.drawing, [x + right * 50, y + down * 50], 46, 'blade', degrees)}</g>`;
-    const arrow = use(kind.drawing, [x + right * 74, y + down * 74], 58, 'deed', degrees + 90);
-    return (nextSquare ? target(nextSquare) : '') + arrow;
+    if (!kind.drawing.startsWith('order-')) return `<g class="deed">${useSvg(kind.drawing, [x + right * 50, y + down * 50], 46, 'blade', degrees)}</g>`;
+    const orderArrow = useSvg(kind.drawing, [x + right * 74, y + down * 74], 58, 'deed', degrees + 90);
+    return (nextSquare ? targetSvg(nextSquare) : '') + orderArrow;
   }
 
   // The order of a unit in words, without its name. Empty if it has none.
@@ -322,15 +322,15 @@ import {
     return [kindOf(order)?.label, order?.way && directionOf(order.way).label].filter(Boolean).join(' ').toLowerCase();
   }
 
-  function unitWords(name) {
+  function unitText(name) {
     return orders[name] ? say('{option}: {choice}', { option: name, choice: orderLabel(name) }) : say('{unit}: no order yet', { unit: name });
   }
 
-  // Return what the line beside the board says: the chosen unit's order, and what to do next.
-  function lineWords() {
+  // Return both texts of the line beside the board: the chosen unit's order, and what to do next.
+  function lineTexts() {
     const order = orders[chosen];
-    if (kindOf(order)?.has_direction && !order.way) return [unitWords(chosen), say('In which direction?')];
-    return [unitWords(chosen), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
+    if (kindOf(order)?.has_direction && !order.way) return [unitText(chosen), say('In which direction?')];
+    return [unitText(chosen), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
   // Draw a key for each unit with its order. If nothing has changed they stay, so that a finger on one of them is not lost.
@@ -360,7 +360,7 @@ import {
 
   // Hand in the orders, after a question if some are missing.
   function commit() {
-    const units = unitsWithoutOrder().map(unit => unit.name).join(', ');
+    const units = unitsWithoutOrders().map(unit => unit.name).join(', ');
     const words = { question: say('No orders yet: {units}', { units }), yes: say('Hand in'), no: say('Keep planning') };
     if (units) askFirst(document.getElementById('commit'), words, () => handIn(notation()));
     else handIn(notation());
@@ -374,26 +374,26 @@ import {
       orders = JSON.parse(recall(drawnKey) ?? '{}');
       chosen = '';
     }
-    const returnedOrders = takeReturned();
+    const returnedOrders = takeReturnedOrder();
     if (returnedOrders) {
       orders = ordersIn(returnedOrders);
       storeOrders();
     }
-    if (!unitOf(chosen)) chosen = (unitsWithoutOrder()[0] ?? sheet.units[0]).name;
+    if (!unitOf(chosen)) chosen = (unitsWithoutOrders()[0] ?? sheet.units[0]).name;
     paintUnits();
     const order = orders[chosen];
     for (const key of document.querySelectorAll('[data-kind]')) key.setAttribute('aria-pressed', String(order?.kind === Number(key.dataset.kind)));
     for (const key of document.querySelectorAll('[data-way]')) key.setAttribute('aria-pressed', String(Boolean(order) && order.way === key.dataset.way));
-    const units = unitsWithoutOrder().map(unit => unit.name).join(', ');
+    const units = unitsWithoutOrders().map(unit => unit.name).join(', ');
     const commitKey = document.getElementById('commit');
     commitKey.className = units ? 'key off' : 'key go';
     commitKey.textContent = units ? say('No orders yet: {units}', { units }) : say('Hand in');
-    writeLine(...lineWords());
+    writeLine(...lineTexts());
     const { square } = unitOf(chosen);
     const neighbours = isComplete(order) ? [] : sheet.directions.map(({ step }) => shifted(square, step)).filter(Boolean);
     const [occupied, free] = [true, false].map(hasPiece => neighbours.filter(neighbour => Boolean(pieceOn(neighbour)) === hasPiece));
     const [staying, moving] = [false, true].map(isMoving => sheet.units.filter(unit => Boolean(kindOf(orders[unit.name])?.has_direction) === isMoving));
-    mark(staying.map(orderSvg).join('') + frames(occupied) + dots(free), moving.map(orderSvg).join(''), [square]);
+    drawMarks(staying.map(orderSvg).join('') + framesSvg(occupied) + dotsSvg(free), moving.map(orderSvg).join(''), [square]);
   }
 
   document.addEventListener('click', event => {
@@ -409,14 +409,14 @@ import {
   document.addEventListener('keydown', event => {
     if (!form() || event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea')) return;
     const letter = event.key.length === 1 ? event.key : '';
-    const kind = sheet.kinds.findIndex(other => other.letter && other.letter.toLowerCase() === letter.toLowerCase());
-    const direction = sheet.directions.find(other => (other.initial || other.letter) === letter.toUpperCase());
+    const kind = sheet.kinds.findIndex(orderKind => orderKind.letter && orderKind.letter.toLowerCase() === letter.toLowerCase());
+    const direction = sheet.directions.find(candidate => (candidate.initial || candidate.letter) === letter.toUpperCase());
     if (unitOf(letter)) choose(letter);
     else if (letter && direction) tapDirection(direction.letter);
     else if (letter && kind >= 0) tapKind(kind);
   });
 
-  onTap('sheet', { tap: tapSquare, paint, wanted: () => new Set(sheet.units.map(unit => unit.square)) });
+  onTap('sheet', { tap: tapSquare, paint, tappable: () => new Set(sheet.units.map(unit => unit.square)) });
   document.addEventListener('shown', paint);
   paint();
 }
@@ -446,12 +446,12 @@ import {
 
   function tap(square) {
     const pieceHere = squares.indexOf(square);
-    refuse('');
+    showRefusal('');
     if (chosen < 0) {
       if (pieceHere >= 0) chosen = pieceHere;
-      else refuse(say('Tap one of your pieces first'));
+      else showRefusal(say('Tap one of your pieces first'));
     } else if (pieceHere === chosen) chosen = -1;
-    else if (!placing.squares.includes(square)) refuse(say('Your pieces start on the framed squares'));
+    else if (!placing.squares.includes(square)) showRefusal(say('Your pieces start on the framed squares'));
     else {
       if (pieceHere >= 0) squares[pieceHere] = squares[chosen]; // the two change places
       squares[chosen] = square;
@@ -464,7 +464,7 @@ import {
   function clear() {
     squares = [...placing.proposal];
     chosen = -1;
-    refuse('');
+    showRefusal('');
     storeSquares();
     paint();
   }
@@ -478,7 +478,7 @@ import {
       chosen = -1;
     }
     // letter and square of each piece of a placing that was taken back
-    const returnedPieces = takeReturned().split(' ').filter(Boolean).map(piece => piece.split('@'));
+    const returnedPieces = takeReturnedOrder().split(' ').filter(Boolean).map(piece => piece.split('@'));
     if (returnedPieces.length) {
       squares = placing.pieces.map(({ letter }) => {
         const number = returnedPieces.findIndex(([name]) => name === letter);
@@ -496,7 +496,7 @@ import {
     const free = placing.squares.filter(square => chosen < 0 || square !== squares[chosen]);
     if (chosen < 0) writeLine('');
     else writeLine(`${placing.pieces[chosen].face} ${squares[chosen]}`, say('Tap where it starts. On another piece the two change places.'));
-    mark(frames(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
+    drawMarks(framesSvg(free), pieces.join(''), chosen < 0 ? [] : [squares[chosen]]);
   }
 
   document.addEventListener('click', event => {
@@ -506,7 +506,7 @@ import {
 
   document.addEventListener('covered', () => { chosen = -1; paint(); }); // a chosen piece would show where it is
 
-  onTap('placing', { tap, paint, wanted: () => new Set(placing.squares) });
+  onTap('placing', { tap, paint, tappable: () => new Set(placing.squares) });
   document.addEventListener('shown', paint);
   paint();
 }
@@ -525,7 +525,7 @@ import {
       drawnMoment = page().dataset.moment;
       card = '';
     }
-    card = takeReturned() || card;
+    card = takeReturnedOrder() || card;
     for (const key of document.querySelectorAll('[data-card]')) key.setAttribute('aria-pressed', String(key.dataset.card === card));
     const ownCard = document.getElementById('mine');
     ownCard.replaceChildren(Object.assign(document.createElement('span'), { textContent: card }));
@@ -544,10 +544,10 @@ import {
     if (!key) return;
     if (key.dataset.card) {
       card = key.dataset.card === card ? '' : key.dataset.card;
-      refuse('');
+      showRefusal('');
       paint();
     } else if (card) handIn(card);
-    else refuse(say('Choose a card first'));
+    else showRefusal(say('Choose a card first'));
   });
 
   document.addEventListener('keydown', event => {

@@ -1,14 +1,14 @@
 // Entering an action in a game of cards: from a hand of cards, or by tapping in the open cards that lie on the table.
-import { forget, post, recall, refuse, remember, say, sayN } from './page.js';
+import { forget, post, recall, remember, say, sayN, showRefusal } from './page.js';
 import { page } from './squares.js';
 
 // ---- the hand ----
 
 // A choice is a legal action: its notation, its key, and a card and a lane if it needs them. A player taps these in any order.
-// What is tapped (`picked`) is handed in as soon as it means exactly one choice.
+// What was tapped so far (`picked`) is handed in as soon as it means exactly one choice.
 {
-  const all = selector => [...document.querySelectorAll(selector)];
-  let chosen = {}; // what is tapped: card, lane, key
+  const findAll = selector => [...document.querySelectorAll(selector)];
+  let chosen = {}; // what was tapped so far: card, lane, key
   let moment = '';
   let parsed = { text: null, choices: [] };
 
@@ -20,20 +20,20 @@ import { page } from './squares.js';
     return parsed.choices;
   }
 
-  // Whether a choice agrees with what is tapped. A card or lane that it does not need is no contradiction.
+  // Return whether a choice agrees with the taps. A card or lane that it does not need is no contradiction.
   const isPossible = (choice, picked) => (!picked.key || choice.key === picked.key)
     && (!picked.card || choice.card === null || choice.card === picked.card)
     && (picked.lane === undefined || choice.lane === null || choice.lane === picked.lane);
-  // Whether a choice needs no further tap on a card or a lane.
+  // Return whether a choice needs no further tap on a card or a lane.
   const isComplete = (choice, picked) => (choice.card === null || choice.card === picked.card)
     && (choice.lane === null || choice.lane === picked.lane);
-  const keyOf = name => all('.pick').find(key => key.dataset.key === name);
-  const byOrderOfKeys = (one, other) => all('.pick').indexOf(keyOf(one.key)) - all('.pick').indexOf(keyOf(other.key));
+  const keyOf = name => findAll('.pick').find(key => key.dataset.key === name);
+  const compareKeyOrder = (first, second) => findAll('.pick').indexOf(keyOf(first.key)) - findAll('.pick').indexOf(keyOf(second.key));
 
   // The keys with which a card can be played, in their order on the page. The first is meant unless another one is chosen.
   function keysOfCard(picked) {
     const possible = choices().filter(choice => choice.card === picked.card && isPossible(choice, { ...picked, key: null }));
-    return [...new Set(possible.sort(byOrderOfKeys).map(choice => choice.key))];
+    return [...new Set(possible.sort(compareKeyOrder).map(choice => choice.key))];
   }
 
   // The key that a tap on a lane alone means, or null: lanes have one use only and need no card, as drawing with an empty hand.
@@ -43,7 +43,7 @@ import { page } from './squares.js';
     return keys.size === 1 && withLane.every(choice => choice.card === null) ? [...keys][0] : null;
   }
 
-  // Return the only choice that is meant by what is tapped, or null.
+  // Return the one choice that the taps mean, or null.
   function completeChoice(picked) {
     const impliedKey = picked.card ? keysOfCard(picked)[0] : keyOfLanes();
     const key = picked.key ?? (picked.lane === undefined ? null : impliedKey);
@@ -53,26 +53,26 @@ import { page } from './squares.js';
   }
 
   // Hand in a choice.
-  async function act(choice) {
+  async function handInChoice(choice) {
     chosen = {};
     paint();
     const { seat } = page().dataset;
     await post(`/api/seat/${seat}/hand-in`, { moment, action: choice.action });
   }
 
-  // Take this as tapped. Hand it in if it means one choice, or say why it means none.
+  // Replace the taps. Hand in the choice that they mean, or say why they mean none.
   function choose(picked) {
     chosen = picked;
     const choice = completeChoice(picked);
-    if (choice) act(choice);
+    if (choice) handInChoice(choice);
     else {
-      refuse(impossibleWords(picked));
+      showRefusal(impossibleText(picked));
       paint();
     }
   }
 
-  // Return why nothing can be done with what is tapped. Empty while something can.
-  function impossibleWords(picked) {
+  // Return why the taps mean no choice. Empty while they may still mean one.
+  function impossibleText(picked) {
     if (!picked.key && !picked.card) return '';
     if (choices().some(choice => isPossible(choice, picked) && (!picked.card || choice.card === picked.card))) return '';
     const key = keyOf(picked.key ?? keysOfCard({ card: picked.card })[0]);
@@ -105,7 +105,7 @@ import { page } from './squares.js';
   function tapKey(key) {
     const withKey = choices().filter(choice => choice.key === key);
     if (!withKey.length) {
-      refuse(keyOf(key).dataset.hint || say('That cannot be done now'));
+      showRefusal(keyOf(key).dataset.hint || say('That cannot be done now'));
       return;
     }
     if (chosen.key === key) {
@@ -132,15 +132,15 @@ import { page } from './squares.js';
   function paintWords() {
     const line = document.getElementById('told');
     if (!choices().length) return;
-    const lane = all('.ln[data-lane]').find(element => element.dataset.lane === chosen.lane);
-    const card = all('.card').find(element => element.dataset.card === chosen.card);
+    const lane = findAll('.ln[data-lane]').find(element => element.dataset.lane === chosen.lane);
+    const card = findAll('.card').find(element => element.dataset.card === chosen.card);
     const keys = chosen.card ? keysOfCard(chosen) : [];
     const key = keyOf(chosen.key ?? keys[0]);
     const chosenWords = [card?.dataset.shown, lane && say('Lane {lane}', { lane: chosen.lane })].filter(Boolean).join(', ');
     const head = chosenWords && key ? say('{option}: {choice}', { option: chosenWords, choice: key.dataset.label.toLowerCase() }) : chosenWords || key?.dataset.label;
     const labelOf = name => keyOf(name).dataset.label.toLowerCase();
 
-    function nextStep() {
+    function nextStepText() {
       if (lane && !key) return lane.dataset.words;
       const nextKey = keys.find(name => name !== key?.dataset.key);
       if (nextKey) return say('Tap a lane. Again: {key}.', { key: labelOf(nextKey) });
@@ -152,13 +152,13 @@ import { page } from './squares.js';
 
     line.replaceChildren();
     if (head) line.append(Object.assign(document.createElement('b'), { textContent: head }));
-    line.append(nextStep());
+    line.append(nextStepText());
   }
 
   // Describe lanes for screen readers: in words, then the text in them. Under the shutter only what everybody sees.
-  function labelLanes() {
+  function describeLanes() {
     const isCovered = document.documentElement.classList.contains('covered');
-    for (const lane of all('.ln[data-lane]')) {
+    for (const lane of findAll('.ln[data-lane]')) {
       const { lane: name, open, words } = lane.dataset;
       const content = lane.textContent.trim().replace(/\s+/g, ' ');
       lane.setAttribute('aria-label', say('{option}: {choice}', { option: say('Lane {lane}', { lane: name }), choice: isCovered ? open : `${words} ${content}` }));
@@ -170,17 +170,17 @@ import { page } from './squares.js';
       moment = page().dataset.moment;
       chosen = {};
     }
-    labelLanes();
+    describeLanes();
     if (!document.getElementById('picks')) return;
     const legal = choices(); // empty while the seat is not on turn
-    for (const card of all('.card')) {
+    for (const card of findAll('.card')) {
       const name = card.dataset.card;
       card.classList.toggle('on', chosen.card === name);
       card.setAttribute('aria-pressed', String(chosen.card === name));
       const possible = legal.some(choice => choice.card === name && isPossible(choice, { key: chosen.key, lane: chosen.lane }));
       card.classList.toggle('dim', legal.length > 0 && !possible);
     }
-    for (const lane of all('.ln[data-lane]')) {
+    for (const lane of findAll('.ln[data-lane]')) {
       const name = lane.dataset.lane;
       lane.classList.toggle('on', chosen.lane === name);
       lane.setAttribute('aria-pressed', String(chosen.lane === name));
@@ -188,7 +188,7 @@ import { page } from './squares.js';
       const hasCard = !chosen.card || possible.some(choice => choice.card === chosen.card);
       lane.classList.toggle('dim', legal.length > 0 && (!possible.length || !hasCard));
     }
-    all('.pick').forEach(paintKey);
+    findAll('.pick').forEach(paintKey);
     paintWords();
   }
 
@@ -253,7 +253,7 @@ import { page } from './squares.js';
   function change(zone, cards, number) {
     draft.zones[zone] = cards;
     draft.at = number === undefined ? null : { zone, number };
-    refuse('');
+    showRefusal('');
     storeDraft();
     paint();
   }
@@ -261,7 +261,7 @@ import { page } from './squares.js';
   // Put the card of the tapped value and this suit at the current place.
   function addCard(suit) {
     if (!draft.value) {
-      refuse(say('First the value, then the suit'));
+      showRefusal(say('First the value, then the suit'));
       return;
     }
     const { zone, number } = currentPlace();
@@ -302,7 +302,7 @@ import { page } from './squares.js';
   }
 
   // Return what is missing, in words. Empty if nothing is.
-  function missingWords() {
+  function missingText() {
     const unknown = allCards().filter(card => card === UNKNOWN).length;
     if (unknown) return sayN('{n} card missing', '{n} cards missing', unknown);
     if (!allCards().length) return say('tap the cards');
@@ -311,13 +311,13 @@ import { page } from './squares.js';
     return cardsOf(first.dataset.zone).length ? '' : say('a card of {side} missing', { side: first.dataset.name });
   }
 
-  // Whether the camera has read everything, and nothing was changed by hand.
+  // Return whether the camera has read everything, and nothing was changed by hand.
   const isReadByCamera = () => form().dataset.laidAction && !Object.keys(draft.zones).length && !draft.layOpen && !draft.up.length;
 
   async function handIn() {
-    const why = missingWords();
+    const why = missingText();
     if (why && !isReadByCamera()) {
-      refuse(say('Not yet: {why}', { why }));
+      showRefusal(say('Not yet: {why}', { why }));
       return;
     }
     const { seat, moment } = page().dataset;
@@ -327,7 +327,7 @@ import { page } from './squares.js';
   // ---- painting ----
 
   // Return class, text and name of a card's key.
-  function lookOf(card) {
+  function cardLook(card) {
     if (card === undefined) return ['add', '+', say('Add a card')];
     if (card === UNKNOWN) return ['shut', '', say('A card not read: tap it in')];
     return ['up', printedText(card), printedText(card)];
@@ -340,7 +340,7 @@ import { page } from './squares.js';
     key.dataset.slot = number;
     const isChosen = currentPlace().zone === zone && currentPlace().number === number;
     const wasFaceUp = zone !== form().dataset.open && draft.up.includes(card);
-    const [look, text, name] = lookOf(card);
+    const [look, text, name] = cardLook(card);
     key.className = `cd big ${look}${isChosen ? ' here' : ''}${wasFaceUp ? ' was-up' : ''}`;
     key.textContent = text;
     key.setAttribute('aria-label', wasFaceUp ? `${name}, ${document.querySelector('[data-tool="up"]').textContent}` : name);
@@ -374,10 +374,10 @@ import { page } from './squares.js';
     }
     document.getElementById('lay-open')?.setAttribute('aria-pressed', String(draft.layOpen));
     const mainKey = document.getElementById('work-out');
-    const why = isReadByCamera() ? '' : missingWords();
-    const workOut = why ? say('Work it out: {why}', { why }) : say('Work it out');
+    const why = isReadByCamera() ? '' : missingText();
+    const workOutLabel = why ? say('Work it out: {why}', { why }) : say('Work it out');
     mainKey.className = why ? 'key off' : 'key go';
-    mainKey.textContent = isReadByCamera() ? say('That is right') : workOut;
+    mainKey.textContent = isReadByCamera() ? say('That is right') : workOutLabel;
   }
 
   document.addEventListener('click', event => {

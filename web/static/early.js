@@ -13,16 +13,16 @@
   let knownKeys = [];
   let tap = { timeMs: -Infinity, x: 0, y: 0 };
 
-  // What a key does, as a text. For a key without an address, which a script handles, that is its id or its label.
+  // Return what a key does, as text to compare. A script handles a key without an address: its id or label stands for that.
   const meaningOf = ({ id, name, value, tagName, dataset, href, textContent }) => [
     tagName, id, name, value, dataset.post, dataset.body, dataset.own, dataset.arm, dataset.key, id ? '' : href,
     id || dataset.post || href ? '' : textContent.trim(),
   ].join('|');
   const isInside = ({ x, y }, { left, right, top, bottom }) => x >= left && x <= right && y >= top && y <= bottom;
-  const overlaps = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > MIN_OVERLAP_PX
-    && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > MIN_OVERLAP_PX;
+  const overlaps = (rectA, rectB) => Math.min(rectA.right, rectB.right) - Math.max(rectA.left, rectB.left) > MIN_OVERLAP_PX
+    && Math.min(rectA.bottom, rectB.bottom) - Math.max(rectA.top, rectB.top) > MIN_OVERLAP_PX;
 
-  // The keys that can be pressed now. While a dialog is open, those are its own.
+  // Return the keys that can be pressed now. While a dialog is open, only its own keys can.
   function pressableKeys() {
     const dialog = document.querySelector('dialog[open]');
     return [...(dialog ?? document).querySelectorAll(KEYS)].map(key => ({
@@ -30,14 +30,14 @@
     })).filter(({ rect }) => rect.width > 0);
   }
 
-  // The time from which on a key rests for REST_MS. A key that stays what and where it was keeps its time.
+  // Return the time in ms at which the rest of a key begins. It lasts for REST_MS. An unchanged key keeps the time it had.
   function restStartMs(current, nowMs) {
     const isUnderFinger = nowMs - tap.timeMs < TAP_MEMORY_MS && isInside(tap, current.rect);
-    const same = knownKeys.find(known => known.meaning === current.meaning && overlaps(known.rect, current.rect));
-    if (same && (same.text === current.text || !isUnderFinger)) return same.restStartMs;
+    const knownKey = knownKeys.find(known => known.meaning === current.meaning && overlaps(known.rect, current.rect));
+    if (knownKey && (knownKey.text === current.text || !isUnderFinger)) return knownKey.restStartMs;
     const isNew = !knownKeys.some(({ key }) => key === current.key);
     if (isUnderFinger && isNew) return nowMs + REST_UNDER_FINGER_MS - REST_MS;
-    if (same || isUnderFinger || current.isInDialog) return nowMs;
+    if (knownKey || isUnderFinger || current.isInDialog) return nowMs;
     return knownKeys.some(known => overlaps(known.rect, current.rect)) ? nowMs : -Infinity;
   }
 
@@ -51,22 +51,22 @@
     knownKeys = [...current, ...gone.filter(known => nowMs - known.goneMs < REST_MS)];
   }
 
-  // Scrolling moves keys, but the person knows it. So it makes no key rest.
+  // Scrolling moves keys, too, but people expect that. So it makes no key rest.
   function notePlaces() {
     for (const known of knownKeys) if (known.key.isConnected) known.rect = known.key.getBoundingClientRect();
   }
 
-  // The time in ms for which a key still rests.
-  function restOf(key) {
+  // Return the time in ms for which a key still rests, 0 if it does not.
+  function remainingRestMs(key) {
     const startMs = knownKeys.find(known => known.key === key)?.restStartMs ?? -Infinity;
     return Math.max(0, startMs + REST_MS - performance.now());
   }
-  globalThis.restOf = restOf;
+  globalThis.remainingRestMs = remainingRestMs;
 
   const keyOf = ({ target }) => target.closest?.(KEYS);
   function stopIfResting(event) {
     const key = keyOf(event);
-    if (!key || restOf(key) === 0) return;
+    if (!key || remainingRestMs(key) === 0) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
@@ -95,11 +95,11 @@
     if (before) tap = { ...before, timeMs: before.timeMs - performance.timeOrigin };
   } catch { /* a browser that stores nothing */ }
 
-  const isOfClock = ({ target }) => (target.nodeType === Node.TEXT_NODE ? target.parentElement : target)?.closest(CLOCKS);
+  const isClockChange = ({ target }) => (target.nodeType === Node.TEXT_NODE ? target.parentElement : target)?.closest(CLOCKS);
   let isFrameRequested = false;
   function begin() {
     noteKeys();
-    new MutationObserver(changes => { if (!changes.every(isOfClock)) noteKeys(); }).observe(document.body, {
+    new MutationObserver(changes => { if (!changes.every(isClockChange)) noteKeys(); }).observe(document.body, {
       subtree: true, childList: true, characterData: true,
       attributeFilter: ['hidden', 'disabled', 'class', 'open', 'href', 'data-post', 'data-body', 'data-own'],
     });

@@ -95,7 +95,7 @@ async function pair() {
 class Refused extends Error {}
 
 // Send pictures until the camera is switched off.
-async function run() {
+async function sendPictures() {
   if (isRunning) return;
   isRunning = true;
   let clock = null; // the table's time in the last answer, and this page's time when it arrived, both in ms
@@ -116,7 +116,7 @@ async function run() {
       if (answer.status === 403) throw new Refused(content.error?.message ?? page.dataset.lost);
       if (!answer.ok) throw new Error(String(answer.status));
       clock = { tableMs: content.now_ms, pageMs: performance.now() };
-      show(content, body ? clock.pageMs - startMs : 0);
+      showAnswer(content, body ? clock.pageMs - startMs : 0);
       await pause(content.wait_ms);
     } catch (error) {
       clock = null;
@@ -134,7 +134,7 @@ async function run() {
 }
 
 // Show the reading in an answer, and the rate of pictures. `durationMs` is the time for a picture and its answer, 0 without one.
-function show(content, durationMs) {
+function showAnswer(content, durationMs) {
   if ('drawing' in content) {
     overlay.innerHTML = content.drawing;
     showSentence(content.words || page.dataset.starting, content.is_well);
@@ -152,7 +152,7 @@ function show(content, durationMs) {
 
 // ---- the screen ----
 
-async function stayAwake() {
+async function updateWakeLock() {
   try {
     if (isSwitchedOn && !document.hidden) wakeLock = await navigator.wakeLock?.request('screen');
   } catch { /* refused: the phone turns its screen off as usual */ }
@@ -180,8 +180,8 @@ function start() {
   byId('start').hidden = true;
   byId('stop').hidden = false;
   showSentence(page.dataset.starting);
-  stayAwake();
-  run();
+  updateWakeLock();
+  sendPictures();
 }
 
 function stop(text = page.dataset.ready) {
@@ -199,7 +199,7 @@ byId('stop').addEventListener('click', () => stop());
 byId('start').addEventListener('click', start);
 byId('dim').addEventListener('click', () => { byId('dark').hidden = false; byId('dark').focus(); });
 byId('dark').addEventListener('click', () => { byId('dark').hidden = true; byId('dim').focus(); });
-document.addEventListener('visibilitychange', stayAwake);
+document.addEventListener('visibilitychange', updateWakeLock);
 watchBattery();
 if (navigator.mediaDevices) start();
 else stop(page.dataset.none);

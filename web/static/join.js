@@ -30,12 +30,12 @@ if (document.querySelector('[data-again]')) {
   let isFetching = false;
 
   // Replace the parts of the page that differ from those of its newer version.
-  function show(newer) {
+  function showParts(newer) {
     const parts = [...newer.children];
-    parts.forEach((part, place) => {
-      const old = waiting.children[place];
-      if (!old) waiting.append(part);
-      else if (!old.isEqualNode(part)) old.replaceWith(part);
+    parts.forEach((part, index) => {
+      const oldPart = waiting.children[index];
+      if (!oldPart) waiting.append(part);
+      else if (!oldPart.isEqualNode(part)) oldPart.replaceWith(part);
     });
     while (waiting.children.length > parts.length) waiting.lastElementChild.remove();
   }
@@ -47,7 +47,7 @@ if (document.querySelector('[data-again]')) {
       const answer = await fetch(location.href, { cache: 'no-store', headers: { Accept: 'text/html' } });
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const newer = page.querySelector('[data-again]');
-      if (newer && !answer.redirected) show(newer);
+      if (newer && !answer.redirected) showParts(newer);
       else {
         clearInterval(timer); // the address may be a download now, which leaves this page open
         location.replace(location.href);

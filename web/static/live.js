@@ -15,7 +15,7 @@ const streamListeners = [];
 let stream;
 let retryTimer = 0;
 let lastEventMs = 0;
-let newestHtml = '';
+let latestHtml = '';
 
 // Call a listener with the stream that is open now, if there is one, and with every later one.
 export function onStream(listener) {
@@ -25,38 +25,38 @@ export function onStream(listener) {
 
 // ---- merging a fragment into the page ----
 
-// Change an element as little as possible until it equals a new one.
-function merge(old, fresh) {
-  if (old.isEqualNode(fresh)) return;
-  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.id !== fresh.id) {
-    old.replaceWith(fresh);
+// Change a node as little as possible until it equals a new one.
+function morph(node, newNode) {
+  if (node.isEqualNode(newNode)) return;
+  if (node.nodeType !== newNode.nodeType || node.nodeName !== newNode.nodeName || node.id !== newNode.id) {
+    node.replaceWith(newNode);
     return;
   }
-  if (old.nodeType !== Node.ELEMENT_NODE) {
-    old.data = fresh.data;
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    node.data = newNode.data;
     return;
   }
   // A script draws the content of an element with data-own. It stays until the server sends another value of data-own. So
   // does the `hidden` of a second key (data-second), which page.js shows and hides.
-  if (old.dataset.own !== undefined && old.dataset.own === fresh.dataset.own) return;
-  const isKept = name => ATTRIBUTES_OF_READER.has(name) || (name === 'hidden' && 'second' in old.dataset && 'second' in fresh.dataset);
-  for (const { name, value } of [...fresh.attributes]) {
-    if (old.getAttribute(name) !== value && !isKept(name)) old.setAttribute(name, value);
+  if (node.dataset.own !== undefined && node.dataset.own === newNode.dataset.own) return;
+  const isPreserved = name => ATTRIBUTES_OF_READER.has(name) || (name === 'hidden' && 'second' in node.dataset && 'second' in newNode.dataset);
+  for (const { name, value } of [...newNode.attributes]) {
+    if (node.getAttribute(name) !== value && !isPreserved(name)) node.setAttribute(name, value);
   }
-  for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name) && !isKept(name)) old.removeAttribute(name);
+  for (const { name } of [...node.attributes]) {
+    if (!newNode.hasAttribute(name) && !isPreserved(name)) node.removeAttribute(name);
   }
   // Children are matched by their ids where they have one, else by their place.
-  const children = [...fresh.childNodes];
+  const children = [...newNode.childNodes];
   const ids = new Set(children.map(child => child.id).filter(Boolean));
-  children.forEach((child, place) => {
-    const sameId = child.id && [...old.children].find(other => other.id === child.id);
-    if (sameId && sameId !== old.childNodes[place]) old.insertBefore(sameId, old.childNodes[place] ?? null);
-    const current = old.childNodes[place];
-    if (!current || (current.id !== child.id && ids.has(current.id))) old.insertBefore(child, current ?? null);
-    else merge(current, child);
+  children.forEach((child, index) => {
+    const childWithId = child.id && [...node.children].find(other => other.id === child.id);
+    if (childWithId && childWithId !== node.childNodes[index]) node.insertBefore(childWithId, node.childNodes[index] ?? null);
+    const current = node.childNodes[index];
+    if (!current || (current.id !== child.id && ids.has(current.id))) node.insertBefore(child, current ?? null);
+    else morph(current, child);
   });
-  while (old.childNodes.length > children.length) old.lastChild.remove();
+  while (node.childNodes.length > children.length) node.lastChild.remove();
 }
 
 // While a finger is down the page does not change, so that the finger hits what it aimed at. A new fragment waits until
@@ -67,7 +67,7 @@ let pressEnd; // a promise while a finger is down
 let resolvePressEnd;
 let pressTimer = 0;
 
-// Let the press end after some milliseconds, whatever was planned before.
+// End the press after some milliseconds. This replaces an earlier call.
 function endPressIn(ms) {
   clearTimeout(pressTimer);
   pressTimer = setTimeout(() => { pressEnd = null; resolvePressEnd?.(); }, ms);
@@ -80,11 +80,11 @@ addEventListener('pointerdown', ({ target }) => {
 for (const [end, ms] of [['pointerup', CLICK_DELAY_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => endPressIn(ms), true);
 
 // Show the fragments of an event. `data-go` redirects, and another `data-page` than the page's own reloads it.
-async function show(html) {
-  newestHtml = html;
-  const box = document.createElement('div');
-  box.innerHTML = html;
-  const fragments = [...box.children];
+async function showFragments(html) {
+  latestHtml = html;
+  const container = document.createElement('div');
+  container.innerHTML = html;
+  const fragments = [...container.children];
   const redirection = fragments.find(fragment => fragment.dataset.go);
   if (redirection) {
     closeStream();
@@ -96,12 +96,12 @@ async function show(html) {
     return;
   }
   while (pressEnd) await pressEnd;
-  if (newestHtml !== html) return; // a newer one arrived meanwhile
+  if (latestHtml !== html) return; // a newer one arrived meanwhile
   const focused = document.activeElement;
   const menu = focused?.closest('.menu');
   for (const fragment of fragments) {
     const old = document.getElementById(fragment.id);
-    if (old) merge(old, fragment);
+    if (old) morph(old, fragment);
   }
   document.dispatchEvent(new Event('shown'));
   restoreFocus(focused, menu);
@@ -111,12 +111,12 @@ async function show(html) {
 // which says what to do next.
 function restoreFocus(focused, menu) {
   if (!focused || focused === document.body) return;
-  const stays = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
+  const canKeepFocus = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
   const isFocusLost = () => [document.body, null].includes(document.activeElement);
-  if (stays && isFocusLost()) focused.focus({ preventScroll: true });
-  if (!isFocusLost() && (stays || document.activeElement !== focused)) return;
-  const place = menu?.isConnected ? menu.querySelector('summary') : document.querySelector('.sign[tabindex]');
-  place?.focus({ preventScroll: true });
+  if (canKeepFocus && isFocusLost()) focused.focus({ preventScroll: true });
+  if (!isFocusLost() && (canKeepFocus || document.activeElement !== focused)) return;
+  const fallback = menu?.isConnected ? menu.querySelector('summary') : document.querySelector('.sign[tabindex]');
+  fallback?.focus({ preventScroll: true });
 }
 
 // Load the page anew: the service is newer, the language has changed, or the page is no longer for this browser.
@@ -134,12 +134,12 @@ function openStream() {
   lastEventMs = performance.now();
   stream = new EventSource(root + document.body.dataset.live);
   stream.onopen = () => { lostNotice.hidden = true; };
-  stream.onmessage = event => { lastEventMs = performance.now(); show(event.data); };
+  stream.onmessage = event => { lastEventMs = performance.now(); showFragments(event.data); };
   stream.addEventListener('here', () => { lastEventMs = performance.now(); }); // a sign of life without news
   stream.onerror = () => {
     showNotice(connectionLost);
     // Browsers reopen a broken stream themselves, but not a refused one.
-    if (stream?.readyState === EventSource.CLOSED) retryTimer = setTimeout(askWhyRefused, RETRY_MS);
+    if (stream?.readyState === EventSource.CLOSED) retryTimer = setTimeout(findRefusalReason, RETRY_MS);
   };
   streamListeners.forEach(listener => listener(stream));
 }
@@ -149,8 +149,8 @@ function showNotice({ message }) {
   lostNotice.hidden = false;
 }
 
-// Find out why the stream was refused: too many people watch, or the page is no longer for this browser.
-async function askWhyRefused() {
+// Ask why the stream was refused: too many people watch, or the page is no longer for this browser.
+async function findRefusalReason() {
   const request = new AbortController();
   try {
     const answer = await fetch(root + document.body.dataset.live, { headers: { Accept: 'application/json' }, cache: 'no-store', signal: request.signal });
@@ -158,10 +158,10 @@ async function askWhyRefused() {
     else if (answer.ok) openStream();
     else {
       showNotice((await answer.json()).error);
-      retryTimer = setTimeout(askWhyRefused, CHECK_INTERVAL_MS);
+      retryTimer = setTimeout(findRefusalReason, CHECK_INTERVAL_MS);
     }
   } catch {
-    retryTimer = setTimeout(askWhyRefused, RETRY_MS);
+    retryTimer = setTimeout(findRefusalReason, RETRY_MS);
   }
   request.abort(); // only the status was wanted, and the answer to a stream never ends
 }
@@ -243,22 +243,22 @@ else addEventListener('DOMContentLoaded', openStream);
     isComparing = false;
   }
 
-  // This page's time in seconds. While the connection is lost it stands still, as the page knows nothing of the clocks.
+  // Return this page's time in seconds. It stands still while the connection is lost, because the clocks may have been stopped.
   let lostSinceMs = 0;
   function pageTimeS() {
     lostSinceMs = document.querySelector('#lost:not([hidden])') ? lostSinceMs || performance.now() : 0;
     return (lostSinceMs || performance.now()) / 1000;
   }
 
-  // The seconds that are left of a clock. Its parameters are texts: `due` and `left` as above, and the seconds of a whole run.
-  function remainingS({ due, left, limit }) {
+  // Return the remaining seconds of a clock. All parameters are texts: `due` and `left` as above, `limit` the seconds of a whole run.
+  function secondsLeft({ due, left, limit }) {
     if (!due || offsetS === null) return Number(left);
     return Math.max(0, Math.min(Number(limit), Number(due) - offsetS - pageTimeS()));
   }
 
   // The time for a turn: whole seconds, or minutes and seconds.
-  function turnTimeText(restS, isRunning) {
-    const whole = isRunning || restS < 1 ? Math.ceil(restS) : Math.round(restS);
+  function turnTimeText(remainingS, isRunning) {
+    const whole = isRunning || remainingS < 1 ? Math.ceil(remainingS) : Math.round(remainingS);
     return whole < 60 ? String(whole) : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
   }
 
@@ -267,51 +267,51 @@ else addEventListener('DOMContentLoaded', openStream);
   const BLINKS_BELOW_S = 10;
   const tenths = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 1 });
 
-  function gameTimeText(restS) {
-    if (restS < TENTHS_BELOW_S) return tenths.format(Math.floor(restS * 10) / 10);
-    return `${Math.floor(restS / 60)}:${String(Math.floor(restS % 60)).padStart(2, '0')}`;
+  function gameTimeText(remainingS) {
+    if (remainingS < TENTHS_BELOW_S) return tenths.format(Math.floor(remainingS * 10) / 10);
+    return `${Math.floor(remainingS / 60)}:${String(Math.floor(remainingS % 60)).padStart(2, '0')}`;
   }
 
   function paintGameClock(clock) {
     const { due, left, time } = clock.dataset;
-    const restS = remainingS({ due, left, limit: time });
-    const text = gameTimeText(restS);
+    const remainingS = secondsLeft({ due, left, limit: time });
+    const text = gameTimeText(remainingS);
     if (clock.textContent !== text) clock.textContent = text;
     const box = clock.closest('.clk');
     // a clock blinks by losing its background every other second
-    const isOver = Boolean(due) && restS < BLINKS_BELOW_S && Math.floor(restS) % 2 === 1;
+    const isOver = Boolean(due) && remainingS < BLINKS_BELOW_S && Math.floor(remainingS) % 2 === 1;
     if (box.classList.contains('over') !== isOver) box.classList.toggle('over', isOver);
-    if (due && restS <= FINAL_S) vibrateOnce(restS, due);
+    if (due && remainingS <= FINAL_S) vibrateOnce(remainingS, due);
   }
 
   // Vibrate once in each of the last seconds, if this seat is on turn (data-asked).
-  function vibrateOnce(restS, due) {
-    const second = `${due} ${Math.ceil(restS)}`;
-    if (second === lastVibration || restS > FINAL_S || restS <= 0) return;
+  function vibrateOnce(remainingS, due) {
+    const second = `${due} ${Math.ceil(remainingS)}`;
+    if (second === lastVibration || remainingS > FINAL_S || remainingS <= 0) return;
     lastVibration = second;
     if (page()?.dataset.asked !== undefined && navigator.userActivation?.hasBeenActive) navigator.vibrate?.(60);
   }
 
   function paintRings() {
     for (const ring of document.querySelectorAll('[data-limit]')) {
-      const restS = remainingS(ring.dataset);
+      const remainingS = secondsLeft(ring.dataset);
       const limit = Number(ring.dataset.limit);
-      const isLate = Boolean(ring.dataset.due) && restS <= FINAL_S && limit > FINAL_S;
-      ring.querySelector('.sweep').setAttribute('stroke-dasharray', `${(1000 * restS / limit).toFixed(2)} 2000`);
+      const isLate = Boolean(ring.dataset.due) && remainingS <= FINAL_S && limit > FINAL_S;
+      ring.querySelector('.sweep').setAttribute('stroke-dasharray', `${(1000 * remainingS / limit).toFixed(2)} 2000`);
       if (ring.classList.contains('late') !== isLate) ring.classList.toggle('late', isLate);
       const figures = ring.querySelector('[data-own="seconds"]');
-      const text = figures && turnTimeText(restS, Boolean(ring.dataset.due));
+      const text = figures && turnTimeText(remainingS, Boolean(ring.dataset.due));
       if (figures && figures.textContent !== text) figures.textContent = text;
       if (figures) ring.classList.toggle('minutes', text.includes(':'));
-      if (isLate) vibrateOnce(restS, ring.dataset.due);
+      if (isLate) vibrateOnce(remainingS, ring.dataset.due);
     }
   }
 
   // The bar at the end of a headline shrinks with the time that is left to read it.
   function paintReadingTimes() {
     for (const bar of document.querySelectorAll('[data-run]')) {
-      const restS = remainingS({ due: bar.dataset.due, left: bar.dataset.run, limit: bar.dataset.run });
-      bar.firstElementChild.style.transform = `scaleX(${(restS / Number(bar.dataset.run)).toFixed(3)})`;
+      const remainingS = secondsLeft({ due: bar.dataset.due, left: bar.dataset.run, limit: bar.dataset.run });
+      bar.firstElementChild.style.transform = `scaleX(${(remainingS / Number(bar.dataset.run)).toFixed(3)})`;
     }
   }
 
@@ -331,15 +331,15 @@ else addEventListener('DOMContentLoaded', openStream);
   addEventListener('pageshow', compareClocks);
   addEventListener('online', compareClocks);
 
-  function begin() {
+  function startClocks() {
     if (hasBegun || !document.querySelector('[data-limit], [data-time], [data-run]')) return;
     hasBegun = true;
     setInterval(compareClocks, COMPARE_INTERVAL_MS);
     compareClocks();
     paintFrame();
   }
-  document.addEventListener('shown', begin);
-  begin();
+  document.addEventListener('shown', startClocks);
+  startClocks();
 }
 
 // ---- tones ----
@@ -363,7 +363,7 @@ function isVoiceOn() {
   }
 }
 
-// Play notes and pauses, written as above, after a delay.
+// Play notes and pauses, written as above, after a delay in ms.
 function playTones(text, delayMs) {
   if (!volume() || !mayPlay()) return;
   context ??= new AudioContext();
@@ -396,7 +396,7 @@ function playNote(hz, startS, endS) {
   oscillator.stop(endS + 5 * RISE_S); // after five time constants nothing is heard
 }
 
-// Stop all tones, those that have not begun yet too.
+// Stop all tones, and drop those that have not begun yet.
 function stopTones() {
   masterGain?.disconnect();
   masterGain = null;
@@ -433,7 +433,7 @@ function stopTones() {
   let shownSums = '';
   let animations = [];
 
-  // The movements of the board's marks, each with its beat. A frame stands for the piece that flips in it.
+  // Return the movements of the board's marks, each with its beat. A frame stands for the piece that flips in it.
   function boardMovements() {
     return [...document.querySelectorAll('#live [data-beat]')].flatMap(mark => Object.keys(MOVEMENTS)
       .filter(name => mark.dataset[name] !== undefined)
@@ -462,8 +462,8 @@ function stopTones() {
     const timeScale = Math.min(1, MAX_BOARD_MS / beats.reduce((sum, beat) => sum + durationMs(beat), 1));
     let startMs = delayMs;
     for (const beat of beats) {
-      for (const movement of movements.filter(other => other.beat === beat)) animate(movement, startMs, timeScale);
-      for (const { tone } of tones.filter(other => other.beat === beat)) playTones(tone, startMs);
+      for (const movement of movements.filter(candidate => candidate.beat === beat)) animate(movement, startMs, timeScale);
+      for (const { tone } of tones.filter(candidate => candidate.beat === beat)) playTones(tone, startMs);
       startMs += durationMs(beat) * timeScale;
     }
     return startMs;
@@ -471,7 +471,7 @@ function stopTones() {
 
   // Animate the parts of sums, then their totals. Return how long the parts take in ms.
   function animateSums(startMs) {
-    const landing = place => ({ duration: SUM_STEP_MS, delay: startMs + SUM_STEP_MS * place, fill: 'backwards', easing: EASING });
+    const landing = index => ({ duration: SUM_STEP_MS, delay: startMs + SUM_STEP_MS * index, fill: 'backwards', easing: EASING });
     for (const part of document.querySelectorAll('[data-land]')) {
       animations.push(part.animate([{ opacity: 0, transform: 'translateY(.3em)' }, { opacity: 1, transform: 'none' }], landing(part.dataset.land)));
     }
@@ -493,7 +493,7 @@ function stopTones() {
   }
 
   // Show the end of the animation at once, and that of every other one that ends by itself.
-  function skip() {
+  function skipReveal() {
     animations.forEach(animation => animation.finish());
     animations = [];
     for (const animation of document.getAnimations()) if (animation.effect.getTiming().iterations !== Infinity) animation.finish();
@@ -501,21 +501,21 @@ function stopTones() {
   }
 
   // Play the reveal of a scene that the page did not show before.
-  function play() {
+  function playReveal() {
     const scene = document.getElementById('live')?.dataset.scene ?? '';
     const isNew = shownScene !== null && scene !== shownScene;
     shownScene = scene;
     const sums = [...document.querySelectorAll('.tally')].map(tally => tally.textContent).join();
-    const areSumsShown = sums === shownSums; // a later step of the turn shows the same sums, which have appeared already
+    const wereSumsShown = sums === shownSums; // a later step of the turn shows the same sums, which have appeared already
     shownSums = sums;
     if (!isNew || !scene) return;
     animations = [];
     if (reducedMotion.matches) {
-      tonesOfBeats().forEach(({ tone }, place) => { if (!place) playTones(tone, 0); });
+      tonesOfBeats().forEach(({ tone }, index) => { if (!index) playTones(tone, 0); });
       return;
     }
     let endMs = animateBoard();
-    if (!areSumsShown) endMs += animateSums(endMs);
+    if (!wereSumsShown) endMs += animateSums(endMs);
     // The result appears once everything has been still for a moment. Until then the sign shows the turn's title.
     for (const result of document.querySelectorAll('[data-drama]')) {
       const isSign = result.dataset.meanwhile !== undefined;
@@ -527,10 +527,10 @@ function stopTones() {
     }
   }
 
-  addEventListener('keydown', skip, { capture: true, passive: true });
-  addEventListener('pointerdown', skip, { capture: true, passive: true });
-  document.addEventListener('shown', play);
-  play();
+  addEventListener('keydown', skipReveal, { capture: true, passive: true });
+  addEventListener('pointerdown', skipReveal, { capture: true, passive: true });
+  document.addEventListener('shown', playReveal);
+  playReveal();
 }
 
 // ---- a screen that stays awake ----
@@ -544,7 +544,7 @@ function stopTones() {
   let blackoutTimer = 0;
 
   // Request or release the browser's lock that keeps the screen on.
-  async function stayAwake() {
+  async function updateWakeLock() {
     const { awake, asked } = document.getElementById('live')?.dataset ?? {};
     const isWanted = !document.hidden && !blackout.isConnected && (awake !== undefined || asked !== undefined);
     if (isWanted === Boolean(wakeLock && !wakeLock.released)) return;
@@ -558,30 +558,30 @@ function stopTones() {
   }
 
   // End the blackout, and begin to wait for the next one.
-  function lightUp() {
+  function endBlackout() {
     blackout.remove();
     clearTimeout(blackoutTimer);
     const minutes = Number(document.getElementById('live')?.dataset.dark ?? 0);
     if (minutes) blackoutTimer = setTimeout(turnBlack, minutes * MINUTE_MS);
-    stayAwake();
+    updateWakeLock();
   }
 
   function turnBlack() {
     document.body.append(blackout);
-    stayAwake();
+    updateWakeLock();
   }
 
   // The touch or key that lights up the screen does nothing else.
-  blackout.addEventListener('click', lightUp);
+  blackout.addEventListener('click', endBlackout);
   addEventListener('keydown', event => {
     if (blackout.isConnected) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }
-    lightUp();
+    endBlackout();
   }, true);
-  addEventListener('pointerdown', () => { if (!blackout.isConnected) lightUp(); }, true);
-  document.addEventListener('shown', lightUp);
-  document.addEventListener('visibilitychange', stayAwake);
-  lightUp();
+  addEventListener('pointerdown', () => { if (!blackout.isConnected) endBlackout(); }, true);
+  document.addEventListener('shown', endBlackout);
+  document.addEventListener('visibilitychange', updateWakeLock);
+  endBlackout();
 }

@@ -1,5 +1,5 @@
 // The owner's pages of a table or a hub: options of a game, settings, the check of keys and lamps, and a hub's actions.
-import { askFirst, post, refuse, request, root, say } from './page.js';
+import { askFirst, post, request, root, say, showRefusal } from './page.js';
 
 // ---- folds ----
 
@@ -135,7 +135,7 @@ if (document.getElementById('restore')) {
     if (!answer.ok) return;
     note.textContent = say('The companion is restarting. This page will come back by itself.');
     reloadAfterRestart();
-    setTimeout(() => refuse(say('The companion has not come back: check its console.')), RESTART_TIMEOUT_MS);
+    setTimeout(() => showRefusal(say('The companion has not come back: check its console.')), RESTART_TIMEOUT_MS);
   });
 
   // choose a backup to restore
@@ -143,7 +143,7 @@ if (document.getElementById('restore')) {
   chooseKey.addEventListener('click', () => backup.click());
   backup.addEventListener('change', () => {
     const isTooLarge = backup.files[0]?.size > backup.dataset.most;
-    if (isTooLarge) refuse(backup.dataset.much);
+    if (isTooLarge) showRefusal(backup.dataset.much);
     const { sure, yes, no } = backup.dataset;
     if (backup.files[0] && !isTooLarge) askFirst(chooseKey, { question: sure, yes, no }, () => backup.form.submit());
   });

@@ -38,21 +38,21 @@ let refusalTimer = 0;
 
 // Show beside the keys why a request was refused. An empty text removes it. `link` has the address and the name of a
 // paragraph of the rules. A hint is no refusal: what was tapped is right, but too early.
-export function refuse(text, link, isHint = false) {
-  const place = document.getElementById('said');
-  if (!place) return;
-  place.classList.toggle('hint', isHint);
-  place.textContent = text;
+export function showRefusal(text, link, isHint = false) {
+  const line = document.getElementById('said');
+  if (!line) return;
+  line.classList.toggle('hint', isHint);
+  line.textContent = text;
   if (text && link) {
     const rule = document.createElement('a');
     [rule.href, rule.textContent] = link;
-    place.append(' ', rule);
+    line.append(' ', rule);
   }
   clearTimeout(refusalTimer);
   if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
-// Send a JSON request. Return the fields of the answer with `ok` and `status` (0 without an answer of the table). If it is not
+// Send a JSON request. Return the fields of the answer, with `ok` and `status` (0 if the table did not answer). Unless it is
 // `ok`, `error` has the message.
 export async function request(url, body = {}) {
   try {
@@ -78,7 +78,7 @@ export async function request(url, body = {}) {
 export async function post(url, body) {
   const answer = await request(url, body);
   const { message = '', link, reason } = answer.error ?? {};
-  refuse(message, link, reason === 'lesson');
+  showRefusal(message, link, reason === 'lesson');
   return answer;
 }
 
@@ -106,7 +106,7 @@ export function remember(name, value) {
 
 export const recall = name => pageStorage.get(name) ?? tabStorage()?.getItem(name) ?? null;
 
-// Remove the drafts whose name is old.
+// Remove all drafts for whose names `isOld` returns true.
 export function forget(isOld) {
   const stored = tabStorage();
   for (const name of new Set([...pageStorage.keys(), ...Object.keys(stored ?? {})])) {
@@ -116,8 +116,8 @@ export function forget(isOld) {
   }
 }
 
-// A setting is stored for all pages of this browser. Null stands for the default.
-export function setting(name) {
+// Return a setting, which all pages of this browser share. Null stands for the default.
+export function readSetting(name) {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -126,7 +126,7 @@ export function setting(name) {
 }
 
 // Store a setting, or remove it for null.
-export function keepSetting(name, value) {
+export function storeSetting(name, value) {
   try {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
@@ -208,7 +208,7 @@ export function askFirst(key, { question, yes, no }, act) {
   // `isRefused` is a refused confirmation, and data-wrong marks a board that the camera finds wrong.
   let disagreement = ''; // the body of the key's request, which names the disputed step
   let overruleTimer = 0;
-  function noteDisagreement(isRefused) {
+  function updateOverruleKey(isRefused) {
     const key = document.getElementById('force');
     if (!key || (!isRefused && key.dataset.wrong === undefined && disagreement !== key.dataset.body)) {
       clearTimeout(overruleTimer);
@@ -225,8 +225,8 @@ export function askFirst(key, { question, yes, no }, act) {
       if (currentKey?.dataset.body === disagreement) currentKey.hidden = false;
     }, OVERRULE_AFTER_MS);
   }
-  document.addEventListener('shown', () => noteDisagreement(false));
-  noteDisagreement(false);
+  document.addEventListener('shown', () => updateOverruleKey(false));
+  updateOverruleKey(false);
 
   // Send the request of a key, and do with the page what its other attributes say. A second tap meanwhile does nothing.
   async function sendRequest(key) {
@@ -242,29 +242,29 @@ export function askFirst(key, { question, yes, no }, act) {
       if (sharedWindow) parent.location.reload();
       else location.assign(root + then);
     }
-    if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) noteDisagreement(true);
+    if (!answer.ok && answer.error?.kind === 'illegal' && refused !== undefined) updateOverruleKey(true);
     if (answer.ok && 'second' in key.dataset) key.hidden = true;
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
   }
 
   // Act after a question was answered. A key without an address sends its form, or leaves the action to another script.
-  function act(key) {
+  function carryOut(key) {
     if (key.dataset.post) sendRequest(key);
     else if (key.form) key.form.requestSubmit();
     else key.dispatchEvent(new Event('sure', { bubbles: true }));
   }
 
-  function press(key) {
+  function pressKey(key) {
     const { arm, sure, yes, no } = key.dataset;
     if (arm) showSecondKey(arm);
-    else if (sure) askFirst(key, { question: sure, yes, no }, () => act(key));
+    else if (sure) askFirst(key, { question: sure, yes, no }, () => carryOut(key));
     else sendRequest(key);
   }
 
   document.addEventListener('click', event => {
     const key = event.target.closest?.('[data-post], [data-arm], [data-sure]');
     // A key with data-edge has acted at the touch. Only a click without a touch, as by keyboard, counts here.
-    if (key && (key.dataset.edge === undefined || event.detail === 0)) press(key);
+    if (key && (key.dataset.edge === undefined || event.detail === 0)) pressKey(key);
   });
   document.addEventListener('pointerdown', event => {
     const key = event.target.closest?.('[data-post][data-edge]');
@@ -274,7 +274,7 @@ export function askFirst(key, { question, yes, no }, act) {
     const key = event.key === ' ' && document.querySelector('[data-space]');
     if (!key || event.target.closest?.('input, textarea, summary, dialog')) return;
     event.preventDefault();
-    if (!event.repeat && !globalThis.restOf(key)) sendRequest(key);
+    if (!event.repeat && !globalThis.remainingRestMs(key)) sendRequest(key);
   });
 
   document.addEventListener('keydown', event => {
@@ -310,7 +310,7 @@ document.addEventListener('submit', async event => {
 // learn when a download begins. So the request carries a token, and the answer sets a cookie with that token.
 {
   const CHECK_INTERVAL_MS = 250;
-  const waits = new Map(); // by the key: the function that ends the wait
+  const pendingFiles = new Map(); // by the key: the function that ends the wait
 
   function beginWait(key, words, token) {
     const note = key.querySelector('small') ?? key.appendChild(document.createElement('small'));
@@ -318,7 +318,7 @@ document.addEventListener('submit', async event => {
     const startMs = performance.now();
     const end = () => {
       clearInterval(timer);
-      waits.delete(key);
+      pendingFiles.delete(key);
       key.removeAttribute('data-busy');
       note.textContent = before;
     };
@@ -329,7 +329,7 @@ document.addEventListener('submit', async event => {
     };
     const timer = setInterval(update, CHECK_INTERVAL_MS);
     key.setAttribute('data-busy', '');
-    waits.set(key, end);
+    pendingFiles.set(key, end);
     update();
   }
 
@@ -338,7 +338,7 @@ document.addEventListener('submit', async event => {
   document.addEventListener('click', event => {
     const key = event.target.closest?.('a[data-wait]');
     if (!key) return;
-    if (waits.has(key)) {
+    if (pendingFiles.has(key)) {
       event.preventDefault();
       return;
     }
@@ -352,7 +352,7 @@ document.addEventListener('submit', async event => {
   document.addEventListener('submit', event => {
     const form = event.target.closest('form[data-wait]');
     if (!form || !event.submitter) return;
-    if (waits.has(event.submitter)) {
+    if (pendingFiles.has(event.submitter)) {
       event.preventDefault();
       return;
     }
@@ -362,7 +362,7 @@ document.addEventListener('submit', async event => {
     beginWait(event.submitter, form.dataset.wait, token);
   });
 
-  addEventListener('pageshow', () => { for (const end of [...waits.values()]) end(); });
+  addEventListener('pageshow', () => { for (const end of [...pendingFiles.values()]) end(); });
 }
 
 // ---- fair chance ----

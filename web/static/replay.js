@@ -3,9 +3,9 @@
 import { root, say } from './page.js';
 
 const page = document.querySelector('.replay');
-const last = Number(page.dataset.places) - 1;
+const lastIndex = Number(page.dataset.places) - 1;
 const scene = document.getElementById('scene');
-const scrub = document.getElementById('scrub');
+const slider = document.getElementById('scrub');
 const announcement = document.getElementById('told'); // read by screen readers
 const playKey = document.getElementById('play-key');
 const turnLinks = [...document.querySelectorAll('#turns a')];
@@ -14,25 +14,25 @@ const share = document.getElementById('share');
 const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
 const SCENE_MS = 1600; // how long a scene is shown while the replay plays
 const MAX_CACHED_SCENES = 400;
-const sceneCache = new Map(); // promises of fragments by place
-let current = Number(scrub.value); // place of the shown scene
+const sceneCache = new Map(); // promises of fragments, by the index of their scene
+let currentIndex = Number(slider.value); // index of the shown scene
 let playTimer = 0;
 
-// The place of a link's scene, from its address `?at=12`. The link of a turn leads to its last scene.
-const placeOf = link => Number(link.getAttribute('href').slice(4));
-// The place of the first scene of a link's turn.
-const firstOf = link => Number(link.dataset.first ?? placeOf(link));
+// Return the index of a link's scene, from its address `?at=12`. The link of a turn leads to its last scene.
+const sceneIndexOf = link => Number(link.getAttribute('href').slice(4));
+// Return the index of the first scene of a link's turn.
+const firstSceneIndexOf = link => Number(link.dataset.first ?? sceneIndexOf(link));
 
 // Return the promise of a scene's fragment, or null if there is no such scene. Neighbours of a scene are fetched in advance.
-function fetchScene(place) {
-  if (place < 0 || place > last) return null;
-  if (!sceneCache.has(place)) {
+function fetchScene(index) {
+  if (index < 0 || index > lastIndex) return null;
+  if (!sceneCache.has(index)) {
     if (sceneCache.size > MAX_CACHED_SCENES) sceneCache.clear();
-    const fragment = fetch(`${root}/history/${page.dataset.game}/scene/${place}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
-    sceneCache.set(place, fragment);
-    fragment.catch(() => sceneCache.delete(place));
+    const fragment = fetch(`${root}/history/${page.dataset.game}/scene/${index}`).then(answer => (answer.ok ? answer.text() : Promise.reject()));
+    sceneCache.set(index, fragment);
+    fragment.catch(() => sceneCache.delete(index));
   }
-  return sceneCache.get(place);
+  return sceneCache.get(index);
 }
 
 // Slide the pieces to their new squares, after a step forward.
@@ -51,48 +51,48 @@ function slidePieces() {
 
 // Update slider, links and address for the current scene.
 function updateControls() {
-  scrub.value = current;
-  const links = { first: 0, back: Math.max(current - 1, 0), next: Math.min(current + 1, last), last };
-  for (const [id, place] of Object.entries(links)) document.getElementById(id).href = `?at=${place}`;
+  slider.value = currentIndex;
+  const links = { first: 0, back: Math.max(currentIndex - 1, 0), next: Math.min(currentIndex + 1, lastIndex), last: lastIndex };
+  for (const [id, index] of Object.entries(links)) document.getElementById(id).href = `?at=${index}`;
   for (const link of turnLinks) {
-    const isCurrent = firstOf(link) <= current && current <= placeOf(link);
+    const isCurrent = firstSceneIndexOf(link) <= currentIndex && currentIndex <= sceneIndexOf(link);
     if (isCurrent === link.hasAttribute('aria-current')) continue;
     if (isCurrent) link.setAttribute('aria-current', 'step');
     else link.removeAttribute('aria-current');
   }
   for (const link of markedMoments) {
-    if (placeOf(link) === current) link.setAttribute('aria-current', 'step');
+    if (sceneIndexOf(link) === currentIndex) link.setAttribute('aria-current', 'step');
     else link.removeAttribute('aria-current');
   }
   const currentLink = turnLinks.find(link => link.hasAttribute('aria-current'));
   const list = currentLink?.closest('ol');
   if (list) list.scrollTop = Math.max(0, currentLink.offsetTop - list.clientHeight / 2);
-  history.replaceState(null, '', `?at=${current}`);
+  history.replaceState(null, '', `?at=${currentIndex}`);
 }
 
-// Show the scene at a place, or the nearest one that there is.
-async function show(place) {
-  const requested = Math.min(Math.max(place, 0), last);
-  const isStepForward = requested === current + 1;
-  current = requested;
+// Show the scene with this index, or the nearest one that exists.
+async function showScene(index) {
+  const requested = Math.min(Math.max(index, 0), lastIndex);
+  const isStepForward = requested === currentIndex + 1;
+  currentIndex = requested;
   updateControls();
   try {
     const html = await fetchScene(requested);
-    if (current !== requested) return; // another scene was requested meanwhile
+    if (currentIndex !== requested) return; // another scene was requested meanwhile
     const isOpen = scene.querySelector('details')?.open;
     scene.innerHTML = html;
     if (isOpen && scene.querySelector('details')) scene.querySelector('details').open = true;
     if (isStepForward) slidePieces();
     announcement.textContent = [...scene.querySelectorAll('.at, .tell b')].map(element => element.innerText.replace(/\.?$/, '.')).join(' ');
-    fetchScene(current + 1);
-    fetchScene(current - 1);
+    fetchScene(currentIndex + 1);
+    fetchScene(currentIndex - 1);
   } catch {
-    stop();
+    stopPlaying();
     scene.querySelector('.at').textContent = say('No connection to the table: try again');
   }
 }
 
-function stop() {
+function stopPlaying() {
   clearInterval(playTimer);
   playTimer = 0;
   playKey.setAttribute('aria-pressed', 'false');
@@ -101,37 +101,37 @@ function stop() {
 // Begin to play at the current scene, or stop.
 function togglePlay() {
   if (playTimer) {
-    stop();
+    stopPlaying();
     return;
   }
   playKey.setAttribute('aria-pressed', 'true');
-  show(current < last ? current + 1 : 0);
-  playTimer = setInterval(() => (current < last ? show(current + 1) : stop()), SCENE_MS);
+  showScene(currentIndex < lastIndex ? currentIndex + 1 : 0);
+  playTimer = setInterval(() => (currentIndex < lastIndex ? showScene(currentIndex + 1) : stopPlaying()), SCENE_MS);
 }
 
-// Show the turn some lines away in the notation.
+// Show the turn that is some lines below the current one in the notation. A negative number goes up.
 function moveByTurns(lines) {
   const number = turnLinks.findIndex(link => link.hasAttribute('aria-current'));
   const link = turnLinks[Math.min(Math.max(number + lines, 0), turnLinks.length - 1)];
-  show(placeOf(link));
+  showScene(sceneIndexOf(link));
 }
 
 // Show the next marked moment, or the one before.
 function moveToMoment(isForward) {
-  const places = markedMoments.filter(link => link.getClientRects().length).map(placeOf);
-  const place = isForward ? places.find(other => other > current) : places.findLast(other => other < current);
-  if (place !== undefined) show(place);
+  const indices = markedMoments.filter(link => link.getClientRects().length).map(sceneIndexOf);
+  const index = isForward ? indices.find(other => other > currentIndex) : indices.findLast(other => other < currentIndex);
+  if (index !== undefined) showScene(index);
 }
 
 const KEYS = {
-  ArrowLeft: () => show(current - 1),
-  ArrowRight: () => show(current + 1),
+  ArrowLeft: () => showScene(currentIndex - 1),
+  ArrowRight: () => showScene(currentIndex + 1),
   ArrowUp: () => moveByTurns(-1),
   ArrowDown: () => moveByTurns(1),
   PageUp: () => moveToMoment(false),
   PageDown: () => moveToMoment(true),
-  Home: () => show(0),
-  End: () => show(last),
+  Home: () => showScene(0),
+  End: () => showScene(lastIndex),
   ' ': togglePlay,
 };
 
@@ -142,23 +142,23 @@ document.addEventListener('keydown', event => {
   if (!act || scrolls || event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.('input, textarea, summary')) return;
   if (event.key === ' ' && event.target.matches?.('a, button')) return;
   event.preventDefault();
-  if (event.key !== ' ') stop();
+  if (event.key !== ' ') stopPlaying();
   act();
 });
 
 // Show the coach's judgement of a turn. It takes a second or two, so it is made only on request.
 async function showReview(key) {
-  const place = key.nextElementSibling;
+  const line = key.nextElementSibling;
   key.disabled = true;
-  place.textContent = key.dataset.wait;
+  line.textContent = key.dataset.wait;
   try {
     const answer = await fetch(root + key.dataset.better, { headers: { Accept: 'application/json' } });
-    if (answer.ok) place.innerHTML = await answer.text();
-    else place.textContent = (await answer.json()).error.message;
+    if (answer.ok) line.innerHTML = await answer.text();
+    else line.textContent = (await answer.json()).error.message;
     key.hidden = answer.ok;
-    place.scrollIntoView({ block: 'nearest' });
+    line.scrollIntoView({ block: 'nearest' });
   } catch {
-    place.textContent = say('No connection to the table: try again');
+    line.textContent = say('No connection to the table: try again');
   }
   key.disabled = false;
 }
@@ -169,12 +169,12 @@ page.addEventListener('click', event => {
   const link = event.target.closest?.('.ctl a, .mark, #turns a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  stop();
-  show(placeOf(link));
+  stopPlaying();
+  showScene(sceneIndexOf(link));
 });
-scrub.addEventListener('input', () => {
-  stop();
-  show(Number(scrub.value));
+slider.addEventListener('input', () => {
+  stopPlaying();
+  showScene(Number(slider.value));
 });
 playKey.addEventListener('click', togglePlay);
 
@@ -184,21 +184,21 @@ share?.addEventListener('click', async () => {
   try {
     if (navigator.share) await navigator.share({ title: document.title, url });
     else if (navigator.clipboard) await navigator.clipboard.writeText(url);
-    else copy(url); // without HTTPS browsers have no clipboard for scripts
+    else copyText(url); // without HTTPS browsers have no clipboard for scripts
     announcement.textContent = share.dataset.done;
     if (!navigator.share) share.textContent = share.dataset.done;
   } catch { /* the dialog was closed without sharing */ }
 });
 
-function copy(text) {
-  const box = Object.assign(document.createElement('textarea'), { value: text });
-  document.body.append(box);
-  box.select();
+function copyText(text) {
+  const textArea = Object.assign(document.createElement('textarea'), { value: text });
+  document.body.append(textArea);
+  textArea.select();
   document.execCommand('copy');
-  box.remove();
+  textArea.remove();
 }
 
-document.addEventListener('visibilitychange', () => { if (document.hidden) stop(); });
+document.addEventListener('visibilitychange', () => { if (document.hidden) stopPlaying(); });
 updateControls();
-fetchScene(current + 1);
-fetchScene(current - 1);
+fetchScene(currentIndex + 1);
+fetchScene(currentIndex - 1);

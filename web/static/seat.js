@@ -1,7 +1,7 @@
 // The page of a seat: handing in orders and keeping them secret, orders in slots, help, and the guide of a first game.
-import { forget, keepSetting, post, recall, refuse, remember, request, root, say, setting } from './page.js';
+import { forget, post, readSetting, recall, remember, request, root, say, showRefusal, storeSetting } from './page.js';
 import { sha256 } from './sha256.js';
-import { board, centre, frames, page } from './squares.js';
+import { board, centre, framesSvg, page } from './squares.js';
 
 const RECEIPT_DELAY_MS = 300; // the page shows the sealed order first, because SHA-256 takes a slow phone some time
 // An order that was sent without an answer, and its salt: random text that makes its receipt unguessable. If it is sent again,
@@ -13,7 +13,7 @@ export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidde
 // ---- handing in ----
 
 function checkReceipt(receipt, text) {
-  if (receipt !== sha256(text)) refuse(say('The receipt does not match your order: take it back'));
+  if (receipt !== sha256(text)) showRefusal(say('The receipt does not match your order: take it back'));
 }
 
 const newSalt = () => [...crypto.getRandomValues(new Uint8Array(16))].map(n => n.toString(16).padStart(2, '0')).join('');
@@ -45,7 +45,7 @@ document.addEventListener('answered', ({ detail: { url, action } }) => {
 });
 
 // Return the order that was taken back, the first time only. Empty if there is none.
-export function takeReturned() {
+export function takeReturnedOrder() {
   const { action, moment } = returned;
   returned = {};
   return (moment === page().dataset.moment && action) || '';
@@ -79,19 +79,19 @@ if (recall('again')) document.querySelector('.sign')?.focus();
 
 const DEFAULTS = { signal: true, cover: false };
 
-// Whether a switch is on.
-function isOn(name) {
-  return (setting(name) ?? (DEFAULTS[name] ? 'on' : 'off')) === 'on';
+// Return whether a switch is on.
+function isSwitchOn(name) {
+  return (readSetting(name) ?? (DEFAULTS[name] ? 'on' : 'off')) === 'on';
 }
 
-function toggle(name) {
-  keepSetting(name, isOn(name) ? 'off' : 'on');
+function toggleSwitch(name) {
+  storeSetting(name, isSwitchOn(name) ? 'off' : 'on');
   document.dispatchEvent(new Event('switched'));
 }
 
 function paintSwitches() {
   for (const key of document.querySelectorAll('[data-switch]')) {
-    const on = isOn(key.dataset.switch);
+    const on = isSwitchOn(key.dataset.switch);
     const small = key.querySelector('small');
     // A key with a small text shows its state there. Another key's label says what a tap would do.
     const label = small ?? key;
@@ -105,7 +105,7 @@ function paintSwitches() {
 
 document.addEventListener('click', event => {
   const key = event.target.closest?.('[data-switch]');
-  if (key) toggle(key.dataset.switch);
+  if (key) toggleSwitch(key.dataset.switch);
 });
 document.addEventListener('switched', paintSwitches);
 document.addEventListener('shown', paintSwitches);
@@ -123,21 +123,21 @@ paintSwitches();
   let isOpen = false;
 
   function paint() {
-    const isCovered = isOn('cover') && !isOpen;
+    const isCovered = isSwitchOn('cover') && !isOpen;
     const hasChanged = rootElement.classList.contains('covered') !== isCovered;
     rootElement.classList.toggle('covered', isCovered);
     const focused = document.activeElement;
-    for (const place of document.querySelectorAll('[data-secret]')) {
-      const hidesFocus = isCovered && place !== focused && place.contains(focused);
-      const opensAtFocus = !isCovered && place === focused;
+    for (const secret of document.querySelectorAll('[data-secret]')) {
+      const hidesFocus = isCovered && secret !== focused && secret.contains(focused);
+      const opensAtFocus = !isCovered && secret === focused;
       const attributes = { tabindex: '0', role: 'button', 'aria-label': say('Covered: touch it to look') };
       for (const [name, value] of Object.entries(attributes)) {
-        if (isCovered) place.setAttribute(name, value);
-        else place.removeAttribute(name);
+        if (isCovered) secret.setAttribute(name, value);
+        else secret.removeAttribute(name);
       }
       // The focus moves from a covered element to the shutter, and back from an opened shutter.
-      if (hidesFocus) place.focus({ preventScroll: true });
-      if (opensAtFocus) place.querySelector('button:not(:disabled, [hidden]), [tabindex="0"]')?.focus({ preventScroll: true });
+      if (hidesFocus) secret.focus({ preventScroll: true });
+      if (opensAtFocus) secret.querySelector('button:not(:disabled, [hidden]), [tabindex="0"]')?.focus({ preventScroll: true });
     }
     if (hasChanged) document.dispatchEvent(new Event(isCovered ? 'covered' : 'uncovered'));
   }
@@ -157,7 +157,7 @@ paintSwitches();
 
   // Open the shutter, or keep it open. Return whether the touch has opened it.
   function touch(event) {
-    if (!isOn('cover')) return false;
+    if (!isSwitchOn('cover')) return false;
     const opensNow = !isOpen && event.target.closest?.('[data-secret], .veil');
     if (isOpen || opensNow) open();
     return Boolean(opensNow);
@@ -194,7 +194,7 @@ paintSwitches();
 if (document.querySelector('.passed, .passing')) {
   const seat = document.getElementById('live')?.dataset.seat;
 
-  const clear = () => document.getElementById('live')?.replaceChildren();
+  const clearPage = () => document.getElementById('live')?.replaceChildren();
   const showCover = () => location.replace(`${root}/pass`);
 
   // The drafts of the other side must not be readable while this side is shown.
@@ -203,14 +203,14 @@ if (document.querySelector('.passed, .passing')) {
     forget(name => name.includes(`:${other}:`));
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) return;
-      clear();
+      clearPage();
       showCover();
     });
-    addEventListener('pagehide', clear);
+    addEventListener('pagehide', clearPage);
     document.addEventListener('click', event => {
       if (!event.target.closest?.('#cover-now')) return;
       event.preventDefault();
-      clear();
+      clearPage();
       showCover();
     });
   }
@@ -230,7 +230,7 @@ if (document.querySelector('.passed, .passing')) {
   let wasOnTurn = null; // null until the page has been read once
 
   function prepareAudio() {
-    if (!isOn('signal')) return;
+    if (!isSwitchOn('signal')) return;
     audio ??= new AudioContext();
     if (audio.state === 'suspended') audio.resume();
   }
@@ -250,7 +250,7 @@ if (document.querySelector('.passed, .passing')) {
 
   function signalTurn() {
     const isOnTurn = document.getElementById('live')?.dataset.asked !== undefined;
-    if (isOnTurn && wasOnTurn === false && isOn('signal')) {
+    if (isOnTurn && wasOnTurn === false && isSwitchOn('signal')) {
       if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(VIBRATION_MS);
       whenIdle(playTone, { timeout: MAX_DELAY_MS }); // the page is drawn first
     }
@@ -270,7 +270,7 @@ if (document.querySelector('.passed, .passing')) {
 {
   let isHeld = false;
 
-  async function show() {
+  async function showSealedOrder() {
     isHeld = true;
     const answer = await post(`/api/seat/${page().dataset.seat}/mine`);
     const shutter = document.getElementById('shutter');
@@ -279,11 +279,11 @@ if (document.querySelector('.passed, .passing')) {
     peek.className = 'peek';
     peek.innerHTML = answer.orders.map(order => `<span>${icon(order.drawing)}</span>`).join('');
     if (answer.orders.length === 0) peek.textContent = answer.action;
-    else peek.querySelectorAll('span').forEach((slot, place) => slot.append(answer.orders[place].initial));
+    else peek.querySelectorAll('span').forEach((slot, index) => slot.append(answer.orders[index].initial));
     shutter.append(peek);
   }
 
-  function hide() {
+  function hideSealedOrder() {
     isHeld = false;
     document.querySelectorAll('.peek').forEach(peek => peek.remove());
   }
@@ -292,13 +292,13 @@ if (document.querySelector('.passed, .passing')) {
   document.addEventListener('pointerdown', event => {
     if (!isOnKey(event)) return;
     event.target.setPointerCapture?.(event.pointerId);
-    show();
+    showSealedOrder();
   });
   document.addEventListener('keydown', event => {
-    if (isOnKey(event) && !event.repeat && (event.key === ' ' || event.key === 'Enter')) show();
+    if (isOnKey(event) && !event.repeat && (event.key === ' ' || event.key === 'Enter')) showSealedOrder();
   });
-  for (const end of ['pointerup', 'pointercancel', 'keyup', 'visibilitychange']) document.addEventListener(end, hide);
-  for (const end of ['blur', 'pagehide']) addEventListener(end, hide);
+  for (const end of ['pointerup', 'pointercancel', 'keyup', 'visibilitychange']) document.addEventListener(end, hideSealedOrder);
+  for (const end of ['blur', 'pagehide']) addEventListener(end, hideSealedOrder);
   document.addEventListener('contextmenu', event => { if (isOnKey(event)) event.preventDefault(); });
 }
 
@@ -311,17 +311,17 @@ if (document.querySelector('.passed, .passing')) {
   const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
   let position = 0;
 
-  function step() {
+  function showNextPicture() {
     const pictures = [...(document.getElementById('loop')?.children ?? [])];
     if (!pictures.length || reducedMotion.matches) return;
     position = (position + 1) % (pictures.length + EXTRA_LAST);
-    const shown = Math.min(position, pictures.length - 1);
-    pictures.forEach((picture, place) => { picture.hidden = place !== shown; });
-    document.getElementById('loop-at').textContent = `${shown + 1} / ${pictures.length}`;
-    document.getElementById('loop-bar').firstElementChild.style.transform = `scaleX(${(shown + 1) / pictures.length})`;
+    const shownIndex = Math.min(position, pictures.length - 1);
+    pictures.forEach((picture, index) => { picture.hidden = index !== shownIndex; });
+    document.getElementById('loop-at').textContent = `${shownIndex + 1} / ${pictures.length}`;
+    document.getElementById('loop-bar').firstElementChild.style.transform = `scaleX(${(shownIndex + 1) / pictures.length})`;
   }
 
-  setInterval(step, PICTURE_MS);
+  setInterval(showNextPicture, PICTURE_MS);
 }
 
 // ---- orders in slots ----
@@ -360,24 +360,24 @@ if (document.querySelector('.passed, .passing')) {
       draft = [...text];
       remember(name, text);
       paint();
-    } else if (missing() < draft.length) tabs.postMessage({ name, text: draft.join('') });
+    } else if (freeSlotCount() < draft.length) tabs.postMessage({ name, text: draft.join('') });
   });
 
-  const missing = () => draft.filter(letter => letter === FREE).length; // number of free slots
+  const freeSlotCount = () => draft.filter(letter => letter === FREE).length;
   const nextSlot = () => (chosen >= 0 ? chosen : draft.indexOf(FREE));
 
   // ---- what it looks like ----
 
-  function paintSlot(slot, place) {
-    const key = keyOf(draft[place]);
-    slot.className = `slot${key ? ' full' : place === nextSlot() ? ' next' : ''}${place === chosen ? ' chosen' : ''}`;
-    slot.setAttribute('aria-pressed', String(place === chosen));
-    const number = place + 1;
+  function paintSlot(slot, index) {
+    const key = keyOf(draft[index]);
+    slot.className = `slot${key ? ' full' : index === nextSlot() ? ' next' : ''}${index === chosen ? ' chosen' : ''}`;
+    slot.setAttribute('aria-pressed', String(index === chosen));
+    const number = index + 1;
     const order = key?.dataset.word ?? key?.getAttribute('aria-label');
     slot.setAttribute('aria-label', key ? say('Slot {number}: {order}', { number, order }) : say('Slot {number}: free', { number }));
     const content = `<span class="k">${number}</span>${key ? `${icon(key.dataset.drawing)}<b>${key.dataset.initial}</b>` : ''}`;
     if (slot.innerHTML !== content) slot.innerHTML = content;
-    slot.dataset.letter = draft[place].trim();
+    slot.dataset.letter = draft[index].trim();
   }
 
   function paint() {
@@ -392,25 +392,25 @@ if (document.querySelector('.passed, .passing')) {
       const length = Number(form().dataset.length);
       draft = [...(recall(storageKey()) ?? '').padEnd(length, FREE)].slice(0, length);
       chosen = -1;
-      if (missing() === length) tabs?.postMessage({ name: storageKey() });
+      if (freeSlotCount() === length) tabs?.postMessage({ name: storageKey() });
     }
     drawnKey = storageKey();
-    const returnedOrder = takeReturned();
+    const returnedOrder = takeReturnedOrder();
     if (returnedOrder) {
       draft = [...returnedOrder.padEnd(draft.length, FREE)].slice(0, draft.length);
       storeDraft();
     }
     slots().forEach(paintSlot);
     const focused = document.activeElement;
-    const number = missing();
+    const freeCount = freeSlotCount();
     const tools = chosen >= 0 ? 'one' : 'all';
     for (const key of document.querySelectorAll('[data-slots]')) key.hidden = key.dataset.slots !== tools;
     if (focused?.matches('[data-slots][hidden]')) slots()[lastChosen]?.focus({ preventScroll: true });
     const main = document.getElementById('hand-in');
-    main.className = number ? 'key off' : 'key go';
-    main.textContent = number ? say('Hand in: {number} missing', { number }) : say('Hand in');
+    main.className = freeCount ? 'key off' : 'key go';
+    main.textContent = freeCount ? say('Hand in: {number} missing', { number: freeCount }) : say('Hand in');
     const sign = document.getElementById('to-go');
-    const words = sign?.dataset.words.split('|')[number];
+    const words = sign?.dataset.words.split('|')[freeCount];
     if (words && sign.textContent !== words) sign.textContent = words;
     drawPlan();
   }
@@ -436,42 +436,42 @@ if (document.querySelector('.passed, .passing')) {
   // ---- changes ----
 
   // Replace the draft, and choose a slot or none (-1).
-  function change(letters, slot = -1) {
+  function changeDraft(letters, slot = -1) {
     draft = letters;
     if (chosen >= 0) lastChosen = chosen;
     chosen = slot;
-    refuse('');
+    showRefusal('');
     storeDraft();
     paint();
   }
 
   // Put an order into a slot, by default the chosen one, or else the first free one.
-  function enter(letter, place = nextSlot()) {
-    if (place < 0) refuse(say('All slots are full: hand in, or go back'));
-    else change(withLetter(place, letter));
+  function enterOrder(letter, index = nextSlot()) {
+    if (index < 0) showRefusal(say('All slots are full: hand in, or go back'));
+    else changeDraft(withLetter(index, letter));
   }
 
-  const withLetter = (place, letter) => draft.map((old, number) => (number === place ? letter : old));
-  const clear = place => change(withLetter(place, FREE));
+  const withLetter = (index, letter) => draft.map((old, slot) => (slot === index ? letter : old));
+  const clearSlot = index => changeDraft(withLetter(index, FREE));
 
   // Clear the chosen slot, or else the last one that is full.
-  function removeLast() {
+  function removeOrder() {
     const length = draft.join('').trimEnd().length;
-    if (chosen >= 0) clear(chosen);
-    else if (length) clear(length - 1);
+    if (chosen >= 0) clearSlot(chosen);
+    else if (length) clearSlot(length - 1);
   }
 
   // Move an order to another slot. The orders in between shift by one slot.
-  function move(from, to, staysChosen) {
+  function moveOrder(from, to, staysChosen) {
     if (to < 0 || to >= draft.length || from === to) return;
-    const letters = draft.filter((_, place) => place !== from);
+    const letters = draft.filter((_, index) => index !== from);
     letters.splice(to, 0, draft[from]);
-    change(letters, staysChosen ? to : -1);
+    changeDraft(letters, staysChosen ? to : -1);
   }
 
   async function tryHandIn() {
-    const number = missing();
-    if (number) refuse(say('{number} missing: press a key for each slot', { number }));
+    const freeCount = freeSlotCount();
+    if (freeCount) showRefusal(say('{number} missing: press a key for each slot', { number: freeCount }));
     else if (await handIn(draft.join(''))) {
       draft = draft.map(() => FREE); // the next fragment shows the sealed order
       storeDraft();
@@ -479,11 +479,11 @@ if (document.querySelector('.passed, .passing')) {
   }
 
   const TOOLS = {
-    back: removeLast,
-    clear: () => change(draft.map(() => FREE)),
-    'slot-left': () => move(chosen, chosen - 1, true),
-    'slot-right': () => move(chosen, chosen + 1, true),
-    'slot-away': () => clear(chosen),
+    back: removeOrder,
+    clear: () => changeDraft(draft.map(() => FREE)),
+    'slot-left': () => moveOrder(chosen, chosen - 1, true),
+    'slot-right': () => moveOrder(chosen, chosen + 1, true),
+    'slot-away': () => clearSlot(chosen),
     'hand-in': tryHandIn,
   };
 
@@ -491,35 +491,35 @@ if (document.querySelector('.passed, .passing')) {
     const key = form() && event.target.closest?.('.order, .slot, .entry .act .key');
     if (!key) return;
     if (TOOLS[key.id]) TOOLS[key.id]();
-    else if (key.matches('.order')) enter(key.dataset.letter);
+    else if (key.matches('.order')) enterOrder(key.dataset.letter);
     else {
-      const place = slots().indexOf(key);
-      change(draft, place === chosen ? -1 : place);
+      const index = slots().indexOf(key);
+      changeDraft(draft, index === chosen ? -1 : index);
     }
   });
 
   // After a letter is typed into a slot, focus the next free slot, or else the key that hands in.
   function focusNextSlot(here) {
-    const place = draft.indexOf(FREE, here + 1);
-    (slots()[place >= 0 ? place : draft.indexOf(FREE)] ?? document.getElementById('hand-in')).focus();
+    const index = draft.indexOf(FREE, here + 1);
+    (slots()[index >= 0 ? index : draft.indexOf(FREE)] ?? document.getElementById('hand-in')).focus();
   }
 
   // Act on a key of the keyboard. `here` is the slot that has the focus, or -1. Return whether the key has an effect.
   function pressKey(event, here) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (here >= 0 && step) {
-      move(here, here + step, here === chosen);
+      moveOrder(here, here + step, here === chosen);
       slots()[here + step]?.focus();
       return true;
     }
     const direction = ARROWS[event.key];
     const key = direction ? document.querySelector(`.order[data-pad="${direction}"]`) : keyOfTyped(event.key.toUpperCase());
     if (key) {
-      enter(key.dataset.letter, here >= 0 ? here : undefined);
+      enterOrder(key.dataset.letter, here >= 0 ? here : undefined);
       if (here >= 0) focusNextSlot(here);
-    } else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clear(here);
-    else if (event.key === 'Backspace') removeLast();
-    else if (event.key === 'Escape' && chosen >= 0) change(draft);
+    } else if (here >= 0 && ['Backspace', 'Delete'].includes(event.key)) clearSlot(here);
+    else if (event.key === 'Backspace') removeOrder();
+    else if (event.key === 'Escape' && chosen >= 0) changeDraft(draft);
     else if (event.key === 'Enter' && !event.target.closest('button, a, summary')) tryHandIn();
     else return false;
     return true;
@@ -562,8 +562,8 @@ if (document.querySelector('.passed, .passing')) {
     dropped.slot.style.transform = '';
     if (!dropped.isMoved || event.type === 'pointercancel') return;
     const distance = slot => { const box = slot.getBoundingClientRect(); return Math.abs((box.left + box.right) / 2 - event.clientX); };
-    const nearest = slots().reduce((best, slot, place, all) => (distance(slot) < distance(all[best]) ? place : best), 0);
-    move(dropped.from, nearest);
+    const nearest = slots().reduce((best, slot, index, allSlots) => (distance(slot) < distance(allSlots[best]) ? index : best), 0);
+    moveOrder(dropped.from, nearest);
     // Swallow the click that ends the drag. If the browser sends none, an artificial one removes this listener.
     addEventListener('click', click => click.stopPropagation(), { capture: true, once: true });
     setTimeout(() => dispatchEvent(new Event('click')), 0);
@@ -585,8 +585,8 @@ if (document.querySelector('.passed, .passing')) {
 const tapOn = key => [key, [[`${key}[aria-pressed=true]`]]];
 
 function slotTaps(text) {
-  const taps = [...text].map((letter, place) => {
-    const slot = `#slots li:nth-child(${place + 1}) .slot`;
+  const taps = [...text].map((letter, index) => {
+    const slot = `#slots li:nth-child(${index + 1}) .slot`;
     return [`.order[data-letter="${letter}"]`, [[`${slot}[data-letter="${letter}"]`]], [`${slot}.full`, '#back']];
   });
   return [...taps, ['#hand-in']];
@@ -660,7 +660,7 @@ function tapsFor(text, play) {
     document.getElementById('can')?.remove();
     if (!board() || !squares.length) return;
     const group = Object.assign(document.createElementNS(SVG, 'g'), { id: 'can' });
-    group.innerHTML = frames(squares);
+    group.innerHTML = framesSvg(squares);
     if (!sheet().hidden) board().append(group);
   }
 
@@ -751,8 +751,8 @@ function tapsFor(text, play) {
   const TIP_PX = 8; // height of the tag's tip, which hides nothing
   const MARGIN_PX = 4;
 
-  // Return the area of a box that the tag would hide, in square pixels.
-  const hiddenArea = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
+  // Return the area in square pixels that a box and the tag have in common.
+  const overlapArea = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
     * Math.max(0, Math.min(box.bottom, top + height) - Math.max(box.top, top));
 
   // Return the place of the tag that hides least: of other pieces for a square, of the texts of keys and slots for a key.
@@ -770,7 +770,7 @@ function tapsFor(text, play) {
       const top = isUnder ? y : y - height;
       // on a key the tip hides nothing, so only the rest of the tag counts
       const body = isKey ? [top + pageRect.top + (isUnder ? TIP_PX : 0), width, height - TIP_PX] : [top + pageRect.top, width, height];
-      const hidden = others.reduce((sum, box) => sum + hiddenArea(box, left + pageRect.left, ...body), 0);
+      const hidden = others.reduce((sum, box) => sum + overlapArea(box, left + pageRect.left, ...body), 0);
       return { left, top, isUnder, tip: x - left, hidden };
     };
     const places = tagPoints(target).flatMap(point => shares.map(share => placeAt(point, share)));

@@ -13,8 +13,8 @@ function grid() {
   return { files, ranks, pitch, turned: Boolean(turned) };
 }
 
-const nameOf = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
-// File and rank of a square from 0: [2, 3] for c4.
+const squareName = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
+// Return file and rank of a square, counted from 0: [2, 3] for c4.
 export const indices = square => [square.charCodeAt(0) - 97, Number(square.slice(1)) - 1];
 export const isTurned = () => grid().turned;
 
@@ -32,11 +32,11 @@ export function shifted(square, [fileStep, rankStep]) {
   const [file, rank] = indices(square);
   const { files, ranks } = grid();
   const [newFile, newRank] = [file + fileStep, rank + rankStep];
-  return newFile >= 0 && newFile < files && newRank >= 0 && newRank < ranks ? nameOf(newFile, newRank) : null;
+  return newFile >= 0 && newFile < files && newRank >= 0 && newRank < ranks ? squareName(newFile, newRank) : null;
 }
 
-// Return the square under a pointer, or one of `wanted` if the finger is just beside it.
-function squareAt(event, wanted) {
+// Return the square under a pointer, or one of `tappable` if the finger is just beside it.
+function squareAt(event, tappable) {
   const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(board().getScreenCTM().inverse());
   const { files, ranks, pitch, turned } = grid();
   let column = Math.floor(point.x / pitch);
@@ -44,29 +44,29 @@ function squareAt(event, wanted) {
   const isOnBoard = column >= 0 && column < files && row >= 0 && row < ranks;
   if (turned) column = files - 1 - column;
   else row = ranks - 1 - row;
-  const hit = isOnBoard || wanted?.has(nameOf(column, row)) ? nameOf(column, row) : null;
-  if (!wanted || !wanted.size || wanted.has(hit)) return hit;
+  const hit = isOnBoard || tappable?.has(squareName(column, row)) ? squareName(column, row) : null;
+  if (!tappable || !tappable.size || tappable.has(hit)) return hit;
   const distance = square => Math.hypot(centre(square)[0] - point.x, centre(square)[1] - point.y);
-  const nearest = [...wanted].reduce((one, other) => (distance(other) < distance(one) ? other : one));
+  const nearest = [...tappable].reduce((best, square) => (distance(square) < distance(best) ? square : best));
   return distance(nearest) < FINGER_REACH * pitch ? nearest : hit;
 }
 
 // ---- marks, as SVG ----
 
-// A drawing of the page's sprite, centred on a point.
-export function use(drawing, [x, y], size, classes = '', degrees = 0) {
+// Return a drawing of the page's sprite, centred on a point.
+export function useSvg(drawing, [x, y], size, classes = '', degrees = 0) {
   const place = `x="${x - size / 2}" y="${y - size / 2}" width="${size}" height="${size}"`;
   const rotation = degrees ? ` transform="rotate(${degrees} ${x} ${y})"` : '';
   return `<use href="#${drawing}" ${place} class="${classes}"${rotation}/>`;
 }
 
-const outline = ([x, y]) => `M${x - 50} ${y - 50}h100v100h-100z`;
-export const frames = squares => (squares.length ? `<path class="may" d="${squares.map(square => outline(centre(square))).join('')}"/>` : '');
+const outlinePath = ([x, y]) => `M${x - 50} ${y - 50}h100v100h-100z`;
+export const framesSvg = squares => (squares.length ? `<path class="may" d="${squares.map(square => outlinePath(centre(square))).join('')}"/>` : '');
 // A dot marks a free square where a piece may go. The style sheet makes it 12 px wide on every screen.
-export const dots = squares => (squares.length ? `<path class="dots" d="${squares.map(square => `M${centre(square).join(' ')}h.01`).join('')}"/>` : '');
+export const dotsSvg = squares => (squares.length ? `<path class="dots" d="${squares.map(square => `M${centre(square).join(' ')}h.01`).join('')}"/>` : '');
 
-// An arrow with a casing along the centres of squares. It begins and ends a little outside the centres.
-export function arrow(squares) {
+// Return a cased arrow along the centres of squares. It begins and ends a little outside the centres.
+export function arrowSvg(squares) {
   const points = squares.map(centre);
   // a point on the line between two points, some units before the second one
   const before = (from, to, units) => {
@@ -83,20 +83,20 @@ export function arrow(squares) {
   return `<g class="way"><path class="case" d="${path}"/><path class="case head" d="${head}"/><path d="${path}"/><path class="head" d="${head}"/></g>`;
 }
 
-export const target = square => `<path class="target" d="${outline(centre(square))}"/>`;
-const filled = squares => squares.map(square => `<path class="chosen" d="${outline(centre(square))}"/>`).join('');
+export const targetSvg = square => `<path class="target" d="${outlinePath(centre(square))}"/>`;
+const filledSvg = squares => squares.map(square => `<path class="chosen" d="${outlinePath(centre(square))}"/>`).join('');
 
-// The drawing of the piece on a square, empty for a free square.
+// Return the drawing of the piece on a square, empty for a free square.
 export const pieceOn = square => board().querySelector(`[data-at="${square}"]`)?.innerHTML ?? '';
 
 let drawnLayers = ['', ''];
 let chosenSquares = [];
 
 // Draw SVG under and over the pieces, and fill the chosen squares.
-export function mark(under, over, chosen = []) {
+export function drawMarks(under, over, chosen = []) {
   if (!board()) return;
   chosenSquares = chosen;
-  const layers = [filled(chosen) + under, over + cursorMark()];
+  const layers = [filledSvg(chosen) + under, over + cursorSvg()];
   ['under', 'plan'].forEach((id, number) => {
     const group = document.getElementById(id);
     if (group && (drawnLayers[number] !== layers[number] || !group.innerHTML)) group.innerHTML = layers[number];
@@ -110,10 +110,10 @@ export function mark(under, over, chosen = []) {
 const ARROW_STEPS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 let cursor = null; // the square that the arrow keys have reached
 const isCursorShown = () => Boolean(cursor) && document.activeElement === board();
-function cursorMark() {
+function cursorSvg() {
   if (!isCursorShown()) return '';
   const words = `aria-pressed="${chosenSquares.includes(cursor)}" aria-label="${squareWords(cursor)}"`;
-  return `<path class="cursor" id="at-${cursor}" role="button" ${words} d="${outline(centre(cursor))}"/>`;
+  return `<path class="cursor" id="at-${cursor}" role="button" ${words} d="${outlinePath(centre(cursor))}"/>`;
 }
 
 // Describe a square for a screen reader: its name, and what the board's description says about it.
@@ -123,12 +123,12 @@ function squareWords(square) {
 }
 
 // Handle taps on the board, and the same by keyboard, while the page has an element with this `data-mode`. `tap` receives a
-// square, `wanted` returns the squares on which a tap has an effect, and `paint` redraws the marks.
-export function onTap(mode, { tap, wanted = () => new Set(), paint }) {
+// square, `tappable` returns the squares on which a tap has an effect, and `paint` redraws the marks.
+export function onTap(mode, { tap, tappable = () => new Set(), paint }) {
   const isActive = () => page()?.querySelector(`[data-mode="${mode}"]`) && board();
   document.addEventListener('click', event => {
     if (!isActive() || !board().contains(event.target)) return;
-    const square = squareAt(event, wanted());
+    const square = squareAt(event, tappable());
     if (square) tap(square);
   });
   document.addEventListener('keydown', event => {
@@ -137,7 +137,7 @@ export function onTap(mode, { tap, wanted = () => new Set(), paint }) {
       event.preventDefault();
       const [right, up] = ARROW_STEPS[event.key];
       const step = isTurned() ? [-right, -up] : [right, up];
-      cursor = (cursor && shifted(cursor, step)) ?? cursor ?? wanted().values().next().value ?? 'a1';
+      cursor = (cursor && shifted(cursor, step)) ?? cursor ?? tappable().values().next().value ?? 'a1';
       board().setAttribute('aria-description', cursor);
       paint();
       board().setAttribute('aria-activedescendant', `at-${cursor}`); // a new id each time, so that screen readers speak it

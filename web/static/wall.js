@@ -1,5 +1,5 @@
 // Screens that everybody sees: the voice of the table screen, the tables and standings on a hub's wall, and the lobby.
-import { keepSetting, setting } from './page.js';
+import { readSetting, storeSetting } from './page.js';
 
 // ---- the voice ----
 
@@ -19,7 +19,7 @@ import { keepSetting, setting } from './page.js';
   const maySpeak = () => voice()?.dataset.volume !== undefined;
   const canSpeak = () => 'speechSynthesis' in window && speechSynthesis.getVoices().length > 0;
 
-  const isWanted = () => isKiosk || setting(SETTING) === 'on';
+  const isWanted = () => isKiosk || readSetting(SETTING) === 'on';
 
   // Follow the stream whose address says whether this screen speaks. The machine's own voice is silent meanwhile.
   function changeStream() {
@@ -58,10 +58,10 @@ import { keepSetting, setting } from './page.js';
   }
 
   // Switch the voice on, if the browser can speak, or off. All pages of this browser remember it.
-  function switchVoice(on) {
-    isOn = on && canSpeak();
-    if (isOn) keepSetting(SETTING, 'on');
-    else if (!on) keepSetting(SETTING, null);
+  function switchVoice(isSwitchedOn) {
+    isOn = isSwitchedOn && canSpeak();
+    if (isOn) storeSetting(SETTING, 'on');
+    else if (!isSwitchedOn) storeSetting(SETTING, null);
     changeStream();
     paintKey();
   }
@@ -110,7 +110,7 @@ function showTiles() {
   const freePlaces = Math.max(1, MAX_TILES - (tiles.length - others.length));
   if (firstTile >= others.length) firstTile = 0;
   const hidden = isWide.matches && tiles.length > MAX_TILES
-    ? others.filter((_, place) => place < firstTile || place >= firstTile + freePlaces) : [];
+    ? others.filter((_, index) => index < firstTile || index >= firstTile + freePlaces) : [];
   // Hidden by a style sheet, because the next fragment would remove attributes from the tiles.
   const selectors = hidden.map((tile) => `.tables>:nth-child(${tiles.indexOf(tile) + 1})`);
   sheet.replaceSync(selectors.length ? `${selectors.join()}{display:none}` : '');
@@ -184,10 +184,10 @@ showRanks();
   let wasHeld = false;
 
   function paintClock() {
-    const place = document.getElementById('clock');
-    if (!place) return;
+    const clock = document.getElementById('clock');
+    if (!clock) return;
     const now = new Date();
-    place.textContent = `${String(now.getHours()).padStart(2, '0')}:${String(now.getMinutes()).padStart(2, '0')}`;
+    clock.textContent = `${String(now.getHours()).padStart(2, '0')}:${String(now.getMinutes()).padStart(2, '0')}`;
   }
   document.addEventListener('shown', paintClock);
   setInterval(paintClock, CLOCK_INTERVAL_MS);

@@ -35,8 +35,8 @@ function finishLoading(frame) {
   if (wantedFrame !== frame) loadFrame(wantedFrame);
 }
 
-const points = outline => outline.map(point => point.join(',')).join(' ');
-const middle = outline => [0, 1].map(axis => outline.reduce((sum, point) => sum + point[axis], 0) / outline.length);
+const formatPoints = outline => outline.map(point => point.join(',')).join(' ');
+const centreOf = outline => [0, 1].map(axis => outline.reduce((sum, point) => sum + point[axis], 0) / outline.length);
 
 // Return the outline of a piece, which people drag. It is made at the first call.
 function shapeOf(piece) {
@@ -51,17 +51,17 @@ function shapeOf(piece) {
 }
 
 // Show the positions of pieces and hand (`WorldJson` in web/rendering/answers.py).
-function show(newWorld) {
+function showWorld(newWorld) {
   if (newWorld.frame !== world.frame) loadFrame(newWorld.frame);
   world = newWorld;
   const ids = new Set(newWorld.pieces.map(piece => String(piece.id)));
   for (const shape of [...shapes.children]) if (!ids.has(shape.dataset.id)) shape.remove();
   const beside = say('beside the board');
-  newWorld.pieces.forEach((piece, place) => {
+  newWorld.pieces.forEach((piece, index) => {
     const shape = shapeOf(piece);
-    if (drag?.shape !== shape) shape.setAttribute('points', points(piece.outline));
+    if (drag?.shape !== shape) shape.setAttribute('points', formatPoints(piece.outline));
     shape.setAttribute('aria-label', `${piece.face}, ${piece.square ?? beside}`);
-    if (shapes.children[place] !== shape && !drag && document.activeElement !== shape) shapes.insertBefore(shape, shapes.children[place]);
+    if (shapes.children[index] !== shape && !drag && document.activeElement !== shape) shapes.insertBefore(shape, shapes.children[index]);
   });
   const handCentre = newWorld.squares[newWorld.hand];
   palm.innerHTML = handCentre ? `<circle cx="${handCentre[0]}" cy="${handCentre[1]}" r="34"/>` : '';
@@ -70,9 +70,9 @@ function show(newWorld) {
 }
 
 // Send a request of the hand, and show the positions that it returns.
-async function request(url, body) {
+async function requestHand(url, body) {
   const answer = await post(url, body);
-  if (answer.ok && answer.pieces) show(answer);
+  if (answer.ok && answer.pieces) showWorld(answer);
 }
 
 // Return the place of a pointer in pixels of the picture.
@@ -92,7 +92,7 @@ scene.addEventListener('pointerdown', event => {
   if (scene.classList.contains('palming')) {
     scene.classList.remove('palming');
     const square = nearestSquare(pointOf(event));
-    if (square) request('/workbench/hand', { square });
+    if (square) requestHand('/workbench/hand', { square });
     return;
   }
   const shape = event.target.closest('polygon');
@@ -101,7 +101,7 @@ scene.addEventListener('pointerdown', event => {
   shape.focus();
   shape.setPointerCapture(event.pointerId);
   const piece = world.pieces.find(({ id }) => String(id) === shape.dataset.id);
-  drag = { shape, piece, start: pointOf(event), middle: middle(piece.outline), end: null };
+  drag = { shape, piece, start: pointOf(event), middle: centreOf(piece.outline), end: null };
 });
 
 scene.addEventListener('pointermove', event => {
@@ -110,18 +110,18 @@ scene.addEventListener('pointermove', event => {
   const [dx, dy] = [x - drag.start[0], y - drag.start[1]];
   if (!drag.end && Math.hypot(dx, dy) < MIN_DRAG) return;
   drag.end = [drag.middle[0] + dx, drag.middle[1] + dy];
-  drag.shape.setAttribute('points', points(drag.piece.outline.map(([px, py]) => [px + dx, py + dy])));
+  drag.shape.setAttribute('points', formatPoints(drag.piece.outline.map(([px, py]) => [px + dx, py + dy])));
 });
 
 scene.addEventListener('pointerup', () => {
   const dropped = drag;
   drag = null;
-  if (dropped?.end) request('/workbench/piece', { id: dropped.piece.id, x: dropped.end[0], y: dropped.end[1] });
+  if (dropped?.end) requestHand('/workbench/piece', { id: dropped.piece.id, x: dropped.end[0], y: dropped.end[1] });
 });
-scene.addEventListener('pointercancel', () => { drag = null; show(world); });
+scene.addEventListener('pointercancel', () => { drag = null; showWorld(world); });
 scene.addEventListener('dblclick', event => {
   const shape = event.target.closest('polygon');
-  if (shape) request('/workbench/flip', { id: Number(shape.dataset.id) });
+  if (shape) requestHand('/workbench/flip', { id: Number(shape.dataset.id) });
 });
 
 // File and rank of a step by an arrow key.
@@ -130,27 +130,27 @@ let lastStep = Promise.resolve(); // each step begins where the one before has e
 
 async function movePiece(id, [fileStep, rankStep]) {
   const piece = world.pieces.find(other => other.id === id);
-  const origin = piece?.square ?? (piece && nearestSquare(middle(piece.outline)));
+  const origin = piece?.square ?? (piece && nearestSquare(centreOf(piece.outline)));
   if (!origin) return;
   const next = String.fromCharCode(origin.charCodeAt(0) + fileStep) + (Number(origin.slice(1)) + rankStep);
   // a piece beside a square first moves into it
   const square = piece.square ? next : origin;
-  if (square in world.squares) await request('/workbench/piece', { id, square });
+  if (square in world.squares) await requestHand('/workbench/piece', { id, square });
 }
 
 scene.addEventListener('keydown', event => {
   const id = Number(event.target.dataset?.id ?? -1);
   if (id < 0) return;
-  if (event.key === 'Enter') request('/workbench/flip', { id });
+  if (event.key === 'Enter') requestHand('/workbench/flip', { id });
   const step = STEPS[event.key];
   if (!step) return;
   event.preventDefault();
   lastStep = lastStep.then(() => movePiece(id, step));
 });
 
-document.getElementById('tidy-key').addEventListener('click', () => request('/workbench/tidy', {}));
+document.getElementById('tidy-key').addEventListener('click', () => requestHand('/workbench/tidy', {}));
 palmKey.addEventListener('click', () => {
-  if (world.hand) request('/workbench/hand', { square: null });
+  if (world.hand) requestHand('/workbench/hand', { square: null });
   else palmKey.setAttribute('aria-pressed', String(scene.classList.toggle('palming')));
 });
 
@@ -228,6 +228,6 @@ function showPanel({ lamps, tone }) {
 }
 
 onStream(stream => {
-  stream.addEventListener('world', event => show(JSON.parse(event.data)));
+  stream.addEventListener('world', event => showWorld(JSON.parse(event.data)));
   stream.addEventListener('panel', event => showPanel(JSON.parse(event.data)));
 });
