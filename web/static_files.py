@@ -24,7 +24,7 @@ STATIC = Path(__file__).parent / "static"
 # Seconds for which browsers may cache files and remember a language.
 YEAR_S = 365 * 24 * 3600
 # A path on this machine. Browsers take `//` and `/\` for the start of another host's address.
-_OWN_PAGE = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+_OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 
 class StaticFiles:
@@ -43,7 +43,7 @@ class StaticFiles:
         """
         if code not in LANGUAGES:
             raise NotFound
-        answer = make_response(redirect(back if _OWN_PAGE.fullmatch(back) else "/", 303))
+        answer = make_response(redirect(back if _OWN_PATH.fullmatch(back) else "/", 303))
         answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
         return answer
 
@@ -59,7 +59,7 @@ class StaticFiles:
 
         Browsers may cache it forever under the address of its version.
         """
-        content = static_files().get(name) or script_words(name)
+        content = static_files().get(name) or script_translations(name)
         if content is None:
             raise NotFound
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -90,7 +90,7 @@ def static_files() -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
-def script_words(name: str) -> bytes | None:
+def script_translations(name: str) -> bytes | None:
     """Return the scripts' sentences as a module, for a name such as `words.es.js`. None for other
     names.
     """

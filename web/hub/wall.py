@@ -56,7 +56,7 @@ class Tile:
 
 
 class WallSign(NamedTuple):
-    """The one sentence at the bottom of the wall."""
+    """The sentence at the bottom of the wall."""
 
     words: str
     needs_somebody: bool
@@ -135,8 +135,9 @@ class WallPages(HubRouteGroup):
 
 
 def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Tile:
-    """Return the tile of a table. `paired` has the players' names if a round is to be played there,
-    and is empty otherwise.
+    """Return the tile of a table.
+
+    `paired` has the names of the players whom the round seats there, and is empty without a round.
     """
     # names from the pairing override those from the table
     names = {**(table.state.names if table.state else {}), **paired}
@@ -147,7 +148,7 @@ def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Til
 
 
 def _state_of(table: HubTable, now_s: float, is_paired: bool) -> TileState:
-    """Return the state of a table. `is_paired` is whether a board of a round is its next game."""
+    """Return the state of a table. `is_paired` tells whether its next game is one of the round."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
         return TileState(say("Not connected"), "noentry", "lost")
@@ -187,7 +188,7 @@ def tables_in_need(tables: tuple[HubTable, ...], now_s: float) -> list[tuple[Hub
 def choose_sign(
     room: HubRoom, tables: tuple[HubTable, ...], needs: Sequence[tuple[HubTable, str]]
 ) -> WallSign:
-    """Return the most important sentence: trouble, then a table in need, then a free table."""
+    """Return the most important sentence: of trouble, else a table in need, else a free table."""
     if room.trouble:
         return WallSign(room.trouble, needs_somebody=True)
     if needs:

@@ -100,8 +100,10 @@ def picture_from_scene(kit: Kit, scene: ReplayScene) -> BoardPicture:
 def _spread_big_pieces(
     kit: Kit, layout: Layout, target: Layout, finished: tuple[HandMove, ...]
 ) -> Layout:
-    """Return the layout with the big pieces of finished moves on all their squares."""
-    # A move names one square of a big piece, but the camera and people see it on all of them.
+    """Return the layout with the big pieces of finished moves on all squares that they cover.
+
+    A move names only one of these squares.
+    """
     big = {face for move in finished for face in move.faces if is_big(kit, face)}
     if not big:
         return layout
@@ -115,9 +117,7 @@ def _spread_big_pieces(
 def _remove_misplaced(
     layout: Layout, open_moves: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Return layout and moves without a misplaced piece, which is drawn with its way back
-    instead.
-    """
+    """Return layout and moves without a misplaced piece, which is drawn in its ring instead."""
     # a piece that was to be moved but was put on a wrong square
     stray = next(
         (
@@ -174,9 +174,7 @@ def board_words(picture: BoardPicture) -> str:
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:
-    """Return the square of a side's only main piece, or None if it has none or several on the
-    board.
-    """
+    """Return the square of a side's only main piece. None unless exactly one is on the board."""
     if view.kit is None:
         return None
     # the main piece has the shape of its side

@@ -47,13 +47,15 @@ def overlay_svg(seen: BoardSeen) -> Markup:
     """
     width, height = seen.size_px
     scale = width / _WIDTH_PX
-    board = _cased_line([complex(*corner) for corner in seen.outline_px], scale)
-    squares = [_square(seen.kit, square, scale) for square in seen.squares if square.corners_px]
+    board = _draw_cased_line([complex(*corner) for corner in seen.outline_px], scale)
+    squares = [
+        _draw_square(seen.kit, square, scale) for square in seen.squares if square.corners_px
+    ]
     content = board + "".join(squares)
-    return labelled_svg("seen", f"0 0 {width} {height}", read_words(seen), content)
+    return labelled_svg("seen", f"0 0 {width} {height}", reading_words(seen), content)
 
 
-def read_words(board: BoardSeen) -> str:
+def reading_words(board: BoardSeen) -> str:
     """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`."""
     read_squares = []
     unknown = []
@@ -83,7 +85,7 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
     return str(square)
 
 
-def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
+def _draw_square(kit: Kit, square: SquareSeen, scale: float) -> str:
     """Draw what is read on a square: a hatched patch if nothing is known, a dot if it is free, or
     else an outline and the piece. On a board of cards, draw the names of a zone's cards.
     """
@@ -92,23 +94,25 @@ def _square(kit: Kit, square: SquareSeen, scale: float) -> str:
     # mean of the diagonals over √2, because perspective distorts the sides
     side_px = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
     if not square.is_known:
-        return f'<polygon class="unread" points="{_points(corners)}"/>'
+        return f'<polygon class="unread" points="{_format_points(corners)}"/>'
     if kit.deck:
-        return _cards(square.faces, centre, side_px)
+        return _draw_card_names(square.faces, centre, side_px)
     if not square.faces:
         radius = min(_DOT_PX * scale, _MAX_DOT_SHARE * side_px)
         classes = "plate weak" if square.weak else "plate"
         return circle(classes, centre, radius, f' stroke-width="{radius * 0.4:g}"')
     outline = [centre + _OUTLINE_SHARE * (corner - centre) for corner in corners]
-    line = _cased_line(outline, min(scale, side_px / _THIN_BELOW_PX))
+    line = _draw_cased_line(outline, min(scale, side_px / _THIN_BELOW_PX))
     # the piece's face on a plate at the outline's upper right
-    upper_right = complex(max(p.real for p in outline), min(p.imag for p in outline))
+    upper_right = complex(
+        max(point.real for point in outline), min(point.imag for point in outline)
+    )
     radius = _PLATE_SHARE * side_px
     plate = circle("plate", upper_right, radius, f' stroke-width="{radius * 0.12:g}"')
     return line + plate + draw_piece(kit, square.faces[-1], upper_right, _FACE_ON_PLATE * radius)
 
 
-def _cards(names: Sequence[str], centre: complex, side_px: float) -> str:
+def _draw_card_names(names: Sequence[str], centre: complex, side_px: float) -> str:
     """Draw the names of a zone's cards one below the other, centred on the zone."""
     size_px = _NAME_SHARE * side_px
     step = _LINE_SPACING * size_px * 1j
@@ -120,14 +124,14 @@ def _cards(names: Sequence[str], centre: complex, side_px: float) -> str:
     return "".join(lines)
 
 
-def _cased_line(outline: Sequence[complex], scale: float) -> str:
+def _draw_cased_line(outline: Sequence[complex], scale: float) -> str:
     """Draw a line with a casing of another colour, so that it is visible on any table."""
-    points = _points(outline)
+    points = _format_points(outline)
     return (
         f'<polygon class="case" points="{points}" stroke-width="{_CASE_PX * scale:g}"/>'
         f'<polygon class="line" points="{points}" stroke-width="{_LINE_PX * scale:g}"/>'
     )
 
 
-def _points(outline: Sequence[complex]) -> str:
+def _format_points(outline: Sequence[complex]) -> str:
     return " ".join(f"{point.real:.1f},{point.imag:.1f}" for point in outline)

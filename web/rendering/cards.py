@@ -35,8 +35,10 @@ MAX_COLUMN_CARDS = 4
 
 
 def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
-    """Draw radial strokes as one path. `turns` are fractions of a full turn, clockwise from the
-    top.
+    """Return radial strokes as one SVG path.
+
+    `turns` are the directions of the strokes, as fractions of a full turn clockwise from the top.
+    They reach from the radius `inner` to the radius `outer`.
     """
     parts = []
     for turn in turns:
@@ -47,8 +49,9 @@ def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
 
 
 def second_marks(limit_s: float) -> tuple[float, ...]:
-    """Return the start of each second of a limit as a fraction of a full turn. Long limits have
-    twelve parts.
+    """Return where each second of a limit begins, as a fraction of a full turn.
+
+    Limits above `MAX_SECOND_MARKS_S` have twelve equal parts instead.
     """
     if limit_s > MAX_SECOND_MARKS_S:
         return tuple(part / 12 for part in range(12))
@@ -71,7 +74,7 @@ class Ticks(NamedTuple):
 
 
 def ticks(count: Count) -> Ticks:
-    """Return the ticks of a counter. One with many steps has several steps to a tick."""
+    """Return the ticks of a counter. If these are too many, a tick is several steps."""
     total = min(count.total, MAX_TICKS)
     # rounded up, so that the last tick goes with the last step
     remaining = math.ceil(count.number * total / count.total)
@@ -131,7 +134,7 @@ def visible_cards(
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
-    """Describe a lane in words, as far as the viewer sees it."""
+    """Describe a lane in sentences, as far as a viewer sees it. `names` has those of sides."""
     parts: dict[str, object] = {
         "north": names[Seat.NORTH],
         "north_cards": _pile_words(kit, lane.north),

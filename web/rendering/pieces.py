@@ -18,7 +18,7 @@ from web.rendering.svg import decorative_svg, text, use
 
 # Size of a piece.
 PIECE_SIZE = 72.0
-# Size of a carriable piece without a carrier.
+# Size of a carriable piece that nobody carries.
 SMALL_SIZE = 52.0
 # Size of a carried piece at its carrier's shoulder.
 CARRIED_SIZE = 46.0
@@ -34,7 +34,7 @@ def side_class(kit: Kit, seat: Seat | None) -> str:
 
 
 def draw_piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -> str:
-    """Draw a face with its letter, as an outline if the piece is turned over."""
+    """Draw a face with its letter, as an outline if the piece lies turned over."""
     face = kit.face(name)
     colour = side_class(kit, face.seat)
     drawing = use(face.drawing, centre, size, f"{colour} lying" if face.lies else colour)
@@ -109,7 +109,7 @@ def draw_big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
 def _draw_big_with_owner(
     kit: Kit, face: Face, middle: complex, size: float, print_size: float, *, degrees: float = 0
 ) -> str:
-    """Draw a big piece with its owner's shape, because those of both sides have the same colour."""
+    """Draw a big piece with the shape of its side on it, as both sides' have the same colour."""
     colour = side_class(kit, face.seat)
     drawing = use(face.drawing, middle, size, colour, degrees=degrees)
     if face.seat:

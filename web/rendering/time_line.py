@@ -34,7 +34,7 @@ class HighlightKey:
     words: str
     weight: int
     """How memorable the moment is. Where there is no room for all, heavier ones have a key."""
-    width: str = ""
+    width_class: str = ""
     """Class of the narrowest line with room for the key, or empty if no line has room."""
 
 
@@ -68,13 +68,15 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
 def _assign_widths(keys: list[HighlightKey]) -> list[HighlightKey]:
     """Set the narrowest line on which each key has room. Those of large weight come first."""
     heaviest_first = sorted(keys, key=lambda key: (-key.weight, key.scene_index))
-    for width, width_px in _WIDTHS_PX:
+    for width_class, width_px in _WIDTHS_PX:
         min_distance_percent = 100 * _KEY_PX / width_px
         # a wider line shows the keys of a narrower one and adds what fits
         for key in heaviest_first:
-            distances = [abs(key.x_percent - other.x_percent) for other in keys if other.width]
-            if not key.width and min(distances, default=100) >= min_distance_percent:
-                key.width = width
+            distances = [
+                abs(key.x_percent - other.x_percent) for other in keys if other.width_class
+            ]
+            if not key.width_class and min(distances, default=100) >= min_distance_percent:
+                key.width_class = width_class
     return keys
 
 

@@ -36,28 +36,29 @@ FRAME_PX = (960, 540)
 
 @dataclass(frozen=True)
 class CameraReport:
-    """How well the camera sees, in words for pages."""
+    """How well the camera sees the board, as pages show it."""
 
     state: CameraState
     is_well: bool
     sentence: str
-    todo: str = ""
-    """The one thing to do about it, or empty."""
+    advice: str = ""
+    """The one thing to do about it, empty if there is nothing to do."""
     board: BoardSeen | None = None
     """The reading of the board, None if no board is seen."""
-    per_s: float = 0.0
+    frames_per_s: float = 0.0
     """Pictures per second, 0 if unknown."""
 
 
 class CameraReports:
-    """Makes reports on the camera. Measures the board once for all viewers of a page, at most every
-    `MEASURE_INTERVAL_S`. Thread-safe.
+    """Makes reports on the camera. Thread-safe.
+
+    All viewers of a page share a report, because measuring the board takes long.
     """
 
     def __init__(self, page_context: PageContext) -> None:
         self.page_context = page_context
         self._lock = threading.Lock()
-        self._measured_s = -MEASURE_INTERVAL_S
+        self._last_measurement_s = -MEASURE_INTERVAL_S
         self._frame_number = 0
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
@@ -68,7 +69,7 @@ class CameraReports:
         return camera.board_eye if camera else None
 
     def current(self) -> CameraReport:
-        """Return how well the camera sees, measured again after `MEASURE_INTERVAL_S`."""
+        """Return the current report. The board is measured at most every `MEASURE_INTERVAL_S`."""
         status = self.page_context.table.view().devices.camera
         if self.board_eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
@@ -77,7 +78,7 @@ class CameraReports:
             return CameraReport(status.state, False, status.sentence)
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
-            if now_s - self._measured_s >= MEASURE_INTERVAL_S:
+            if now_s - self._last_measurement_s >= MEASURE_INTERVAL_S:
                 # if too much waits for the worker, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
                     self._report = self._measure(self.board_eye, status.state, now_s)
@@ -87,23 +88,28 @@ class CameraReports:
         """Return a new report on a camera that works. `state` is that of the camera."""
         board = self.page_context.worker.run(board_eye.board)
         number = board_eye.latest_number()
-        age_s = now_s - self._measured_s
+        age_s = now_s - self._last_measurement_s
         # over a long time the mean says nothing about the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
-        per_s = (number - self._frame_number) / age_s if is_recent else 0.0
-        self._measured_s = now_s
+        frames_per_s = (number - self._frame_number) / age_s if is_recent else 0.0
+        self._last_measurement_s = now_s
         self._frame_number = number
         advice = board.advice if board else board_eye.advice_without_board()
-        return replace(_judge(state, board, advice), per_s=per_s)
+        return replace(_judge_board(state, board, advice), frames_per_s=frames_per_s)
 
 
-def _judge(state: CameraState, board: BoardSeen | None, advice: tuple[Advice, ...]) -> CameraReport:
-    """Return a report on the reading of a board, without the number of pictures per second."""
+def _judge_board(
+    state: CameraState, board: BoardSeen | None, advice: tuple[Advice, ...]
+) -> CameraReport:
+    """Return a report on the reading of a board, without the number of pictures per second.
+
+    `advice` is what would help the camera, the most important first.
+    """
     if advice:
         return CameraReport(state, False, advice[0].why, advice[0].text, board)
     if board is None:
-        todo = say("Get the whole board into the picture")
-        return CameraReport(CameraState.NO_BOARD, False, say("No board is seen."), todo)
+        way_out = say("Get the whole board into the picture")
+        return CameraReport(CameraState.NO_BOARD, False, say("No board is seen."), way_out)
     if not board.reading.quiet:
         return CameraReport(state, True, say("Something is moving."), board=board)
     unread = [square_words(board.kit, square) for square in board.squares if not square.is_known]
@@ -178,7 +184,7 @@ class CameraPictures(TableRouteGroup):
         return _jpeg(self.camera.album.photograph(game, moment))
 
     def _require_eye(self) -> BoardEye:
-        """Return what reads the board. Raises `NotFound` without a camera."""
+        """Return what reads the board in pictures. Raises `NotFound` without a camera."""
         if self.camera.board_eye is None:
             raise NotFound
         return self.camera.board_eye

@@ -31,10 +31,10 @@ EXAMINATION_INTERVAL_S = 20.0
 # Age in seconds from which on a backup counts as missing.
 OLD_BACKUP_S = 60 * 86400.0
 
-# Grades of what does not work, or soon will not, the worst first.
-GRAVE = (Grade.FAIL, Grade.WARN)
-# Names of the topics of findings.
-TOPICS: Mapping[str, str] = {
+# Grades of findings that are problems, the worst first.
+PROBLEM_GRADES = (Grade.FAIL, Grade.WARN)
+# Name of each topic of findings, for people.
+TOPIC_NAMES: Mapping[str, str] = {
     "service": say("Service"),
     "camera": say("Camera"),
     "lens": say("Lens"),
@@ -50,8 +50,8 @@ TOPICS: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-# Problems by topic, in the owner's words.
-PROBLEMS: Mapping[str, str] = {
+# The problem with each topic, as the owner would say it.
+PROBLEM_SENTENCES: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
     "machine": say("The machine is short of memory"),
@@ -64,7 +64,7 @@ PROBLEMS: Mapping[str, str] = {
     "wifi": say("The Wi-Fi is weak"),
 }
 # Text and address of the link to a solution, by topic. Others lead to the page's details.
-SOLUTIONS: Mapping[str, tuple[str, str]] = {
+SOLUTION_LINKS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
@@ -130,7 +130,7 @@ class HealthPages(TableRouteGroup):
             wires=panel_wiring(panel_check.settings) if panel_check else (),
             cues=cues().items(),
             is_on=self.page_context.is_game_on,
-            **self._parts(self.health_source.run_checks()),
+            **self._changing_values(self.health_source.run_checks()),
         )
 
     @get("/live/health", guard=host_only)
@@ -145,7 +145,7 @@ class HealthPages(TableRouteGroup):
             if time.monotonic() - examined_s > EXAMINATION_INTERVAL_S:
                 findings = self.health_source.run_checks()
                 examined_s = time.monotonic()
-            return render_template("_health.html", **self._parts(findings))
+            return render_template("_health.html", **self._changing_values(findings))
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)
 
@@ -164,8 +164,8 @@ class HealthPages(TableRouteGroup):
 
     # ---- inside ----------------------------------------------------------------------------------
 
-    def _parts(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
-        """Return the template values of the changing parts."""
+    def _changing_values(self, findings: tuple[Finding, ...]) -> dict[str, Any]:
+        """Return the template values of the parts of the page that the stream changes."""
         report = self.camera_reports.current()
         board_eye = self.camera_reports.board_eye
         grades = list(Grade)
@@ -177,12 +177,14 @@ class HealthPages(TableRouteGroup):
             "report": report,
             "locks": (board_eye.link.locks if board_eye else None) or (None, None),
             "first_advice": first_advice(findings, report),
-            "grave_topics": {finding.topic for finding in findings if finding.grade in GRAVE},
+            "problem_topics": {
+                finding.topic for finding in findings if finding.grade in PROBLEM_GRADES
+            },
             "urls": () if is_unreachable(findings) else self.page_context.join_urls(),
             "panel_trouble": self._table.view().devices.panel_notice,
             "old_backup_s": self.page_context.clock.wall_s() - OLD_BACKUP_S,
             "details": details.items(),
-            "topics": TOPICS,
+            "topics": TOPIC_NAMES,
         }
 
 
@@ -194,17 +196,17 @@ def is_unreachable(findings: tuple[Finding, ...]) -> bool:
 
 def first_advice(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
     """Return the most urgent problem, or else the camera's advice, or None."""
-    for grade in GRAVE:
+    for grade in PROBLEM_GRADES:
         for finding in findings:
             if finding.grade is grade:
                 return _advice_about(finding.topic)
     if is_unreachable(findings):
         return _advice_about("network")
-    return FirstAdvice(report.todo) if report.todo else None
+    return FirstAdvice(report.advice) if report.advice else None
 
 
 def _advice_about(topic: str) -> FirstAdvice:
     """Return the problem of a topic, and the link to its solution or to the page's details."""
-    name = TOPICS.get(topic, topic)
-    text = PROBLEMS.get(topic) or say("{thing} needs attention", thing=name)
-    return FirstAdvice(text, *SOLUTIONS.get(topic, (say("What to do"), f"{PAGE}#details")))
+    name = TOPIC_NAMES.get(topic, topic)
+    text = PROBLEM_SENTENCES.get(topic) or say("{thing} needs attention", thing=name)
+    return FirstAdvice(text, *SOLUTION_LINKS.get(topic, (say("What to do"), f"{PAGE}#details")))

@@ -132,9 +132,9 @@ class HistoryPages(TableRouteGroup):
     @get("/history/<int:number>")
     def game(self, number: int) -> str:
         """Show the replay of a finished game at the scene `at`, or say why there is none."""
-        line = self._line(number)
+        line = self._require_line(number)
         # from here on sentences have the players' names for the sides
-        set_language(current_language(), self._names(line))
+        set_language(current_language(), self._players_by_side(line))
         scene_values: dict[str, Any] = {"replay": None}
         if line.has_replay:
             replay = self.history.replay(number)
@@ -217,11 +217,11 @@ class HistoryPages(TableRouteGroup):
         Raises `NotFound`, `Illegal` if the game is not over, and `Malformed` if it cannot be read.
         From here on sentences have the names of its players.
         """
-        replay = self.history.replay(self._line(number).number)
-        set_language(current_language(), self._names(replay.line))
+        replay = self.history.replay(self._require_line(number).number)
+        set_language(current_language(), self._players_by_side(replay.line))
         return replay
 
-    def _names(self, line: GameLine) -> Mapping[str, str]:
+    def _players_by_side(self, line: GameLine) -> Mapping[str, str]:
         """Return the name of the last player of each side, by the name of the side."""
         last = {seat: player.name for seat, player in line.last_players.items()}
         return player_names_by_side(self._games.get(line.game), last)
@@ -230,10 +230,10 @@ class HistoryPages(TableRouteGroup):
         """Return how a game has ended, in the language of the request and with the names of its
         players.
         """
-        with side_names(self._names(line)):
+        with side_names(self._players_by_side(line)):
             return translate(line.reason or _ENDING_WORDS.get(line.ending, ""))
 
-    def _line(self, number: int) -> GameLine:
+    def _require_line(self, number: int) -> GameLine:
         """Return a game's line in the list. Raises `NotFound`."""
         line = self.history.line(number)
         if line is None:
@@ -245,19 +245,19 @@ class HistoryPages(TableRouteGroup):
     @get("/history/<int:number>.json")
     def as_json(self, number: int) -> Response:
         """Return a finished game as a file."""
-        content = self.history.as_json(self._line(number).number)
+        content = self.history.as_json(self._require_line(number).number)
         return attachment(content, "application/json", f"game-{number}.json")
 
     @get("/history/<int:number>.txt")
     def as_text(self, number: int) -> Response:
         """Return a finished game in notation."""
-        text = self.history.as_text(self._line(number).number)
+        text = self.history.as_text(self._require_line(number).number)
         return attachment(text.encode(), "text/plain; charset=utf-8", f"game-{number}.txt")
 
     @get("/history/<int:number>.webp")
     def picture(self, number: int) -> Response:
         """Return a finished game as a moving picture of its board."""
-        game = self._line(number).number
+        game = self._require_line(number).number
         picture = self._run_in_worker(lambda: self.history.picture(game))
         return Response(picture, mimetype="image/webp")
 

@@ -63,7 +63,7 @@ _SECURITY_SCHEMES = {
     "north": {"in": "cookie", "name": "seat_north", "description": "Set by taking the seat"},
 }
 
-_ERROR = {
+_ERROR_SCHEMA = {
     "type": "object",
     "required": ["error"],
     "properties": {
@@ -116,13 +116,13 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
     return texts
 
 
-def _classes_in(part: Any) -> set[type]:
+def _find_classes(part: Any) -> set[type]:
     """Return all classes with attributes in msgspec's type information, or in a part of it."""
     if isinstance(part, (list, tuple)):
-        return set().union(*map(_classes_in, part))
+        return set().union(*map(_find_classes, part))
     if not isinstance(part, (msgspec.inspect.Type, msgspec.inspect.Field)):
         return set()
-    classes = _classes_in([getattr(part, name) for name in part.__struct_fields__])
+    classes = _find_classes([getattr(part, name) for name in part.__struct_fields__])
     if isinstance(part, (StructType, DataclassType, TypedDictType)):
         classes.add(part.cls)
     return classes
@@ -139,7 +139,7 @@ def describe(routes: Sequence[Route], auth: Auth) -> dict[str, Any]:
     for route in routes:
         # Flask writes `<int:number>`, OpenAPI `{number}`
         path = _PARAMETER.sub(r"{\3}", route.path)
-        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+        paths.setdefault(path, {})[route.method.lower()] = _describe_operation(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -150,13 +150,13 @@ def describe(routes: Sequence[Route], auth: Auth) -> dict[str, Any]:
         },
         "paths": dict(sorted(paths.items())),
         "components": {
-            "schemas": {**_schemas(routes), "Error": _ERROR},
+            "schemas": {**_describe_schemas(routes), "Error": _ERROR_SCHEMA},
             "securitySchemes": schemes,
         },
     }
 
 
-def _schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
+def _describe_schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
     """Describe the types of all bodies and JSON answers, by name."""
     types = {
         Body,
@@ -166,7 +166,7 @@ def _schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
     }
     sorted_types = sorted(types, key=lambda kind: str(kind.__name__))
     _, schemas = msgspec.json.schema_components(sorted_types, ref_template=f"{_SCHEMA_REF}{{name}}")
-    for kind in _classes_in(msgspec.inspect.multi_type_info(sorted_types)):
+    for kind in _find_classes(msgspec.inspect.multi_type_info(sorted_types)):
         properties = schemas[kind.__name__]["properties"]
         for attribute in properties.keys() & attribute_docstrings(kind).keys():
             properties[attribute]["description"] = attribute_docstrings(kind)[attribute]
@@ -178,7 +178,7 @@ def _schemas(routes: Sequence[Route]) -> dict[str, dict[str, Any]]:
     return schemas
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _describe_operation(route: Route) -> dict[str, Any]:
     """Describe one route: its parameters, body, answers and security."""
     media_type = _media_type(route)
     schema: dict[str, Any] = {}
@@ -206,17 +206,17 @@ def _operation(route: Route) -> dict[str, Any]:
             },
         },
     }
-    if parameters := list(_parameters(route.path)):
+    if parameters := list(_describe_parameters(route.path)):
         operation["parameters"] = parameters
     if route.method == "POST":
-        operation["requestBody"] = {"required": True, "content": _body(route)}
+        operation["requestBody"] = {"required": True, "content": _describe_body(route)}
     guard = route.guard or route.inner_guard
     if guard in _GUARD_SCHEMES:
         operation["security"] = _GUARD_SCHEMES[guard]
     return operation
 
 
-def _parameters(path: str) -> Iterator[dict[str, Any]]:
+def _describe_parameters(path: str) -> Iterator[dict[str, Any]]:
     """Yield the parameters in a path: a number, a word from a list, or any text without a slash."""
     for converter, words, name in sorted(
         _PARAMETER.findall(path), key=lambda parameter: parameter[2]
@@ -229,7 +229,7 @@ def _parameters(path: str) -> Iterator[dict[str, Any]]:
         yield {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _body(route: Route) -> dict[str, Any]:
+def _describe_body(route: Route) -> dict[str, Any]:
     """Describe the body of a POST request, by its media type: JSON, an uploaded file, or a form."""
     if route.body:
         return {"application/json": {"schema": {"$ref": f"{_SCHEMA_REF}{route.body.__name__}"}}}

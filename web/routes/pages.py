@@ -21,15 +21,15 @@ from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
 from web.routes.join import occupied_page, redirect_to_swapped_seat
 from web.routes.route import TableRouteGroup, get, host_only, seat_holder
-from web.routes.shared_phone import COVER, must_cover, opening_reason, uncovered_seat
+from web.routes.shared_phone import COVER_FRAGMENT, must_cover, opening_reason, uncovered_seat
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
-# Fragment that makes a page reload, because its `data-page` is not the page's own (`live.js`).
-RELOAD = '<main id="live" data-page="other"></main>'
-# Hour, in local time, from which on a table screen that is dark at night has the dark theme.
+# Fragment that makes a page reload: `live.js` does so for another `data-page` than the page's own.
+RELOAD_FRAGMENT = '<main id="live" data-page="other"></main>'
+# Local hour at which a table screen that is dark at night gets the dark theme.
 DARK_FROM_H = 20
-# Hour at which it is light again.
+# Local hour at which it gets the light theme again.
 DARK_UNTIL_H = 7
 
 
@@ -74,10 +74,11 @@ class TablePages(TableRouteGroup):
     def seat(self, seat: str) -> Any:
         """Show the page of a seat to the browser that has it.
 
-        Other browsers may join if the seat is free, or learn that it is occupied (403). A shared
-        phone shows the cover instead, unless this side is open. While nothing is secret, its page
-        is passed on `openly`, with a key for the other side. Otherwise it is `covered` in between,
-        with a key for the cover.
+        Other browsers may join if the seat is free, or learn that it is occupied (403).
+
+        A shared phone shows the cover instead, unless this side is open. The template has two modes
+        for it. If nothing is secret, players pass the page on `openly`, by a key for the other
+        side. Otherwise the phone is `covered` in between, by a key for the cover.
         """
         this_seat = Seat(seat)
         if not self._auth.has_seat(this_seat):
@@ -120,7 +121,7 @@ class TablePages(TableRouteGroup):
         def render() -> str:
             # theme and language are in the page itself and cannot be streamed
             if loaded_settings not in (None, self._screen_settings()):
-                return RELOAD
+                return RELOAD_FRAGMENT
             return self._table_fragment()
 
         streams = self._streams
@@ -145,7 +146,7 @@ class TablePages(TableRouteGroup):
 
     @get(f"/live/seat/{SEAT_PART}", guard=seat_holder)
     def live_seat(self, seat: Seat) -> Response:
-        """Stream the page of a seat, and count as its phone while the stream is open.
+        """Stream the page of a seat. While the stream is open, the seat's phone counts as present.
 
         Once this browser has lost the seat, the stream leads to the page for joining. On a shared
         phone it leads to the cover when the side must be hidden, see `must_cover`.
@@ -153,10 +154,10 @@ class TablePages(TableRouteGroup):
 
         def render() -> str:
             if not self._auth.has_seat(seat):
-                # a `data-go` leads to another page, as in `COVER`
+                # a `data-go` leads to another page, as in `COVER_FRAGMENT`
                 return f'<main id="live" data-go="/join/{seat}"></main>'
             if must_cover(self._auth, seat, self._table.view):
-                return COVER
+                return COVER_FRAGMENT
             return self.page_context.fragment(_seat_template(self._table.view(), seat), seat)
 
         uncount_stream = self.page_context.presence.count_stream(seat)

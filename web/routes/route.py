@@ -247,10 +247,10 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
             method = getattr(group, name)
             prefix = f"{route.actor}_" if route.actor else ""
             endpoint = f"{group.name}.{route.endpoint or prefix + name}"
-            completed = _complete(route, endpoint, method)
+            completed = _complete_route(route, endpoint, method)
             # several addresses of one method share one view
             view = app.view_functions.get(endpoint) or wraps(method)(
-                partial(_answer, method, completed)
+                partial(_answer_request, method, completed)
             )
             app.add_url_rule(
                 route.path,
@@ -262,8 +262,8 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
             routes.append(completed)
 
 
-def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
-    """Return a route with its endpoint, and what its method's signature and docstring say."""
+def _complete_route(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
+    """Return a route with its full endpoint, and with what follows from the Python method."""
     hints = get_type_hints(method)
     docstring = inspect.getdoc(method) or ""
     # parameters that come neither from a body nor from a form
@@ -275,7 +275,7 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
         fields = tuple(name for name in hints if name not in other_names)
     body = route.body
     if route.is_json:
-        body = body or _body_of(method.__func__, fields, route.endpoint)  # type: ignore[attr-defined]  # it is bound
+        body = body or _build_body_type(method.__func__, fields, route.endpoint)  # type: ignore[attr-defined]  # it is bound
     answer = route.answer
     if answer is None:
         default = Nothing if body else HTML
@@ -286,12 +286,13 @@ def _complete(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
 
 
 @cache
-def _body_of(
+def _build_body_type(
     method: Callable[..., Any], names: tuple[str, ...], endpoint: str
 ) -> type[msgspec.Struct]:
-    """Return the type of a JSON body, whose fields are some parameters of a method.
+    """Return the type of a JSON body. Its fields are the parameters `names` of a method.
 
-    Its name has the class and the endpoint, or else the method, such as `Opponents_coach`.
+    The name of the type is that of its schema in the API's description, such as `Opponents_coach`:
+    the class, then the endpoint or else the method.
     """
     if not names:
         return Body
@@ -307,7 +308,7 @@ def _body_of(
     return msgspec.defstruct(name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True)
 
 
-def _answer(method: Callable[..., Any], route: Route, **values: Any) -> Any:
+def _answer_request(method: Callable[..., Any], route: Route, **values: Any) -> Any:
     """Answer the current request by the method of its route. None becomes an empty object.
 
     `values` are the parameters in the address.

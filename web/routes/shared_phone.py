@@ -1,10 +1,10 @@
 """One phone for both seats, which the players pass to each other.
 
-While one player holds it, no page shows the other player's secrets. The browser has the tokens of
-both seats, and a third cookie (`pass`) for the seat whose page is open. Between the two pages it
-shows the *cover*, a page with public information only. While no seat's page is open, no stream or
-JSON route returns secrets either. A tap on a seat's button opens its page. The cover returns when
-that seat has handed in, when the page is hidden, and by the browser's back button.
+While one player holds it, no page shows the other player's secrets. The browser has the cookies of
+both seats, and a third one (`pass`) that names the seat whose page is open. Between the two pages
+it shows the *cover*, a page with public information only. While no seat's page is open, no stream
+or JSON route returns secrets either. A tap on a seat's button opens its page. The cover returns
+when that seat has handed in, when the page is hidden, and by the browser's back button.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from web.security.auth import Auth
 from web.server.sse import Audience
 
 # Fragment that leads to the cover.
-COVER = '<main id="live" data-go="/pass"></main>'
+COVER_FRAGMENT = '<main id="live" data-go="/pass"></main>'
 
 
 class SharedPhonePages(TableRouteGroup):
@@ -99,7 +99,7 @@ class SharedPhonePages(TableRouteGroup):
 
         def render() -> str:
             if not self._auth.is_shared_phone() or uncovered_seat(self._table.view()) is not None:
-                return COVER
+                return COVER_FRAGMENT
             return self.page_context.fragment("pass", None)
 
         if not self._auth.is_shared_phone():
@@ -140,18 +140,18 @@ def uncovered_seat(view: TableView) -> Seat | None:
 
 
 def opening_reason(view: TableView, seat: Seat) -> str:
-    """Return why a seat's page is open: `due` if it has to act, or else the moment that it shows.
+    """Return why a shared phone shows a seat's page: `due` if the seat has to act, or its moment.
 
-    The page puts it into the query of its stream.
+    The page's stream has it as `why` in its query. Once it has changed, the phone must be covered.
     """
     return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(auth: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Return whether a phone is shared and must show its cover instead of the side of a seat.
+    """Return whether this is a shared phone that must show its cover instead of a seat's page.
 
-    It must if another side or none is open, or once the reason for opening this one is past. The
-    query of the stream has that reason as `why`.
+    It must if the page of another seat or none is open, or once the reason for opening this one is
+    past (`opening_reason`).
     """
     if not auth.is_shared_phone():
         return False
