@@ -59,7 +59,7 @@ class StaticFiles:
 
         Browsers may cache it forever under the address of its version.
         """
-        content = static_files().get(name) or script_translations(name)
+        content = static_files().get(name) or translations_module(name)
         if content is None:
             raise NotFound
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -90,7 +90,7 @@ def static_files() -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file()}
 
 
-def script_translations(name: str) -> bytes | None:
+def translations_module(name: str) -> bytes | None:
     """Return the scripts' sentences as a module, for a name such as `words.es.js`. None for other
     names.
     """
