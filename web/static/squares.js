@@ -13,7 +13,7 @@ function grid() {
   return { files, ranks, pitch, turned: Boolean(turned) };
 }
 
-const squareName = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
+const nameOf = (file, rank) => `${String.fromCharCode(97 + file)}${rank + 1}`;
 // Return file and rank of a square, counted from 0: [2, 3] for c4.
 export const indices = square => [square.charCodeAt(0) - 97, Number(square.slice(1)) - 1];
 export const isTurned = () => grid().turned;
@@ -32,7 +32,7 @@ export function shifted(square, [fileStep, rankStep]) {
   const [file, rank] = indices(square);
   const { files, ranks } = grid();
   const [newFile, newRank] = [file + fileStep, rank + rankStep];
-  return newFile >= 0 && newFile < files && newRank >= 0 && newRank < ranks ? squareName(newFile, newRank) : null;
+  return newFile >= 0 && newFile < files && newRank >= 0 && newRank < ranks ? nameOf(newFile, newRank) : null;
 }
 
 // Return the square under a pointer, or one of `tappable` if the finger is just beside it.
@@ -44,7 +44,7 @@ function squareAt(event, tappable) {
   const isOnBoard = column >= 0 && column < files && row >= 0 && row < ranks;
   if (turned) column = files - 1 - column;
   else row = ranks - 1 - row;
-  const hit = isOnBoard || tappable?.has(squareName(column, row)) ? squareName(column, row) : null;
+  const hit = isOnBoard || tappable?.has(nameOf(column, row)) ? nameOf(column, row) : null;
   if (!tappable || !tappable.size || tappable.has(hit)) return hit;
   const distance = square => Math.hypot(centre(square)[0] - point.x, centre(square)[1] - point.y);
   const nearest = [...tappable].reduce((best, square) => (distance(square) < distance(best) ? square : best));
