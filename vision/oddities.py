@@ -48,12 +48,12 @@ ODDITIES = (
 )
 
 
-def oddity_of(*names: str) -> Oddity | None:
+def find_oddity(*names: str) -> Oddity | None:
     """Return what is odd about the camera with these names, or None.
 
-    >>> oddity_of("UVC Camera (046d:0825)", "usb 046d:0825:AEEF80A0").name_part
+    >>> find_oddity("UVC Camera (046d:0825)", "usb 046d:0825:AEEF80A0").name_part
     '046d:0825'
-    >>> oddity_of("Some Webcam", "") is None
+    >>> find_oddity("Some Webcam", "") is None
     True
     """
     all_names = " ".join(names).lower()

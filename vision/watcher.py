@@ -220,9 +220,11 @@ class Watcher(Closeable):
         if rows is not None:
             self._listeners.on_rows(rows)
         if reading.game is not None:
-            self._reporter.report_board(self._reader.details.note, self.link.light, now_s)
+            self._reporter.report_board(self._reader.details.note, self.link.light_problem, now_s)
         else:
-            self._reporter.report_no_board(self._reader.details.problem, self.link.light, now_s)
+            self._reporter.report_no_board(
+                self._reader.details.problem, self.link.light_problem, now_s
+            )
         self._listeners.on_reading(reading)
 
     def _handle_failure(self, sentence: str) -> None:

@@ -15,7 +15,7 @@ from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraOffer
 from vision.cameras.catalogue import list_cameras, open_camera
-from vision.oddities import oddity_of
+from vision.oddities import find_oddity
 
 
 def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
@@ -168,5 +168,5 @@ def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
     ],
 )
 def test_a_camera_is_known_by_name_or_number(names: tuple[str, ...], said: str) -> None:
-    odd = oddity_of(*names)
+    odd = find_oddity(*names)
     assert said in odd.sentence if odd else not said

@@ -17,7 +17,7 @@ from camera_rigs import RIGS, SETTINGS, Rig, open_pi
 
 from companion.core.errors import CameraError
 from vision.cameras.picamera import PiCamera
-from vision.cameras.ribbon import CLOSE_TIMEOUT_S, pi_devices, picamera2
+from vision.cameras.ribbon import CLOSE_TIMEOUT_S, import_picamera2, pi_devices
 from vision.cameras.source import Locks
 
 
@@ -41,7 +41,7 @@ def several(camera: PiCamera) -> None:
 
 
 def test_cameras_are_listed_by_their_ids(rig: Rig) -> None:
-    listed = picamera2().Picamera2.global_camera_info()
+    listed = import_picamera2().Picamera2.global_camera_info()
     assert [each["Id"] for each in listed] == sorted((each["Id"] for each in listed), reverse=True)
     assert [each["Num"] for each in listed] == [1, 0], (
         "these two are in another order for libcamera"
@@ -54,7 +54,7 @@ def test_a_picture_is_a_plane_without_padding(rig: Rig) -> None:
         width, height = SETTINGS.size_px
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         main = camera.device.camera_configuration()["main"]
-        with picamera2().MappedArray(request, "main", write=False) as mapped:
+        with import_picamera2().MappedArray(request, "main", write=False) as mapped:
             assert mapped.array.shape == (height * 3 // 2, main["stride"])
             assert mapped.array.dtype == "uint8"
         request.release()

@@ -17,7 +17,7 @@ from reading_tools import KITS, ReadTable, render_table
 from companion.core.grid import Square
 from companion.core.ports import Frame
 from vision.detection.markers import MarkerFinder
-from vision.pieces.regions import vague_squares
+from vision.pieces.regions import find_vague_squares
 from vision.pose.board_fit import LensPrior, Observations, fit_board, fit_lines
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose, at_height, corner_points_mm
@@ -142,7 +142,7 @@ def test_an_unsure_pose_leaves_no_square_empty() -> None:
     assert not reader.read_picture(luma).unknown
     assert reader.pose is not None
     unsure = replace(reader.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
-    vague = vague_squares(KAHMATE.board, unsure)
+    vague = find_vague_squares(KAHMATE.board, unsure)
     assert vague == frozenset(KAHMATE.board.squares)
     last = reader.memory.reference
     assert last is not None

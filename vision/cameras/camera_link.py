@@ -62,14 +62,14 @@ class CameraLink:
         self._camera: Camera | None = None
         # Number of faults in a row, since the last picture.
         self._faults = 0
-        # The last picture of a real camera. It is kept when the camera is reopened, which may not
-        # help one that has stopped.
+        # The last picture of a real camera. It is kept when the camera is reopened, as a camera
+        # that has stopped may go on repeating it.
         self._last_luma: Luma | None = None
         # When a picture last differed from the one before.
         self._last_change_s = 0.0
         # Checks the light of the open camera. None before its first picture, and for files.
         self._light: ExposureControl | None = None
-        # What the open camera has locked. None if it can lock nothing.
+        # Whether focus and exposure of the open camera are locked. None if it can lock neither.
         self._locks: Locks | None = None
         # Held while one of the next three is read or changed, which other threads ask for.
         self._request_mutex = threading.Lock()
@@ -138,7 +138,7 @@ class CameraLink:
         return self._camera is not None
 
     @property
-    def light(self) -> str:
+    def light_problem(self) -> str:
         """What is wrong with the light, as a sentence. Empty when nothing is."""
         return self._light.sentence if self._light else ""
 
@@ -219,7 +219,7 @@ class CameraLink:
         return pause_s
 
     def _close_camera(self) -> None:
-        """Close the camera, and take over what was learned of its lens.
+        """Close the camera, and store in memory what was learned about its lens.
 
         The link can open it again, or another one. Does nothing if none is open.
         """

@@ -1,4 +1,4 @@
-"""Checks whether there is enough light for the camera, and asks it for other exposures if not.
+"""Checks whether pictures are too dark or too bright, and has the camera adjust its exposure.
 
 Brightness is in levels from 0 to 255. The limits are judgements, not measured with real cameras.
 `tests/vision/test_exposure.py` holds what they do.
@@ -34,8 +34,8 @@ class ExposureControl:
     """Checks a camera's pictures about once a second and asks it for other exposures.
 
     In the dark the camera measures the light again and may expose for a whole frame. In glare it
-    measures again. If that is of no use, a sentence asks people to help. `CameraLink` has one for
-    each camera that it opens. It is used by the thread that takes the frames.
+    measures again. If that does not help, `sentence` asks people for help. `CameraLink` makes one
+    for each camera that it opens, and uses it in the thread that takes the frames.
     """
 
     def __init__(self, device: PhysicalCamera, now_s: float) -> None:
@@ -49,7 +49,7 @@ class ExposureControl:
         self.sentence = ""
         """What is wrong with the light, and what to do. Empty when nothing is."""
         self.is_locked = False
-        """Whether the exposure is locked by hand, so that nothing is asked of the camera."""
+        """Whether the exposure is locked by hand, so that it must not be adjusted."""
 
     def check(self, luma: Luma, now_s: float) -> None:
         """Check a picture if a check is due."""

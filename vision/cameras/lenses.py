@@ -1,8 +1,8 @@
-"""Which lens each camera has: the nominal one of its kind, one learned from the board, or a
-calibrated one.
+"""Stores which lens each camera has: the nominal one of its kind, one learned from the board, or
+a calibrated one.
 
 The latter two are stored in a file. It is a JSON object with an entry for each camera, picture size
-and crop. What focal ratio and coefficients are is in `vision.pose.optics`. `spread` is the relative
+and crop. `vision.pose.optics` defines focal ratio and coefficients. `spread` is the relative
 standard deviation of the focal length, and `exact` is the file's word for calibrated:
 
     {"usb 046d:0825:AEEF80A0 1280x960": {"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
@@ -124,7 +124,7 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
 class LensStore:
     """Knows the lens of each camera, and saves those that were learned or calibrated in a file.
 
-    `update` takes over what was learned, in memory only. `save` writes the file, which
+    `update` stores what was learned, in memory only. `save` writes the file, which
     `save_periodically` does every 300 s. Used by the watcher's thread, or by `companion calibrate`.
     Without a path nothing is written. A file that cannot be read is logged, and overwritten later.
     """
@@ -148,7 +148,7 @@ class LensStore:
     def save_periodically(
         self, camera: Camera, estimate: LensEstimate, pose: Pose | None, now_s: float
     ) -> None:
-        """Take over a learned lens and save it, every 300 s. Does nothing between these times."""
+        """Update the lens from the estimate and save it, every 300 s. Does nothing in between."""
         if self._next_save_s is None:
             self._next_save_s = now_s + _SAVE_INTERVAL_S
         if now_s < self._next_save_s:
@@ -158,11 +158,11 @@ class LensStore:
         self.save()
 
     def update(self, camera: Camera, estimate: LensEstimate, pose: Pose | None) -> None:
-        """Take over what the board has taught about a camera's lens. `save` writes it later.
+        """Store the estimate of a camera's lens if it is good enough. `save` writes the file later.
 
-        A lens that is clearly less certain than the known one is ignored, and so is a doubtful one,
-        one from few views, and any for a calibrated lens. `pose` is that of the last picture, which
-        has to fit well.
+        Does nothing for a calibrated lens, or if the estimate is doubtful, rests on few views or is
+        clearly less certain than the stored lens. `pose` is that of the last picture, and has to
+        fit well.
         """
         key = self._key(camera)
         if not key or estimate.views < _MIN_VIEWS or estimate.is_calibrated:

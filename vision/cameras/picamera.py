@@ -25,21 +25,21 @@ from vision.cameras.ribbon import (
     choose_device,
     close_device,
     failure_reason,
+    import_picamera2,
     is_out_of_memory,
     open_device,
-    picamera2,
 )
 from vision.cameras.sensors import SensorMode, modes_for
 from vision.cameras.source import Capture, Locks, PhysicalCamera, flicker_free_exposure_s
 from vision.detection.markers import Luma
-from vision.oddities import oddity_of
+from vision.oddities import find_oddity
 
 log = logging.getLogger(__name__)
 
 # Values of AfMode.
 _FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
 # Value of AfState when the picture is sharp.
-_IS_FOCUSED = 2
+_AF_STATE_FOCUSED = 2
 # Values of AeExposureMode. The long mode allows longer exposures.
 _EXPOSURE_NORMAL, _EXPOSURE_LONG = 0, 2
 # Value of AeFlickerMode that takes the period from AeFlickerPeriod.
@@ -95,15 +95,15 @@ class PiCamera(PhysicalCamera):
         self, settings: CameraSettings, clock: Clock, pi_device: PiDevice | None = None
     ) -> None:
         super().__init__(clock)
-        self._module = picamera2()
+        self._module = import_picamera2()
         self._pi_device = pi_device or choose_device("")
         self.identity, self.lens_name = self._pi_device.identity, self._pi_device.lens_name
-        self.oddity = oddity_of(self._pi_device.sensor)
+        self.oddity = find_oddity(self._pi_device.sensor)
         self._settings = settings
         # Zoom of the pictures. 0 before the first one.
         self._zoom = 0.0
         # Time of the last picture in ns since the machine started, by CLOCK_BOOTTIME. 0 if unknown.
-        self._stamp_ns = 0
+        self._timestamp_ns = 0
         # Where the countdown starts.
         self._settle_frames = max(_MIN_SETTLE_FRAMES, round(_SETTLE_S * settings.fps))
         # Number of pictures until what is to be locked is locked. 0 without a countdown.
@@ -137,7 +137,7 @@ class PiCamera(PhysicalCamera):
         if "AeEnable" in controls:
             self._pending_locks.add("exposure")
             self._locks = self._locks._replace(exposure=False)
-        self._set(AfMode=_FOCUS_CONTINUOUS, **self._exposure_limits())
+        self._set_controls(AfMode=_FOCUS_CONTINUOUS, **self._exposure_limits())
 
     def _start_within_memory(self) -> None:
         """Start the camera in the best sensor mode that fits into the contiguous memory.
@@ -209,9 +209,9 @@ class PiCamera(PhysicalCamera):
 
     def _age_s(self) -> float:
         """Return how long ago the first row was exposed, in seconds. 0 if that is unknown."""
-        if not self._stamp_ns:
+        if not self._timestamp_ns:
             return 0.0
-        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._stamp_ns / 1e9
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - self._timestamp_ns / 1e9
 
     def _release(self) -> None:
         close_device(self.device)
@@ -256,7 +256,7 @@ class PiCamera(PhysicalCamera):
             self._pending_locks.add(kind)
         else:
             self._pending_locks.discard(kind)
-            self._set(**automatic)
+            self._set_controls(**automatic)
 
     def meter(self, slow: bool) -> bool:
         """Let the exposure settle again, then lock it.
@@ -267,7 +267,7 @@ class PiCamera(PhysicalCamera):
         if self._locks.exposure is None:
             return False
         self._is_slow = slow
-        self._set(AeEnable=True, **self._exposure_limits())
+        self._set_controls(AeEnable=True, **self._exposure_limits())
         self._locks = self._locks._replace(exposure=False)
         self._pending_locks.add("exposure")
         self._frames_until_lock = self._settle_frames
@@ -288,12 +288,14 @@ class PiCamera(PhysicalCamera):
 
     def _read_metadata(self, metadata: dict[str, Any]) -> None:
         """Read the time of a picture, and from the first one the zoom."""
-        self._stamp_ns = metadata.get("SensorTimestamp", 0)
+        self._timestamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
-            whole = self.device.camera_properties.get("PixelArraySize")
+            sensor_size = self.device.camera_properties.get("PixelArraySize")
             crop = metadata.get("ScalerCrop")
-            # `whole` is (width, height), `crop` (x, y, width, height) in the same pixels.
-            self._zoom = max(1.0, whole[0] / crop[2]) if whole and crop and crop[2] else 1.0
+            # `sensor_size` is (width, height), `crop` (x, y, width, height) in the same pixels.
+            self._zoom = (
+                max(1.0, sensor_size[0] / crop[2]) if sensor_size and crop and crop[2] else 1.0
+            )
 
     def _count_down(self, metadata: dict[str, Any]) -> None:
         """Count a picture. At the end of the countdown, lock what is to be locked at its values.
@@ -305,9 +307,9 @@ class PiCamera(PhysicalCamera):
             return
         if "focus" in self._pending_locks:
             position = _DEFAULT_FOCUS_DIOPTRES
-            if metadata.get("AfState") == _IS_FOCUSED:
+            if metadata.get("AfState") == _AF_STATE_FOCUSED:
                 position = metadata.get("LensPosition", position)
-            self._set(AfMode=_FOCUS_MANUAL, LensPosition=position)
+            self._set_controls(AfMode=_FOCUS_MANUAL, LensPosition=position)
             self._locks = self._locks._replace(focus=True)
         if "exposure" in self._pending_locks and "ExposureTime" in metadata:
             self._lock_exposure(metadata["ExposureTime"], metadata.get("AnalogueGain", 1.0))
@@ -321,9 +323,9 @@ class PiCamera(PhysicalCamera):
         """
         steady_us = round(1e6 * flicker_free_exposure_s(exposure_us / 1e6, self._settings.mains_hz))
         gain = max(1.0, gain * exposure_us / steady_us) if exposure_us else gain
-        self._set(AeEnable=False, ExposureTime=steady_us, AnalogueGain=gain)
+        self._set_controls(AeEnable=False, ExposureTime=steady_us, AnalogueGain=gain)
 
-    def _set(self, **controls: Any) -> None:
+    def _set_controls(self, **controls: Any) -> None:
         """Set those controls that this camera has. Raises `CameraError` when libcamera refuses."""
         supported = self.device.camera_controls
         if accepted := {name: value for name, value in controls.items() if name in supported}:

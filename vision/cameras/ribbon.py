@@ -55,7 +55,7 @@ class PiDevice:
         return lens_name_of(self.sensor)
 
 
-def picamera2() -> Any:
+def import_picamera2() -> Any:
     """Import Picamera2. Raises `CameraError` that says how to install it."""
     try:
         return importlib.import_module("picamera2")
@@ -73,7 +73,7 @@ def pi_devices() -> tuple[PiDevice, ...]:
 
     Raises `CameraError` where Picamera2 is missing or fails.
     """
-    module = picamera2()
+    module = import_picamera2()
     try:
         entries = module.Picamera2.global_camera_info()
     except Exception as error:  # libcamera raises RuntimeError, IndexError and its own kinds
@@ -131,9 +131,9 @@ def open_device(wanted: PiDevice) -> Any:
 
     Raises `CameraError` with the true reason, and then leaves nothing open.
     """
-    kind = picamera2().Picamera2
+    picamera_class = import_picamera2().Picamera2
     # Made before `__init__` may fail, so that what it leaves open can be closed.
-    device = kind.__new__(kind)
+    device = picamera_class.__new__(picamera_class)
     try:
         device.__init__(wanted.number)
     except Exception as error:

@@ -21,7 +21,7 @@ from vision.cameras import colours
 from vision.cameras.colours import Colours
 from vision.cameras.source import Capture, Locks, PhysicalCamera, flicker_free_exposure_s
 from vision.detection.markers import Luma
-from vision.oddities import oddity_of
+from vision.oddities import find_oddity
 
 # Where the kernel lists its video devices. Tests replace it.
 SYSFS = Path("/sys/class/video4linux")
@@ -113,7 +113,7 @@ class UsbCamera(PhysicalCamera):
         unlisted = UsbDevice(number, "", self.name)
         device = {device.number: device for device in usb_devices()}.get(number, unlisted)
         self.identity = device.identity
-        self.oddity = oddity_of(device.identity, device.name)
+        self.oddity = find_oddity(device.identity, device.name)
         self._fps, self._mains_hz = settings.fps, settings.mains_hz
         # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
         # before the first picture.

@@ -34,16 +34,16 @@ from companion.core.grid import Square
 from companion.core.kit import Board, Deck, Layout
 from vision.pose.pose import Points, rectangle_corners_mm
 
-# The name of a card that is there and was not read.
+# The name of a visible card that could not be read.
 UNREAD = "X"
 
 # Maximum deviation in mm of the distance between both markers of a card from the printed one.
 # Beyond it they belong to two cards.
-_MAX_APART_MM = 6.0
+_MAX_DISTANCE_ERROR_MM = 6.0
 
 # Maximum angle between the line through both markers and the direction of their print. Beyond it
 # they belong to two cards.
-_MAX_APART_DEG = 12.0
+_MAX_ANGLE_ERROR_DEG = 12.0
 
 # Minimum distance in mm by which a marker reaches into the outline of a card beneath it. Less may
 # be an error of the pose.
@@ -164,10 +164,12 @@ def _pose_from_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     first, second = quads[0].mean(axis=0), quads[1].mean(axis=0)
     right, up = (first - second).tolist()
     turn = math.atan2(up, right) - math.atan2(offset[1], offset[0])
-    off_mm = math.hypot(right, up) - 2 * math.hypot(*offset)
+    distance_error_mm = math.hypot(right, up) - 2 * math.hypot(*offset)
     _, _, printed_turn = pose
-    off_rad = math.remainder(printed_turn - turn, 2 * math.pi)
-    if abs(off_mm) > _MAX_APART_MM or abs(off_rad) > math.radians(_MAX_APART_DEG):
+    angle_error = math.remainder(printed_turn - turn, 2 * math.pi)
+    if abs(distance_error_mm) > _MAX_DISTANCE_ERROR_MM or abs(angle_error) > math.radians(
+        _MAX_ANGLE_ERROR_DEG
+    ):
         return None
     return *((first + second) / 2).tolist(), turn
 
@@ -281,8 +283,8 @@ def _distances_mm(cards: Sequence[OpenCard], direction: float, deck: Deck) -> li
     return distances
 
 
-def _overlap(one: OpenCard, other: OpenCard) -> bool:
-    outlines = one.outline.astype(np.float32), other.outline.astype(np.float32)
+def _overlap(lower: OpenCard, upper: OpenCard) -> bool:
+    outlines = lower.outline.astype(np.float32), upper.outline.astype(np.float32)
     return cv2.intersectConvexConvex(*outlines)[0] > 0
 
 

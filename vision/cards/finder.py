@@ -1,7 +1,7 @@
 """Finds open cards by their markers: readable ones, soft ones, and those that cannot be read.
 
 A card counts if it has a complete marker of the deck without a wrong module. It also counts if a
-marker is too soft to decode but clearly resembles that of only one card. A card that is there and
+marker is too soft to decode but clearly resembles that of only one card. A visible card that is
 not read is an `X`. Quadrangles (4, 2) are in px of the view, upper left first, clockwise.
 """
 
@@ -83,7 +83,7 @@ class CardFinder:
         )
 
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
-        """Return the cards in a view, and the ids of markers that are there twice."""
+        """Return the cards in a view, and the ids of duplicate markers."""
         side_px = self._deck.marker_mm * view.top_view.scale
         apart_px = _MIN_APART_SIDES * side_px
         quads_by_name: _QuadsByName = defaultdict(list)
@@ -137,9 +137,9 @@ class CardFinder:
     def _group_by_card(
         self, view: CardView, quads_by_name: _QuadsByName
     ) -> tuple[list[OpenCard], set[int]]:
-        """Return the cards that the markers belong to, and the ids that are there twice.
+        """Return the cards that the markers belong to, and the ids of duplicate markers.
 
-        The cards of such ids are unread.
+        Duplicates belong to several cards, which count as unread.
         """
         quads_mm = {}
         for name, quads in quads_by_name.items():

@@ -48,7 +48,7 @@ class OpenCards:
     beside: tuple[str, ...]
     """Names of cards that lie in no zone."""
     duplicates: tuple[int, ...]
-    """Ids of markers that are there twice."""
+    """Ids of markers that belong to more than one card."""
 
 
 class CardReader:

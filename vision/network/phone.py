@@ -66,7 +66,7 @@ class PhoneCamera(PhysicalCamera):
         link.is_moving = True
 
     def adapt_rate(self, is_moving: bool) -> None:
-        """Ask for pictures often, or seldom."""
+        """Request pictures more often while something moves."""
         self._link.is_moving = is_moving
 
     def _capture(self) -> Capture:

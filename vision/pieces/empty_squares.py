@@ -172,8 +172,8 @@ def find_empty_squares(
         if snapshot.burnt_share[snapshot.row_of[square]] > _MAX_BURNT_SHARE:
             continue
         # Compare with its known appearance, otherwise with how any empty square looks.
-        known = appearances.get(square)
-        if known is not None and _shows_known(snapshot, square, known):
+        appearance = appearances.get(square)
+        if appearance is not None and _matches_appearance(snapshot, square, appearance):
             empty.add(square)
         else:
             group = marked if square in cells.marked_squares else plain
@@ -203,7 +203,7 @@ def find_shaded_squares(
         if len(failed) == max_failures:
             break
         has_glare = snapshot.burnt_share[snapshot.row_of[square]] > _MAX_BURNT_SHARE
-        if not has_glare and _shows_shaded(cells, snapshot, square):
+        if not has_glare and _shows_paper_in_shadow(cells, snapshot, square):
             shaded.add(square)
         else:
             failed.add(square)
@@ -291,7 +291,7 @@ def _shows_paper(
     return np.asarray(is_empty)
 
 
-def _shows_known(snapshot: Snapshot, square: Square, known: EmptyAppearance) -> bool:
+def _matches_appearance(snapshot: Snapshot, square: Square, appearance: EmptyAppearance) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
     row = snapshot.row_of[square]
     tone, visible = snapshot.tones[row], snapshot.visible[row]
@@ -299,15 +299,15 @@ def _shows_known(snapshot: Snapshot, square: Square, known: EmptyAppearance) -> 
         return False
 
     # An overall change of brightness within limits is due to the light.
-    level = float(np.median(tone[visible] / np.maximum(known.tone[visible], _MIN_TONE)))
+    level = float(np.median(tone[visible] / np.maximum(appearance.tone[visible], _MIN_TONE)))
     if _MIN_LIGHT_LEVEL <= level <= _MAX_LIGHT_LEVEL:
         tone = tone / level
 
     # The ratio (side, side) of each pixel to what is known. Print may be shifted by one pixel, so
     # it is 1 from the tone of the darkest neighbour to that of the brightest one.
-    to_darkest = (tone + _TONE_OFFSET) / (known.darkest + _TONE_OFFSET)
-    to_brightest = (tone + _TONE_OFFSET) / (known.brightest + _TONE_OFFSET)
-    ratios = np.where(tone > known.brightest, to_brightest, np.minimum(to_darkest, 1))
+    to_darkest = (tone + _TONE_OFFSET) / (appearance.darkest + _TONE_OFFSET)
+    to_brightest = (tone + _TONE_OFFSET) / (appearance.brightest + _TONE_OFFSET)
+    ratios = np.where(tone > appearance.brightest, to_brightest, np.minimum(to_darkest, 1))
     visible_ratios = ratios[visible]
     dark = float((visible_ratios < _DARK).mean())
     dim = float((visible_ratios < _DIM).mean()) - dark
@@ -316,7 +316,7 @@ def _shows_known(snapshot: Snapshot, square: Square, known: EmptyAppearance) -> 
         return False
     # A part without a line, such as one towards a wall, cannot be missing.
     min_depths = np.where(
-        known.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * known.line_depths, 0
+        appearance.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * appearance.line_depths, 0
     )
     is_dim = np.array([dim > _KNOWN_MIN_DIM])
     rows = np.array([row])
@@ -339,7 +339,7 @@ def _is_smooth(cells: SquareCells, snapshot: Snapshot, row: int) -> bool:
     return bool(steep.size and steep.mean() <= _MAX_STEEP_SHARE)
 
 
-def _shows_shaded(cells: SquareCells, snapshot: Snapshot, square: Square) -> bool:
+def _shows_paper_in_shadow(cells: SquareCells, snapshot: Snapshot, square: Square) -> bool:
     """Return whether a square shows paper and outline under a shadow with edges."""
     if not snapshot.has_outlines:
         return False

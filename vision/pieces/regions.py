@@ -116,7 +116,7 @@ def blocks_over(
 # ---- uncertainty of a pose -----------------------------------------------------------------------
 
 
-def vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
+def find_vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     """Return the squares for which the pose is too uncertain to call them empty.
 
     A piece could lie beside the area that is examined.

@@ -1,4 +1,4 @@
-"""What a picture shows on and around each square of a board, whether pieces lie there or not.
+"""Measures what a picture shows on and around each square of a board, with or without pieces.
 
 A `Snapshot` holds the brightness of squares relative to white paper, the visible pixels, and the
 outlines. It is cut out of a view from straight above, in which each square has a cell (see

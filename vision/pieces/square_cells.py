@@ -1,5 +1,5 @@
-"""Where the parts of a board's squares are in a view from straight above: paper, outlines, marks
-and neighbours.
+"""Locates the parts of a board's squares in a view from straight above: paper, outlines, marks and
+neighbours.
 
 In the view every square has a *cell* of the same size, which includes the neighbours' edges. So all
 cells can be processed at once, as an array (N, side, side). This module only computes which pixels

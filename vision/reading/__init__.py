@@ -3,7 +3,7 @@
     look = vote(judge(place(locate(detect(detect_motion(picture))))))
 
 Each stage takes a `Look`, which is what was found in the picture so far, and a `Memory` of earlier
-pictures, and returns both anew. `BoardReader` runs the stages.
+pictures, and returns new ones. `BoardReader` runs the stages.
 
 May import `companion.core` and `vision`.
 """

@@ -247,7 +247,7 @@ class BoardReader:
             mirror.is_inverted = False
         advice = list[Advice]()
         notes = [location.twin_advice]
-        # The board is there twice.
+        # Two copies of the board are in view.
         if location.twin_advice:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))

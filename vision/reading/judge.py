@@ -116,7 +116,7 @@ def _snapshot_of(
 ) -> tuple[Snapshot, Memory]:
     """Return a snapshot of these squares, or of the whole board if `squares` is None.
 
-    A snapshot is what the picture shows on each square, whatever lies there.
+    A snapshot is what the picture shows on each square, whether or not a piece lies there.
     """
     paper = memory.paper
     # `place` has made it, because this is a board of pieces.
@@ -261,7 +261,7 @@ def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
         return Vote(None, {}, frozenset(squares))
     counts = Counter(sighting.marker for sighting in look.sightings)
 
-    # Markers of no card and no corner, and corners and cards that are there twice.
+    # Markers that belong to no card or corner, and duplicate markers of cards and corners.
     strangers = counts.keys() - {*kit.board.corners, *reader.markers}
     strangers |= {marker for marker in kit.board.corners if counts[marker] > 1}
     strangers |= set(cards.duplicates)

@@ -25,7 +25,7 @@ import numpy as np
 from companion.core.i18n import say
 from companion.core.kit import Board, Kit
 from vision.detection.markers import Luma, Sighting
-from vision.pieces.regions import vague_squares
+from vision.pieces.regions import find_vague_squares
 from vision.pose.board_copies import (
     Quads,
     corner_correspondences,
@@ -143,7 +143,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     vague = memory.vague_squares
     if vague is None or vague.pose is not pose:
         # Computed once for each pose.
-        vague = VagueSquares(pose, vague_squares(kit.board, pose))
+        vague = VagueSquares(pose, find_vague_squares(kit.board, pose))
         memory = replace(memory, vague_squares=vague)
     squares = memory.location.unconfirmed_squares | vague.squares
     return replace(look, pose=pose, vague_squares=squares), memory
@@ -181,14 +181,14 @@ def _find_pose(location: Location, kit: Kit, look: Look) -> Location:
         return confirmed
 
     # The board may have been moved, or there may be two boards.
-    board_markers, others = _split_markers(board, look.sightings)
-    corners, location = _corners_in_play(location, kit, board_markers, others, size)
-    confirmed = _confirm_pose(location, board, corners, others)
+    board_markers, other_quads = _split_markers(board, look.sightings)
+    corners, location = _corners_in_play(location, kit, board_markers, other_quads, size)
+    confirmed = _confirm_pose(location, board, corners, other_quads)
     if confirmed is not None:
         return confirmed
     if len(corners) >= 2:
         # A single corner can only confirm a pose. Two or more give a new one.
-        return _locate_by_corners(location, kit, corners, others, size)
+        return _locate_by_corners(location, kit, corners, other_quads, size)
     if len(corners) == 1 and not location.twin_advice:
         problem = say("Only one corner of the board is in the picture: show at least two")
         location = replace(location, problem=problem)
@@ -199,12 +199,12 @@ def confirm_board(
     location: Location, board: Board, sightings: Iterable[Sighting]
 ) -> Location | None:
     """Return the new location if the sightings confirm the last pose. Otherwise None."""
-    board_markers, others = _split_markers(board, sightings)
+    board_markers, other_quads = _split_markers(board, sightings)
     corners = _unique_markers(board_markers)
     if len(corners) < len(board_markers):
-        # A corner marker is there twice. It is not known yet which one is the board's.
+        # A corner marker is seen twice. It is not known yet which one is the board's.
         return None
-    return _confirm_pose(location, board, corners, others)
+    return _confirm_pose(location, board, corners, other_quads)
 
 
 def _split_markers(
@@ -215,23 +215,22 @@ def _split_markers(
     Of the other markers these are the corners (4, 2) px, by id.
     """
     board_markers = list[Sighting]()
-    others = list[Sighting]()
+    other_markers = list[Sighting]()
     for sighting in drop_duplicates(sightings):
         if sighting.marker in board.corners:
             board_markers.append(sighting)
         else:
-            others.append(sighting)
-    return board_markers, _unique_markers(others)
+            other_markers.append(sighting)
+    return board_markers, _unique_markers(other_markers)
 
 
 def _confirm_pose(
-    location: Location, board: Board, corners: Quads, others: Quads
+    location: Location, board: Board, corners: Quads, other_quads: Quads
 ) -> Location | None:
     """Return the new location if these markers are where the last pose puts them.
 
-    `corners` are the board's corner markers, and `others` those of pieces, both (4, 2) px by id.
-    Returns None if there is no pose, if they are elsewhere or too few, or if a new pose will be
-    better.
+    `corners` are the board's corner markers, and `other_quads` those of pieces. Returns None if
+    there is no pose, if they are elsewhere or too few, or if a new pose will be better.
     """
     pose = location.pose
 
@@ -251,13 +250,13 @@ def _confirm_pose(
     else:
         # All corners are hidden: pieces that have not moved confirm the pose.
         shifts_px = []
-        for marker, px in others.items():
+        for marker, px in other_quads.items():
             if marker in location.anchors_px:
                 shifts_px.append(np.abs(px - location.anchors_px[marker]).max())
         is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT_WIDTHS * pose.width_px
     if not is_same:
         return None
-    return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **others})
+    return replace(location, is_confirmed=True, anchors_px={**location.anchors_px, **other_quads})
 
 
 def _unique_markers(sightings: Collection[Sighting]) -> dict[int, Points]:
@@ -274,15 +273,14 @@ def _corners_in_play(
     location: Location,
     kit: Kit,
     board_markers: list[Sighting],
-    others: Quads,
+    other_quads: Quads,
     size: Size,
 ) -> tuple[Quads, Location]:
     """Return the corner markers of the board that is played on, and the new location.
 
     `board_markers` are all corner markers in the picture, some of which may belong to a twin, a
-    second copy of the board. `others` are the markers of pieces. Like the returned markers they are
-    given by id, as corners (4, 2) px. Returns no markers if one is there twice and no group fits a
-    board, or if board and twin cannot be told apart.
+    second copy of the board. `other_quads` are the markers of pieces. Returns no markers if one is
+    seen twice and no group fits a board, or if board and twin cannot be told apart.
     """
     unique = _unique_markers(board_markers)
     lens = location.lens_estimate.lens
@@ -303,7 +301,7 @@ def _corners_in_play(
     advice = say("The camera sees two boards “{board}”: put one of them away", board=kit.board.name)
 
     # Choose the board by the last pose, or by the pieces on it.
-    in_play = find_copy_in_play(kit, groups, others, lens, size, last_pose=location.pose)
+    in_play = find_copy_in_play(kit, groups, other_quads, lens, size, last_pose=location.pose)
     return in_play or {}, replace(location, twin_advice=advice, problem=advice)
 
 
@@ -322,16 +320,18 @@ def _locate_by_corners(
     location: Location,
     kit: Kit,
     corners: Quads,
-    others: Quads,
+    other_quads: Quads,
     size: Size,
 ) -> Location:
     """Return the new location with the pose from two or more corner markers, or with the problem.
 
-    `corners` are those of the board, and `others` the markers of pieces, both (4, 2) px by id. The
-    view may also teach the lens, but not if no pose fits.
+    `corners` are those of the board, and `other_quads` the markers of pieces. The view may also
+    teach the lens, but not if no pose fits.
     """
     board, estimate = kit.board, location.lens_estimate
-    observations = Observations(*corner_correspondences(board, corners), _tags_among(kit, others))
+    observations = Observations(
+        *corner_correspondences(board, corners), _tags_among(kit, other_quads)
+    )
 
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_and_limit(board, corners, estimate.lens, size)
@@ -368,7 +368,7 @@ def _locate_by_corners(
         pose=replace(pose, markers=len(corners)),
         is_confirmed=True,
         observations=observations,
-        anchors_px=others,
+        anchors_px=other_quads,
         corners_px=corners,
         is_aligned=False,
         models_tried=0,
@@ -404,10 +404,10 @@ def _may_search(location: Location) -> bool:
     )
 
 
-def _tags_among(kit: Kit, others: Quads) -> list[Tag]:
+def _tags_among(kit: Kit, other_quads: Quads) -> list[Tag]:
     """Return the markers of pieces among these markers, which are (4, 2) px by id."""
     tags = []
-    for marker, px in others.items():
+    for marker, px in other_quads.items():
         face = kit.face_by_marker.get(marker)
         if face is not None:
             tags.append(Tag(px, face.height_mm, kit.tag_mm))

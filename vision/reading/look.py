@@ -9,7 +9,7 @@ Other words that all stages use:
 
     kit         what is printed for one game: a board with corner markers, and pieces or cards
     sighting    one marker in one picture: its id and where its corners are
-    stranger    a marker that belongs to no piece of the kit, or to one that is there twice
+    stranger    a marker that belongs to no piece of the kit, or to one that is seen twice
     block       8 x 8 pixels, by which pictures are compared
     pose        where the camera is, relative to the board
     beside      next to the board, but still in the picture
@@ -42,7 +42,7 @@ NO_SQUARES: frozenset[Square] = frozenset()
 
 
 class Budget(NamedTuple):
-    """Bounds for three slow steps in one picture. What is left over waits for the next picture.
+    """Bounds for three slow steps in one picture. Remaining work waits for the next picture.
 
     The defaults bound the worst picture of a series, such as one with a hand that rests on the
     board. Without bounds it would cost ten times as much as a usual one. With larger ones the
@@ -213,7 +213,7 @@ class Look:
     open_cards: OpenCards | None = None
     """Place: the open cards, on a board of cards."""
     squares_to_judge: frozenset[Square] = NO_SQUARES
-    """Place: the squares to judge anew. The reference holds for the others."""
+    """Place: the squares to judge again. The reference holds for the others."""
 
     empty_squares: frozenset[Square] = NO_SQUARES
     """Judge: the squares that certainly are empty."""

@@ -98,7 +98,7 @@ def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _squares_to_judge(
     look: Look, kit: Kit, pose: Pose, placed: Iterable[PlacedPiece], given_up: frozenset[Square]
 ) -> frozenset[Square]:
-    """Return the squares to judge anew: all of them, or those that the due blocks affect.
+    """Return the squares to judge again: all of them, or those that the due blocks affect.
 
     Due blocks are the parts of the picture that the stage Motion wants to be read again.
     """
@@ -112,12 +112,12 @@ def _squares_to_judge(
     squares = shown | (reaching - reference.empty_squares)
     known_pieces = set()
     for piece in reference.pieces.placed:
-        # A piece that is gone leaves its squares to be judged anew, ...
+        # The squares of a piece that is gone are judged again, ...
         known_pieces.add((piece.sighting, piece.hidden_face))
         if piece.sighting in look.outdated_sightings:
             squares |= piece.squares
     for piece in placed:
-        # ... and so does a new one. It may also cover what made a square unreadable.
+        # ... and so are those of a new one. It may also cover what made a square unreadable.
         if (piece.sighting, piece.hidden_face) not in known_pieces:
             squares |= piece.squares | given_up
     return frozenset(squares)
@@ -173,7 +173,7 @@ def place_pieces(
     for sighting in sightings:
         marker = sighting.marker
         face = kit.face_by_marker.get(marker)
-        # A marker of no piece of this kit, or of a piece that is there twice.
+        # A marker of no piece of this kit, or of a piece that is seen twice.
         if counts[marker] > 1 or (face is None and marker not in kit.board.corners):
             strangers.add(marker)
         if face is not None:
@@ -393,7 +393,7 @@ def misprint_scale(placed: Collection[PlacedPiece]) -> float | None:
     """
     ratios = []
     for piece in placed:
-        # Pieces that are there twice are not plausible either, but may have the right size.
+        # Duplicate pieces are not plausible either, but may have the right size.
         if not piece.is_plausible and abs(piece.size_ratio - 1) > _SIZE_TOLERANCE:
             ratios.append(piece.size_ratio)
     if len(ratios) < max(_MIN_MISPRINTS, len(placed) / 2):

@@ -132,7 +132,7 @@ class TileReader:
         # The markers of this seat's strip.
         strip = [sighting for sighting in sightings if sighting.marker in self._spec.rows[seat]]
         if len({sighting.marker for sighting in strip}) < len(strip):
-            # A marker of the strip is there twice.
+            # A marker of the strip is seen twice.
             return RowSeen(fault=RowFault.TWO_STRIPS)
         axes = self._fit_row_axes(seat, strip, pose)
         if axes is None:
