@@ -30,7 +30,7 @@ from companion.core.config import CameraSettings, TableSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.network import Wifi
 from companion.games import GAMES
-from companion.maintenance.own_wifi import trouble_words
+from companion.maintenance.own_wifi import describe_trouble
 from companion.service.app import Companion
 from companion.table.session import Phase
 
@@ -209,7 +209,7 @@ class TableTour:
         own = self.companion.own_wifi
         assert own is not None
         own.hotspot = Wifi("Tabletop table", "tabletop")
-        own.trouble = trouble_words("password", "Home")
+        own.trouble = describe_trouble("password", "Home")
         self.table.redraw()
         yield Stop("wifi-screen", "/")
         yield Stop("wifi-join", "/join", is_guest=True)

@@ -1,4 +1,4 @@
-"""GameSummary of a game: the figures that the list of games and the statistics need.
+"""Summary of a game: the figures that the list of games and the statistics need.
 
 It is made from the game's inputs in the journal. They are folded, which means that they are applied
 one after the other. The result is the game's session, its state at the table.

@@ -33,7 +33,7 @@ def backup(options: argparse.Namespace) -> None:
             # read as the service would, and write as whoever runs the command
             with as_owner_of(settings.journal_path.parent):
                 announce("Copying settings and games.")
-                note = make_backup(settings, path, RealClock(), options.photographs, target)
+                manifest = make_backup(settings, path, RealClock(), options.photographs, target)
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
@@ -43,7 +43,7 @@ def backup(options: argparse.Namespace) -> None:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
-    print(f"{options.file}: {note.sentence()}")
+    print(f"{options.file}: {manifest.sentence()}")
 
 
 @command(
@@ -65,8 +65,8 @@ def restore(options: argparse.Namespace) -> None:
         raise Malformed(f"{options.file} cannot be read: {error.strerror or error}") from None
     with source, as_owner_of(settings.journal_path.parent):
         announce(f"Unpacking and checking every game and file in {options.file}.")
-        note = stage_restore(source, settings, path)
-        print(f"{options.file}: {note.sentence()}")
+        manifest = stage_restore(source, settings, path)
+        print(f"{options.file}: {manifest.sentence()}")
         try:
             # only to learn whether a service is running
             lock_journal(settings.journal_path).close()

@@ -34,7 +34,7 @@ MAX_SPREAD = 0.01
 MIN_REFUSALS = 20
 
 
-def print_page(path: Path, paper: Paper) -> None:
+def write_calibration_page(path: Path, paper: Paper) -> None:
     """Write the page for printing, and print what to do with it."""
     from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
 
@@ -46,7 +46,7 @@ def print_page(path: Path, paper: Paper) -> None:
     )
 
 
-def measure(settings: Settings) -> LensFit:
+def measure_lens(settings: Settings) -> LensFit:
     """Measure the lens of the camera in the settings and save it.
 
     After each view it prints which one to show next. Raises `CameraError` when the camera fails or

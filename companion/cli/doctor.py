@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from companion.cli.options import write_file
-from companion.cli.running import owner_key_of
+from companion.cli.running import read_owner_key
 from companion.core.clock import RealClock
 from companion.core.config import Settings, WebSettings
 from companion.core.errors import CameraError, JournalError
@@ -29,7 +29,7 @@ from companion.diagnostics.findings import (
     warn,
     worst_grade,
 )
-from companion.diagnostics.own_pages import ask_address, own_address
+from companion.diagnostics.own_pages import local_base_url, send_request
 from companion.diagnostics.probes import Machine
 from companion.mqtt.connection import examine_broker
 from companion.service.doctor_findings import (
@@ -51,8 +51,8 @@ HELLO_TIMEOUT_S = 3.0
 CHECKS_TIMEOUT_S = 15.0
 
 
-def report(settings: Settings, as_json: bool, path: Path) -> int:
-    """Print the findings of the running companion or of this command. Return the exit status.
+def print_findings(settings: Settings, as_json: bool, path: Path) -> int:
+    """Print all findings, of the running companion or of this command. Return the exit status.
 
     :param path: the settings file
     """
@@ -72,7 +72,7 @@ def report(settings: Settings, as_json: bool, path: Path) -> int:
 
 def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
     """Return the findings of the running companion, or else examine everything in this process."""
-    findings = ask_service(settings)
+    findings = query_service(settings)
     if findings is not None:
         return findings
     return chain(settings_findings(path), examine(settings))
@@ -94,15 +94,15 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 # ---- the running companion -----------------------------------------------------------------------
 
 
-def ask_service(settings: Settings) -> tuple[Finding, ...] | None:
+def query_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
     It tells them only to the owner. If the journal, which has the owner key, cannot be read, or if
     the companion does not answer in time, the only finding is what everybody may know.
     """
     try:
-        address = own_address(settings.web)
-        _, content = ask_address(address, "/health", timeout_s=HELLO_TIMEOUT_S)
+        address = local_base_url(settings.web)
+        _, content = send_request(address, "/health", timeout_s=HELLO_TIMEOUT_S)
         health = json.loads(content)
     except (OSError, ValueError):
         return None
@@ -128,9 +128,9 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
     None if nobody answers, if the page is refused, or if the key cannot be read.
     """
     try:
-        key = owner_key_of(settings)
-        status, content = ask_address(
-            own_address(settings.web), path, key, timeout_s=CHECKS_TIMEOUT_S
+        key = read_owner_key(settings)
+        status, content = send_request(
+            local_base_url(settings.web), path, key, timeout_s=CHECKS_TIMEOUT_S
         )
     except OSError:  # `JournalError` is one, too
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from companion.service.app import Companion
 
 
-def greeting(companion: Companion, on_terminal: bool) -> str:
+def format_greeting(companion: Companion, on_terminal: bool) -> str:
     """Return the greeting of a companion that has just started.
 
     Keys, codes and the Wi-Fi's password (only in its QR code) go only to a terminal, since other

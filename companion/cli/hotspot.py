@@ -28,13 +28,13 @@ from companion.core.errors import CompanionError, Malformed, SystemTrouble
 from companion.core.files import as_owner_of, open_file, replace_file
 from companion.core.network import HOTSPOT_ADDRESS, HOTSPOT_NAMES, HOTSPOT_NAMES_FILE, Wifi
 from companion.maintenance.own_wifi import (
-    ANSWER,
+    ANSWER_FILE,
     MAX_REQUEST_BYTES,
     REQUEST_FILE,
     Trouble,
     WifiAnswer,
     WifiRequest,
-    require_valid,
+    require_valid_wifi,
 )
 from companion.maintenance.settings.file import SettingsFile
 
@@ -53,10 +53,10 @@ RETRY_PAUSE_S = 5.0
 JOIN_TIMEOUT_S = "45"
 
 # Runs a command. Returns its exit status and its output.
-Run = Callable[[Sequence[str]], tuple[int, str]]
+CommandRunner = Callable[[Sequence[str]], tuple[int, str]]
 
 
-class NoHotspot(SystemTrouble):
+class HotspotError(SystemTrouble):
     """The hotspot cannot be opened or closed."""
 
     kind = "hotspot"
@@ -71,14 +71,16 @@ class NoHotspot(SystemTrouble):
 )
 def hotspot(options: argparse.Namespace) -> None:
     if os.geteuid() != 0:
-        raise NoHotspot("The network is the machine’s, not yours alone: sudo companion hotspot …")
+        raise HotspotError(
+            "The network is the machine’s, not yours alone: sudo companion hotspot …"
+        )
     machine_hotspot = Hotspot(settings_path(options))
     print(machine_hotspot.open(options.name) if options.task == "on" else machine_hotspot.close())
 
 
 @command("wifi", "change the Wi-Fi as a page asks. Its unit runs it")
 def wifi(_: argparse.Namespace) -> int:
-    return run_wifi(RUN_FOLDER / REQUEST_FILE, ANSWER, WifiControl())
+    return run_wifi(RUN_FOLDER / REQUEST_FILE, ANSWER_FILE, WifiControl())
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
@@ -111,7 +113,7 @@ class WifiProfile:
     name: str
     folder: Path
     """`/etc` for a profile that stays, `/run` for one that a restart of the machine forgets."""
-    run: Run
+    run: CommandRunner
     """Runs a command."""
     is_hotspot: bool = True
     """Whether this machine opens the Wi-Fi, instead of joining it."""
@@ -135,7 +137,7 @@ class WifiProfile:
 
         After a failure the former profile is restored, but not activated. Without a former one,
         this one is removed: if it stayed, NetworkManager would try it at every start. Raises
-        `NoHotspot` if the file cannot be written.
+        `HotspotError` if the file cannot be written.
         """
         former = self.text()
         self._load(self.text_for(wifi))
@@ -202,12 +204,14 @@ class Hotspot:
     :param run: runs a command. Tests replace it
     """
 
-    def __init__(self, settings: Path, root: Path = Path("/"), run: Run = run_command) -> None:
+    def __init__(
+        self, settings: Path, root: Path = Path("/"), run: CommandRunner = run_command
+    ) -> None:
         self._settings = settings
         self._run = run
         self._profile = WifiProfile("tabletop-companion-hotspot", root / "etc", run)
         self._names_path = root / HOTSPOT_NAMES_FILE
-        self._answer_path = root / ANSWER.relative_to("/")
+        self._answer_path = root / ANSWER_FILE.relative_to("/")
 
     def open(self, name: str) -> str:
         """Open the hotspot under this name, and announce it to phones. Return a summary.
@@ -217,14 +221,14 @@ class Hotspot:
         it can still join.
 
         Raises `Malformed` for the name, `ConfigError` for settings that cannot be read, and
-        `NoHotspot` if a file cannot be written or if NetworkManager refuses. If it refuses, nothing
-        has changed.
+        `HotspotError` if a file cannot be written or if NetworkManager refuses. If it refuses,
+        nothing has changed.
         """
         former = self._profile.text()
         # twelve of 32 letters have 60 bits of entropy
         new_password = "".join(secrets.choice(_PASSWORD_LETTERS) for _ in range(12))
         password = _password_in(former) or new_password
-        require_valid(Wifi(name, password))
+        require_valid_wifi(Wifi(name, password))
         with as_owner_of(self._settings.parent):
             port = SettingsFile(self._settings).read().settings.web.port
         names = "".join(f"address=/{host}/{HOTSPOT_ADDRESS}\n" for host in HOTSPOT_NAMES)
@@ -233,7 +237,7 @@ class Hotspot:
         if status:
             if not former:
                 self._names_path.unlink()
-            raise NoHotspot(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
+            raise HotspotError(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
         # an answer of `companion wifi` was about the former hotspot
         self._answer_path.unlink(missing_ok=True)
         self._update_table(WifiSettings(name, password))
@@ -289,13 +293,13 @@ def _password_in(profile: str) -> str:
 def _write_file(path: Path, text: str, mode: int) -> None:
     """Write a file of the system, with these permissions from the first moment on.
 
-    Raises `NoHotspot`.
+    Raises `HotspotError`.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode(), mode)
     except OSError as error:
-        raise NoHotspot(f"{path}: cannot be written: {error.strerror}") from None
+        raise HotspotError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 # ---- companion wifi ------------------------------------------------------------------------------
@@ -334,7 +338,7 @@ def take_request(path: Path) -> WifiRequest:
     if not networks:
         raise Malformed("The request is incomplete.")
     for network in networks:
-        require_valid(network)
+        require_valid_wifi(network)
     return request
 
 
@@ -349,7 +353,7 @@ class WifiControl:
     def __init__(
         self,
         root: Path = Path("/"),
-        run: Run = run_command,
+        run: CommandRunner = run_command,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._root = root
@@ -366,7 +370,7 @@ class WifiControl:
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
         """Carry out a request: open the table's Wi-Fi, or join another one. Return its outcome.
 
-        Raises `NoHotspot` if a profile cannot be written.
+        Raises `HotspotError` if a profile cannot be written.
         """
         own = request.hotspot
         trouble = self._switch_radio_on()
@@ -376,7 +380,7 @@ class WifiControl:
         self._pause(ANSWER_PAUSE_S)
         if not trouble:
             status, output = self.joined_profile.activate(request.wifi, "--wait", JOIN_TIMEOUT_S)
-            trouble = trouble_of(output) if status else ""
+            trouble = parse_trouble(output) if status else ""
         if not trouble:
             self.own_profile.forget()
             return WifiAnswer(request.number)
@@ -404,8 +408,8 @@ class WifiControl:
         return "refused"
 
 
-def trouble_of(output: str) -> Trouble:
-    """Return why NetworkManager did not join a Wi-Fi.
+def parse_trouble(output: str) -> Trouble:
+    """Return why NetworkManager did not join a Wi-Fi, as root answers it.
 
     :param output: output of nmcli. Its sentences are those of `nmc_device_reason_to_string`
     """

@@ -114,14 +114,14 @@ def make_parser() -> argparse.ArgumentParser:
     ),
 )
 def play(options: argparse.Namespace) -> None:
-    from companion.cli.greeting import greeting  # noqa: PLC0415 - draws QR codes
-    from companion.service.lifecycle import run  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
+    from companion.cli.greeting import format_greeting  # noqa: PLC0415 - draws QR codes
+    from companion.service.lifecycle import run_service  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
 
     def greet(companion: Companion, is_first: bool) -> None:
         """Start the game of the command line, once, and print the greeting."""
         if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
-        print(greeting(companion, sys.stdout.isatty()), flush=True)
+        print(format_greeting(companion, sys.stdout.isatty()), flush=True)
 
     def reload_settings() -> Settings:
         """Return the settings, which are read anew for each restart."""
@@ -138,7 +138,7 @@ def play(options: argparse.Namespace) -> None:
                 "The game %s from %s is not loaded: %s", game.name, game.package, game.trouble
             )
     # None: simulate only if there is neither a camera nor a panel
-    run(reload_settings, settings_path(options), True if options.simulate else None, greet)
+    run_service(reload_settings, settings_path(options), True if options.simulate else None, greet)
     # Everything is closed. Threads of libraries may still be in native code, and would crash while
     # Python ends.
     logging.shutdown()
@@ -183,13 +183,13 @@ def _add_exit_statuses(parser: argparse.ArgumentParser) -> None:
     _add_exit_statuses,
 )
 def doctor(options: argparse.Namespace) -> int:
-    from companion.cli.doctor import report, save_bundle  # noqa: PLC0415 - brings camera and web libraries
+    from companion.cli.doctor import print_findings, save_bundle  # noqa: PLC0415 - brings camera and web libraries
 
     settings, path = settings_from_options(options), settings_path(options)
     if options.save:
         save_bundle(settings, options.save, path)
         return 0
-    return report(settings, options.json, path)
+    return print_findings(settings, options.json, path)
 
 
 @command(
@@ -201,13 +201,13 @@ def doctor(options: argparse.Namespace) -> int:
     argument("--paper", choices=("a4", "letter"), default="a4"),
 )
 def calibrate(options: argparse.Namespace) -> int:
-    from companion.cli.calibrate import measure, print_page  # noqa: PLC0415 - brings OpenCV
+    from companion.cli.calibrate import measure_lens, write_calibration_page  # noqa: PLC0415 - brings OpenCV
 
     if options.page:
-        print_page(options.page, options.paper)
+        write_calibration_page(options.page, options.paper)
         return 0
     try:
-        fit = measure(settings_from_options(options))
+        fit = measure_lens(settings_from_options(options))
     except KeyboardInterrupt:
         print("Ended; nothing is changed.")
         return 1

@@ -23,10 +23,12 @@ from companion.games.tools import Command
 # Adds something to the parser of a command, such as an argument.
 ParserChange = Callable[[argparse.ArgumentParser], object]
 # Runs a command. Returns the exit status, where None means 0.
-Run = Callable[[argparse.Namespace], int | None]
+CommandFunction = Callable[[argparse.Namespace], int | None]
 
 
-def command(name: str, help_text: str, *changes: ParserChange) -> Callable[[Run], Command]:
+def command(
+    name: str, help_text: str, *changes: ParserChange
+) -> Callable[[CommandFunction], Command]:
     """Decorate a function that runs a command. The decorator replaces it by the `Command`.
 
     :param help_text: what the command does, for the list of commands

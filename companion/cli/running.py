@@ -15,7 +15,7 @@ from companion.cli.options import PORT, SETTINGS, argument, command, settings_fr
 from companion.core.config import Settings
 from companion.core.errors import JournalInUse, SystemTrouble
 from companion.core.network import format_host_key
-from companion.diagnostics.own_pages import ask_address, own_address
+from companion.diagnostics.own_pages import local_base_url, send_request
 from companion.storage.journal import Journal
 
 
@@ -24,9 +24,9 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
     Raises `SystemTrouble` if it refuses or does not answer.
     """
-    key = owner_key_of(settings)
+    key = read_owner_key(settings)
     try:
-        status, content = ask_address(own_address(settings.web), path, key, body)
+        status, content = send_request(local_base_url(settings.web), path, key, body)
         answer: dict[str, Any] = json.loads(content)
     except (OSError, ValueError):
         raise SystemTrouble(
@@ -34,12 +34,12 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
             "--port"
         ) from None
     if status != 200:
-        raise SystemTrouble(f"The companion that is running refuses: {refusal_in(content)}")
+        raise SystemTrouble(f"The companion that is running refuses: {parse_refusal(content)}")
     return answer
 
 
-def refusal_in(content: bytes) -> str:
-    """Return the message in the answer to a refused request, which is JSON if a page sent it."""
+def parse_refusal(content: bytes) -> str:
+    """Return the message in the answer to a refused request. Only an answer in JSON has one."""
     try:
         return str(json.loads(content)["error"]["message"])
     except (ValueError, KeyError, TypeError):
@@ -59,7 +59,7 @@ def refusal_in(content: bytes) -> str:
 )
 def host_key(options: argparse.Namespace) -> None:
     settings = settings_from_options(options)
-    key = owner_key_of(settings)
+    key = read_owner_key(settings)
     if options.new:
         try:
             with Journal(settings.journal_path) as journal:
@@ -69,7 +69,7 @@ def host_key(options: argparse.Namespace) -> None:
     print(key)
 
 
-def owner_key_of(settings: Settings) -> str:
+def read_owner_key(settings: Settings) -> str:
     """Return the owner key of the installation. The service may be running."""
     with Journal(settings.journal_path, read_only=True) as journal:
         return format_host_key(journal.key("host"))

@@ -38,9 +38,9 @@ _LOW_VOLTAGE = 0b0001
 _SLOWED = 0b1110
 # The same flags for the time since the start are this many bits further up.
 _SINCE_START_SHIFT = 16
-# Unix time of 1 January 2025: no older date is that of a clock which was ever set, but perhaps that
-# of the card's image.
-_IMAGE_UNIX_S = 1_735_689_600
+# Unix time of 1 January 2025. A clock with an older date was never set: its date may be that of the
+# card's image.
+_EARLIEST_SET_CLOCK_S = 1_735_689_600
 
 _SUPPLY_ADVICE = say(
     "use the official power supply and a short, thick cable, and unplug power-hungry USB devices"
@@ -121,8 +121,8 @@ def check_power(machine: Machine) -> Iterator[Finding]:
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-def free_bytes(folder: Path) -> int | None:
-    """Return the free bytes on the disk of a folder, which need not exist. None if unknown."""
+def find_free_bytes(folder: Path) -> int | None:
+    """Return the free bytes on the disk where a folder is, or would be. None if unknown."""
     try:
         return shutil.disk_usage(_nearest_existing(folder)).free
     except OSError:
@@ -142,7 +142,7 @@ def _nearest_existing(folder: Path) -> Path:
 def check_disk(machine: Machine, folder: Path) -> Finding:
     """Check whether games can be saved in a folder, and whether its disk is nearly full."""
     existing = _nearest_existing(folder)
-    free_space = free_bytes(folder)
+    free_space = find_free_bytes(folder)
     mount = probes.find_volume(machine, existing)
     if mount and mount.read_only:
         text = say(
@@ -191,7 +191,7 @@ def memory_only_warning(machine: Machine, folder: Path) -> str:
 
 def check_clock(machine: Machine) -> Finding:
     """Check whether the time of day was set. The history needs it, games do not."""
-    if time.time() < _IMAGE_UNIX_S:
+    if time.time() < _EARLIEST_SET_CLOCK_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return note("clock", text)
     now = say("It is {time}.", time=time.strftime("%Y-%m-%d %H:%M %Z"))
@@ -219,17 +219,17 @@ def list_versions(machine: Machine) -> Finding:
     return ok("versions", f"{', '.join(parts)}.")
 
 
-def quick_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
+def run_quick_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Run the checks of every minute: temperature, voltage, disk."""
     yield from check_temperature(machine)
     yield from check_power(machine)
     yield check_disk(machine, folder)
 
 
-def all_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
+def run_all_checks(machine: Machine, folder: Path) -> Iterator[Finding]:
     """Run all checks of the machine."""
     yield check_memory(machine)
-    yield from quick_checks(machine, folder)
+    yield from run_quick_checks(machine, folder)
     if sentence := memory_only_warning(machine, folder):
         yield fail("disk", sentence)
     yield check_clock(machine)

@@ -18,8 +18,8 @@ ANSWER_TIMEOUT_S = 20.0
 COMPANION_FIELD = "uptime_s"
 
 
-def own_address(web: WebSettings, port: int | None = None) -> str:
-    """Return the base address of the companion for programs on this machine.
+def local_base_url(web: WebSettings, port: int | None = None) -> str:
+    """Return the base URL of the companion for programs on this machine, without a final slash.
 
     On a loopback address the companion serves plain HTTP, even if it has a certificate.
 
@@ -31,8 +31,8 @@ def own_address(web: WebSettings, port: int | None = None) -> str:
     return f"{scheme}://{host_in_url(host)}:{web.port if port is None else port}"
 
 
-def ask_address(
-    address: str,
+def send_request(
+    base_url: str,
     path: str,
     key: str = "",
     body: Mapping[str, Any] | None = None,
@@ -44,12 +44,12 @@ def ask_address(
     It first asks `/health` whether a companion listens, so that no other program gets the key.
     Raises `OSError` if none does.
 
-    :param address: what `own_address` returns
+    :param base_url: what `local_base_url` returns
     :param path: path of the page
     :param key: owner key, or empty for what everybody may see
     :param body: JSON for a POST request. None: a GET request
     """
-    parts = urlsplit(address)
+    parts = urlsplit(base_url)
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
     if parts.scheme == "https":

@@ -22,7 +22,7 @@ class Machine:
     root: Path = Path("/")
     """Folder that stands for `/`. Tests replace it."""
 
-    def text(self, path: str) -> str:
+    def read_text(self, path: str) -> str:
         """Return the text of a small file, without white space and null bytes at its ends.
 
         Empty if it cannot be read.
@@ -33,15 +33,15 @@ class Machine:
         except OSError:
             return ""
 
-    def number(self, path: str, base: int = 10) -> int | None:
+    def read_number(self, path: str, base: int = 10) -> int | None:
         """Return the first whole number in a small file. None if there is none."""
         try:
-            return int((self.text(path).split() or [""])[0], base)
+            return int((self.read_text(path).split() or [""])[0], base)
         except ValueError:
             return None
 
     def glob(self, pattern: str) -> list[str]:
-        """Return the paths below the root that match a pattern, sorted."""
+        """Return the paths that match a pattern, sorted and relative to the root."""
         try:
             return sorted(str(path.relative_to(self.root)) for path in self.root.glob(pattern))
         except OSError:
@@ -53,16 +53,18 @@ class Machine:
 
 def read_model(machine: Machine) -> str:
     """Return the model of the machine, such as `Raspberry Pi 5 Model B Rev 1.0`."""
-    return machine.text("proc/device-tree/model") or machine.text("sys/class/dmi/id/product_name")
+    return machine.read_text("proc/device-tree/model") or machine.read_text(
+        "sys/class/dmi/id/product_name"
+    )
 
 
 def read_temperature_c(machine: Machine) -> float | None:
     """Return the temperature of the processor in degrees Celsius, or else of the warmest sensor."""
     # the kernel writes thousandths of a degree
     millidegrees = {
-        machine.text(f"{zone}/type"): value
+        machine.read_text(f"{zone}/type"): value
         for zone in machine.glob("sys/class/thermal/thermal_zone*")
-        if (value := machine.number(f"{zone}/temp")) is not None
+        if (value := machine.read_number(f"{zone}/temp")) is not None
     }
     for name in ("cpu-thermal", "cpu_thermal", "x86_pkg_temp"):
         if name in millidegrees:
@@ -77,7 +79,7 @@ def read_throttling_flags(machine: Machine) -> int | None:
     now, 16 to 19 for the time since the start.
     """
     for path in machine.glob("sys/devices/platform/soc*/*firmware/get_throttled"):
-        if (flags := machine.number(path, 16)) is not None:
+        if (flags := machine.read_number(path, 16)) is not None:
             return flags
     return None
 
@@ -92,7 +94,9 @@ class MachineMemory:
 
 def read_memory(machine: Machine) -> MachineMemory | None:
     """Return the memory of the machine. None if it is unknown."""
-    fields = dict(re.findall(r"^(\w+):\s+(\d+) kB", machine.text("proc/meminfo"), re.MULTILINE))
+    fields = dict(
+        re.findall(r"^(\w+):\s+(\d+) kB", machine.read_text("proc/meminfo"), re.MULTILINE)
+    )
     if "MemTotal" not in fields or "MemAvailable" not in fields:
         return None
     return MachineMemory(int(fields["MemTotal"]) // 1000, int(fields["MemAvailable"]) // 1000)
@@ -123,23 +127,23 @@ def find_volume(machine: Machine, folder: Path) -> Volume | None:
     # A line of mountinfo (proc(5)), with the mount point and its options before the dash, and the
     # type and the options of the file system after it:
     #   26 1 179:2 / / rw,noatime shared:2 - ext4 /dev/root rw
-    longest, result = -1, None
-    for line in machine.text("proc/self/mountinfo").splitlines():
+    longest_length, volume = -1, None
+    for line in machine.read_text("proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
         mount_fields, system_fields = mount.split(), system.split()
         if len(mount_fields) < 6 or len(system_fields) < 3:
             continue
         # the kernel writes a space as an octal escape
-        point = mount_fields[4].replace("\\040", " ")
-        if folder.is_relative_to(point) and len(point) >= longest:
-            longest = len(point)
+        mount_point = mount_fields[4].replace("\\040", " ")
+        if folder.is_relative_to(mount_point) and len(mount_point) >= longest_length:
+            longest_length = len(mount_point)
             options = [*mount_fields[5].split(","), *system_fields[2].split(",")]
             upper = ""
             for option in options:
                 if option.startswith("upperdir="):
                     upper = option.removeprefix("upperdir=")
-            result = Volume(mount_fields[2], system_fields[0], "ro" in options, upper)
-    return result
+            volume = Volume(mount_fields[2], system_fields[0], "ro" in options, upper)
+    return volume
 
 
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
@@ -178,8 +182,8 @@ def is_radio_blocked(machine: Machine) -> bool:
     Raspberry Pi OS blocks it until its country is set.
     """
     return any(
-        machine.text(f"{path}/type") == "wlan"
-        and (machine.number(f"{path}/soft") == 1 or machine.number(f"{path}/hard") == 1)
+        machine.read_text(f"{path}/type") == "wlan"
+        and (machine.read_number(f"{path}/soft") == 1 or machine.read_number(f"{path}/hard") == 1)
         for path in machine.glob("sys/class/rfkill/rfkill*")
     )
 
@@ -189,10 +193,12 @@ def is_radio_blocked(machine: Machine) -> bool:
 
 def read_system_name(machine: Machine) -> str:
     """Return the distribution, such as `Debian GNU/Linux 12 (bookworm)`."""
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', machine.text("etc/os-release"), re.MULTILINE)
+    match = re.search(
+        r'^PRETTY_NAME="?([^"\n]*)"?$', machine.read_text("etc/os-release"), re.MULTILINE
+    )
     return match[1] if match else platform.system()
 
 
 def read_kernel_version(machine: Machine) -> str:
     """Return the kernel's version and the kind of processor."""
-    return f"{machine.text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()
+    return f"{machine.read_text('proc/sys/kernel/osrelease')} {platform.machine()}".strip()

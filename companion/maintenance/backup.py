@@ -1,8 +1,8 @@
 """Backup and restore of an installation in one file.
 
-A backup is a ZIP file with a note (`backup.json`), the games as JSON lines, settings, lens data,
-last choices, and optionally photographs. It holds no key of the installation and nothing of a game
-that is still running. So orders that are handed in but not revealed, and hands of cards, never
+A backup is a ZIP file with a manifest (`backup.json`), the games as JSON lines, settings, lens
+data, last choices, and optionally photographs. It holds no key of the installation and nothing of a
+game that is still running. So orders that are handed in but not revealed, and hands of cards, never
 leave the machine.
 
 A restore has two steps. The backup is checked completely and unpacked into a folder of the state
@@ -62,7 +62,7 @@ STAGED_FOLDER = "restore"
 # Folder of the state directory with what the last restore replaced.
 FORMER_FOLDER = "before-restore"
 # Members of every backup.
-_NOTE = "backup.json"
+_MANIFEST = "backup.json"
 _GAMES = "games.jsonl"
 # Optional members: the settings, measured lenses of cameras, and the last choices of options for
 # each game.
@@ -72,11 +72,11 @@ _CHOICES = "choices.json"
 # Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 # themselves.
 _JOURNAL = "journal.sqlite"
-# Maximum size of each member in bytes. The note has six lines, settings with every comment have
+# Maximum size of each member in bytes. The manifest has six lines, settings with every comment have
 # 30 KB, lenses and choices some KB each. A game takes 0.1 MB, so a backup holds five thousand
 # games, as many as a page accepts.
 MAX_MEMBER_BYTES = {
-    _NOTE: 16_000,
+    _MANIFEST: 16_000,
     _SETTINGS: 256_000,
     _LENSES: 1_000_000,
     _CHOICES: 1_000_000,
@@ -89,8 +89,8 @@ _MAX_PHOTOGRAPH_BYTES = 4_000_000
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 # Folder with the photographs of one journal's games.
 _ALBUM = "photographs"
-# Folder with pictures that the program draws of these games, at any time again.
-_DRAWINGS = "history"
+# Folder with cached summaries and pictures of these games, which the program can make again.
+_HISTORY_CACHE = "history"
 # File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
 # replaces them.
 _DELETION_MARK = "forget"
@@ -105,8 +105,8 @@ _UNREADABLE = (
 )
 
 
-class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`backup.json`, a summary of the backup."""
+class BackupManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The contents of a backup in figures: its member `backup.json`."""
 
     format: int
     """The backup's `FORMAT`."""
@@ -134,7 +134,7 @@ class BackupNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return words
 
 
-# ---- making one ----------------------------------------------------------------------------------
+# ---- making a backup -----------------------------------------------------------------------------
 
 
 def make_backup(
@@ -143,8 +143,8 @@ def make_backup(
     clock: Clock,
     photographs: bool,
     target: IO[bytes],
-) -> BackupNote:
-    """Write a backup to `target`, and return its note. The service may be running.
+) -> BackupManifest:
+    """Write a backup to `target`, and return its manifest. The service may be running.
 
     Raises `JournalError` and `SystemTrouble`.
 
@@ -163,9 +163,9 @@ def make_backup(
                 archive.write(path, name)
         album = PhotographAlbum(settings.photographs_path)
         count = _write_photographs(archive, album, running_game) if photographs else 0
-        note = BackupNote(FORMAT, __version__, clock.wall_s(), games, count, running_game)
-        archive.writestr(_NOTE, msgspec.json.format(msgspec.json.encode(note)))
-    return note
+        manifest = BackupManifest(FORMAT, __version__, clock.wall_s(), games, count, running_game)
+        archive.writestr(_MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+    return manifest
 
 
 def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running_game: int) -> int:
@@ -178,7 +178,7 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
     count = 0
-    # what the other members leave, if they are as large as they may be
+    # room for photographs if all other members have their maximum size
     remaining_bytes = MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
         # the running service may just have deleted it
@@ -192,10 +192,12 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running
     return count
 
 
-# ---- restoring one -------------------------------------------------------------------------------
+# ---- restoring a backup --------------------------------------------------------------------------
 
 
-def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: Path) -> BackupNote:
+def stage_restore(
+    source: Path | IO[bytes], settings: Settings, settings_file: Path
+) -> BackupManifest:
     """Check a backup completely and stage it for the next start.
 
     Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The restored
@@ -204,41 +206,41 @@ def stage_restore(source: Path | IO[bytes], settings: Settings, settings_file: P
     state = settings.journal_path.parent
     with disk_errors():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = _new_folder(state)
+        unfinished = _make_staging_folder(state)
         # empty folders even without photographs in the backup: those on this machine belong to
         # other games
-        for name in (_ALBUM, _DRAWINGS):
+        for name in (_ALBUM, _HISTORY_CACHE):
             (unfinished / name).mkdir()
         try:
             with open_file(source) if isinstance(source, Path) else nullcontext(source) as file:
-                note = _unpack_all(file, unfinished)
+                manifest = _unpack_all(file, unfinished)
             _check_settings(unfinished / _SETTINGS, settings, settings_file)
             _adopt_games(unfinished / _JOURNAL, settings.journal_path)
         except BaseException:
-            _clear(unfinished)
+            _delete(unfinished)
             raise
-        _clear(state / STAGED_FOLDER)
+        _delete(state / STAGED_FOLDER)
         unfinished.replace(state / STAGED_FOLDER)
-    return note
+    return manifest
 
 
 def stage_deletion(settings: Settings) -> None:
     """Stage the deletion of all games, photographs and keys for the next start."""
     state = settings.journal_path.parent
     with disk_errors():
-        unfinished = _new_folder(state)
+        unfinished = _make_staging_folder(state)
         (unfinished / _DELETION_MARK).touch()
-        _clear(state / STAGED_FOLDER)
+        _delete(state / STAGED_FOLDER)
         unfinished.replace(state / STAGED_FOLDER)
 
 
-def _new_folder(state: Path) -> Path:
+def _make_staging_folder(state: Path) -> Path:
     """Return an empty folder in which to prepare a restore or a deletion.
 
     Only this user may read it, since it holds keys and passwords.
     """
     folder = state / f"{STAGED_FOLDER}.part"
-    _clear(folder)
+    _delete(folder)
     folder.mkdir(mode=0o700, parents=True)
     return folder
 
@@ -251,10 +253,10 @@ def staged_sentence(settings: Settings) -> str:
     return say("At the next start a backup replaces all games.") if staged.exists() else ""
 
 
-def unstage(settings: Settings) -> None:
+def cancel_staged(settings: Settings) -> None:
     """Cancel the staged restore or deletion."""
     with disk_errors():
-        _clear(settings.journal_path.parent / STAGED_FOLDER)
+        _delete(settings.journal_path.parent / STAGED_FOLDER)
 
 
 def apply_staged(settings: Settings, settings_file: Path) -> str:
@@ -273,11 +275,11 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
     # the lock makes sure that no journal in use is moved
     with disk_errors(), lock_journal(settings.journal_path):
         is_deletion = (staged / _DELETION_MARK).exists()
-        note_sentence = ""
-        # after a power cut the note may be gone
+        contents_words = ""
+        # after a power cut the manifest may be gone
         with suppress(OSError, msgspec.DecodeError):
-            note = (staged / _NOTE).read_bytes()
-            note_sentence = msgspec.json.decode(note, type=BackupNote).sentence()
+            content = (staged / _MANIFEST).read_bytes()
+            contents_words = msgspec.json.decode(content, type=BackupManifest).sentence()
         _prepare_former(staged, former, settings_file)
         _exchange_files(state, staged, former, is_deletion)
         restored_settings = staged / _SETTINGS
@@ -287,12 +289,12 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
         if is_deletion:
             # old copies would keep what the owner wanted deleted
             for path in (state / "phone.json", former, *find_copies(settings.journal_path)):
-                _clear(path)
-        _clear(staged)
+                _delete(path)
+        _delete(staged)
     if is_deletion:
         return say("All games were deleted. There is a new owner’s key.")
     former_words = say("What was here before is in the folder {folder}.", folder=FORMER_FOLDER)
-    return joined(" ", (say("The backup is restored."), note_sentence, former_words))
+    return joined(" ", (say("The backup is restored."), contents_words, former_words))
 
 
 def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
@@ -302,9 +304,9 @@ def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
     of this table, and the settings file may be the restored one already.
     """
     # the drawings are moved before everything else, so they are still staged at the first attempt
-    is_first_attempt = (staged / _DRAWINGS).exists()
+    is_first_attempt = (staged / _HISTORY_CACHE).exists()
     if is_first_attempt:
-        _clear(former)
+        _delete(former)
     former.mkdir(mode=0o700, exist_ok=True)
     if is_first_attempt and (staged / _SETTINGS).exists() and settings_file.exists():
         shutil.copy(settings_file, former / _SETTINGS)  # keeps the mode
@@ -312,33 +314,33 @@ def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
 
 def _exchange_files(state: Path, staged: Path, former: Path, is_deletion: bool) -> None:
     """Move the files of this table to `former`, and the staged ones into their place."""
-    for name in (_DRAWINGS, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
+    for name in (_HISTORY_CACHE, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
         # a deletion keeps the lenses, which belong to the cameras and not to games
         if is_deletion and name != _LENSES:
-            _move(state, name, former)
+            _move_member(state, name, former)
         elif (staged / name).exists():
-            _move(state, name, former)
+            _move_member(state, name, former)
             (staged / name).replace(state / name)
 
 
-def _move(state: Path, name: str, folder: Path) -> None:
+def _move_member(state: Path, name: str, folder: Path) -> None:
     """Move a file of the state directory to a folder, the journal with SQLite's files beside it."""
     for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
         path = state / f"{name}{suffix}"
         if path.exists():
-            _clear(folder / path.name)
+            _delete(folder / path.name)
             path.replace(folder / path.name)
 
 
 # ---- checking ------------------------------------------------------------------------------------
 
 
-def _max_bytes(name: str) -> int:
+def _max_member_bytes(name: str) -> int:
     """Return the maximum size in bytes of a member of a backup, 0 for an unknown name."""
     return _MAX_PHOTOGRAPH_BYTES if _PHOTOGRAPH.fullmatch(name) else MAX_MEMBER_BYTES.get(name, 0)
 
 
-def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
+def _unpack_all(source: IO[bytes], folder: Path) -> BackupManifest:
     """Check the members of a backup and unpack them, the games as a journal. Raises `Malformed`."""
     try:
         with zipfile.ZipFile(source) as archive:
@@ -351,23 +353,23 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupNote:
                     # `zipfile` stops at the size in the ZIP directory, which was checked above
                     with archive.open(entry) as packed, place.open("xb") as target:
                         shutil.copyfileobj(packed, target)
-            note = msgspec.json.decode((folder / _NOTE).read_bytes(), type=BackupNote)
-            if note.format != FORMAT:
+            manifest = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BackupManifest)
+            if manifest.format != FORMAT:
                 raise Malformed(
                     say(
                         "This backup has format {theirs}, this program reads {ours}: update the "
                         "program.",
-                        theirs=note.format,
+                        theirs=manifest.format,
                         ours=FORMAT,
                     )
                 )
             with archive.open(_GAMES) as lines:
-                read_games(lines, folder / _JOURNAL, _max_bytes(_GAMES))
+                read_games(lines, folder / _JOURNAL, _max_member_bytes(_GAMES))
     except _UNREADABLE:
         raise Malformed(say("This file is damaged or not a backup.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Malformed(say("This is not a backup of this program.")) from None
-    return note
+    return manifest
 
 
 def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
@@ -376,14 +378,14 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     Raise `SystemTrouble` if the disk has no room for them.
     """
     sizes = {entry.filename: entry.file_size for entry in entries}
-    if _NOTE in sizes and _JOURNAL in sizes:
+    if _MANIFEST in sizes and _JOURNAL in sizes:
         raise Malformed(
             say(
                 "This backup was made by version 1.0: restore it with that version, then make a "
                 "new one."
             )
         )
-    unknown = [name for name in sizes if not _max_bytes(name)]
+    unknown = [name for name in sizes if not _max_member_bytes(name)]
     if unknown or len(sizes) != len(entries):
         raise Malformed(
             say("This is not a backup: it holds {name}.", name=[*unknown, *sizes][0][:80])
@@ -399,7 +401,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     # limits of all other members are small.
     sizes[_ALBUM] = total
     for name, size in sizes.items():
-        max_bytes = _max_bytes(name) or MAX_BYTES
+        max_bytes = _max_member_bytes(name) or MAX_BYTES
         if size > max_bytes:
             raise Malformed(
                 say(
@@ -415,7 +417,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
                 number=max(1, total // 1_000_000),
             )
         )
-    if _NOTE not in sizes or _GAMES not in sizes:
+    if _MANIFEST not in sizes or _GAMES not in sizes:
         raise Malformed(say("This is not a backup: there are no games in it."))
 
 
@@ -470,7 +472,7 @@ def _adopt_games(path: Path, own_path: Path) -> None:
         )
 
 
-def _clear(path: Path) -> None:
+def _delete(path: Path) -> None:
     """Delete a file or a folder, if there is one."""
     if path.is_dir():
         shutil.rmtree(path)

@@ -39,7 +39,7 @@ MAX_LINES = 1_000_000
 # Maximum size of an input's record in bytes. The pages accept requests of 16 KB.
 MAX_RECORD_BYTES = 200_000
 
-# Types of columns, with limits that no true value reaches.
+# Types of columns, with limits far beyond every value that the program writes.
 Number = Annotated[int, Meta(ge=0, le=10**12)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e11)]
 Secret = Annotated[bytes, Meta(max_length=64)]
@@ -69,7 +69,7 @@ class InputLine(_Line, frozen=True):
     now_s: Seconds
     """When it arrived, on the monotonic clock."""
     record: AnyRecord
-    """What was put in, such as a seat that is taken."""
+    """What was done, such as taking a seat."""
 
 
 class RunLine(_Line, frozen=True):
@@ -135,12 +135,12 @@ def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
     finished = [game for game in games if game != unfinished]
-    for line in _lines(journal, finished):
+    for line in _read_lines(journal, finished):
         target.write(_encode(line) + b"\n")
     return len(finished), unfinished
 
 
-def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
+def _read_lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
     """Yield the lines of these games and of everything that belongs to no game."""
     for line_type, table in _TABLE_BY_LINE.items():
         columns = ", ".join(line_type.__struct_fields__)
@@ -150,25 +150,25 @@ def _lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
     nonces: dict[str, str] = {}
     # inputs outside games, such as taking a seat, have the game 0
     for game in (0, *games):
-        for line in _inputs(journal, game):
-            yield line if game else _without_nonce(line, nonces)
+        for line in _read_inputs(journal, game):
+            yield line if game else _with_new_nonce(line, nonces)
 
 
-def _inputs(journal: Journal, game: int) -> Iterator[InputLine]:
+def _read_inputs(journal: Journal, game: int) -> Iterator[InputLine]:
     """Yield the inputs of a game up to the first one whose link shows that it was altered."""
-    before = NO_LINK
+    previous_link = NO_LINK
     for row in select_rows(journal.database.connection, game):
-        if not is_row_intact(before, row):
+        if not is_row_intact(previous_link, row):
             return
-        before = row.link
+        previous_link = row.link
         yield InputLine(row.id, row.game, row.at, row.run, row.now_s, _decode_record(row.record))
 
 
-def _without_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
-    """Return an input with another nonce, if it has one.
+def _with_new_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
+    """Return an input with a new nonce in place of its own, if it has one.
 
-    From a nonce the token of the seat that was taken could be made. Equal nonces get the same
-    replacement, which `nonces` remembers.
+    Whoever knows a nonce could make the token of the seat that was taken with it. Equal nonces get
+    the same replacement, which `nonces` remembers.
     """
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
@@ -223,14 +223,14 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
                     )
                 if has_too_many_brackets(text):
                     raise Malformed(_DAMAGED)
-                _insert(db, _decode_line(text))
+                _insert_line(db, _decode_line(text))
             rebuild_links(db)
         except (msgspec.DecodeError, UnicodeDecodeError, sqlite3.IntegrityError, RecursionError):
             raise Malformed(_DAMAGED) from None
         db.execute("COMMIT")
 
 
-def _insert(db: sqlite3.Connection, line: _Line) -> None:
+def _insert_line(db: sqlite3.Connection, line: _Line) -> None:
     """Insert a line as a row. Raises `Malformed` for an input that no table accepts."""
     if isinstance(line, InputLine):
         record = _encode(line.record)

@@ -44,8 +44,8 @@ class Housekeeping(Closeable):
 
     Without `start` the caller has to call `run_round`.
 
-    :param is_dated: returns whether the machine's date can be relied on. Otherwise no game is
-        removed for its age
+    :param has_reliable_date: returns whether the machine's date can be relied on. Otherwise no
+        game is removed for its age
     """
 
     def __init__(
@@ -53,27 +53,27 @@ class Housekeeping(Closeable):
         table: Table,
         journal: Journal,
         history: History,
-        space: DiskSpace,
+        disk_space: DiskSpace,
         *,
         clock: Clock,
         settings: HistorySettings,
-        is_dated: Callable[[], bool] = lambda: True,
+        has_reliable_date: Callable[[], bool] = lambda: True,
     ) -> None:
         self._table = table
         self._journal = journal
         self._history = history
         self._clock = clock
-        self._is_dated = is_dated
+        self._has_reliable_date = has_reliable_date
         # The service replaces them when an owner changes them.
         self.settings = settings
         # Measured in each round.
-        self.space = space
+        self.disk_space = disk_space
         # The last sentence about the disk that was reported to the table. Empty: all is well.
         self._reported_sentence = ""
         # Game, moment and phase of the last round, by which activity is noticed.
-        self._last_progress: object = None
+        self._last_activity: object = None
         self._quiet_since_s = clock.monotonic_s()
-        self._next_return_s = clock.monotonic_s() + MEMORY_INTERVAL_S
+        self._next_trim_s = clock.monotonic_s() + MEMORY_INTERVAL_S
         self.tasks: list[Callable[[], object]] = []
         """Functions of other parts that are called at the end of each round."""
         self._stop = threading.Event()
@@ -101,7 +101,7 @@ class Housekeeping(Closeable):
     def run_round(self) -> None:
         """Do one round. An error in one part affects neither the other parts nor the table."""
         self._attempt(self._measure_space)
-        if self._is_quiet():
+        if self._check_quiet():
             self._attempt(self._remove_old_game)
         self._attempt(self.trim_memory_if_due)
         for task in self.tasks:
@@ -114,8 +114,8 @@ class Housekeeping(Closeable):
         collector runs by itself.
         """
         now_s = self._clock.monotonic_s()
-        if now_s >= self._next_return_s:
-            self._next_return_s = now_s + MEMORY_INTERVAL_S
+        if now_s >= self._next_trim_s:
+            self._next_trim_s = now_s + MEMORY_INTERVAL_S
             gc.collect()
             trim_memory()
 
@@ -130,23 +130,26 @@ class Housekeeping(Closeable):
 
     def _measure_space(self) -> None:
         """Measure the disk space, and report changes to the table."""
-        self.space.measure()
-        sentence = self.space.warning
+        self.disk_space.measure()
+        sentence = self.disk_space.warning
         if sentence != self._reported_sentence:
             if sentence:
                 log.warning("%s", sentence)
             self._reported_sentence = sentence
-            self._table.report_disk(sentence, self.space.allows_new_game)
+            self._table.report_disk(sentence, self.disk_space.allows_new_game)
 
-    def _is_quiet(self) -> bool:
-        """Return whether no game is running and nobody has used the table for a while."""
+    def _check_quiet(self) -> bool:
+        """Note whether the table was used since the last round.
+
+        Return whether no game is running and nobody has used it for `QUIET_S`.
+        """
         now_s = self._clock.monotonic_s()
-        now = self._table.progress()
-        progress = (now.number, now.moment, now.phase)
-        if progress != self._last_progress:
-            self._last_progress = progress
+        progress = self._table.progress()
+        activity = (progress.number, progress.moment, progress.phase)
+        if activity != self._last_activity:
+            self._last_activity = activity
             self._quiet_since_s = now_s
-        is_between_games = now.phase in BETWEEN_GAMES
+        is_between_games = progress.phase in BETWEEN_GAMES
         return is_between_games and now_s - self._quiet_since_s >= QUIET_S
 
     # ---- old games -------------------------------------------------------------------------------
@@ -159,7 +162,7 @@ class Housekeeping(Closeable):
         self._journal.database.shrink(_MAX_PAGES_PER_ROUND)
 
     def _old_games(self) -> list[int]:
-        """Return the games that exceed the settings, the oldest first.
+        """Return the games that the settings no longer let stay, the oldest first.
 
         Imported games are never among them, nor the one on the table.
         """
@@ -168,9 +171,9 @@ class Housekeeping(Closeable):
             return []
         on_table = self._table.progress().number
         if settings.keep == "games":
-            old = self._journal.games()[: -settings.games]
-            return [number for number in old if number != on_table]
-        if not self._is_dated():
+            all_but_newest = self._journal.games()[: -settings.games]
+            return [number for number in all_but_newest if number != on_table]
+        if not self._has_reliable_date():
             return []
         expired_at = self._clock.wall_s() - settings.days * _DAY_S
         return [

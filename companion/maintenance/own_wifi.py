@@ -28,7 +28,7 @@ from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi, inte
 # Name of the request file in the service's folder, which companion-wifi.path watches.
 REQUEST_FILE = "wifi"
 # File of root's answer to the last request.
-ANSWER = Path("/run/companion-wifi/answer")
+ANSWER_FILE = Path("/run/companion-wifi/answer")
 # Maximum size of a request or an answer in bytes. The longest names and passwords take some 500.
 MAX_REQUEST_BYTES = 2000
 # Time in seconds without an address after which the table's Wi-Fi opens. Shorter: it opens while a
@@ -54,7 +54,7 @@ class WifiRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request to root: join a Wi-Fi, or open the table's."""
 
     number: str
-    """Random text by which the answer is recognised."""
+    """Random text that the answer repeats, so that it is recognised."""
     hotspot: Wifi | None = None
     """The table's Wi-Fi.
 
@@ -75,7 +75,7 @@ class WifiAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why the request failed."""
 
 
-def require_valid(wifi: Wifi) -> None:
+def require_valid_wifi(wifi: Wifi) -> None:
     """Raise `Malformed` for a name or password that no Wi-Fi can have."""
     has_control = any(ord(letter) < 32 or ord(letter) == 127 for letter in wifi.name)
     size = len(wifi.name.encode(errors="replace"))
@@ -106,7 +106,7 @@ class OwnWifi:
         password: Callable[[], str],
         report: Callable[[bool], None],
         *,
-        answer: Path = ANSWER,
+        answer: Path = ANSWER_FILE,
         addresses: Callable[[], Sequence[InterfaceAddress]] = interface_addresses,
     ) -> None:
         self._request_path = folder / REQUEST_FILE
@@ -163,7 +163,7 @@ class OwnWifi:
 
         Raises `Malformed`, and `Illegal` while another request is pending.
         """
-        require_valid(wifi)
+        require_valid_wifi(wifi)
         with self._lock:
             if self._pending is not None:
                 sentence = say("The table is changing its Wi-Fi: try again in a minute.")
@@ -192,7 +192,9 @@ class OwnWifi:
         answer = self._read_answer()
         if answer is not None and answer.number == request.number:
             self.hotspot = answer.hotspot
-            self.trouble = trouble_words(answer.trouble, request.wifi.name if request.wifi else "")
+            self.trouble = describe_trouble(
+                answer.trouble, request.wifi.name if request.wifi else ""
+            )
         elif waited_s >= ANSWER_TIMEOUT_S:
             self._request_path.unlink(missing_ok=True)
             self.trouble = say("The machine does not change its Wi-Fi: restart it.")
@@ -213,10 +215,10 @@ class OwnWifi:
             return None
 
 
-def trouble_words(trouble: Trouble, name: str) -> str:
-    """Return why a request failed, as a sentence. Empty if it did not.
+def describe_trouble(trouble: Trouble, name: str) -> str:
+    """Return a sentence on why a request failed. Empty if it did not.
 
-    :param name: the Wi-Fi that was tried, empty for the table's
+    :param name: name of the Wi-Fi to join, empty if the table's own was to be opened
     """
     if not trouble:
         return ""

@@ -14,11 +14,11 @@ from companion.core.errors import CompanionError, ConfigError
 from companion.core.i18n import joined, listed, say
 from companion.core.kit import SEATS
 from companion.maintenance.backup import (
+    cancel_staged,
     make_backup,
     stage_deletion,
     stage_restore,
     staged_sentence,
-    unstage,
 )
 from companion.maintenance.settings.file import (
     FileContents,
@@ -31,18 +31,18 @@ from companion.maintenance.settings.rows import (
     BY_HAND_SENTENCE,
     HUB_MAY_SET,
     page_may_write,
-    rows,
+    setting_rows,
     unwritable_settings,
     works_at_once,
 )
 from companion.table.session import BETWEEN_GAMES
 from companion.table.table import Table
 
-# Empty file in the state directory whose time is that of the last backup.
-BACKED_UP = "backed-up"
-# Empty file in the state directory that exists once the owner is done with the first evening, a
-# page that leads a new owner through the first steps.
-WELCOMED = "welcomed"
+# Name of an empty file in the state directory. It was last changed at the last backup.
+BACKUP_MARK = "backed-up"
+# Name of an empty file in the state directory. It exists once the owner is done with the first
+# evening, a page that leads a new owner through the first steps.
+FIRST_EVENING_MARK = "welcomed"
 # Time in seconds without a game and without another change before the service restarts for a
 # setting, so that an owner can change several settings first.
 RESTART_AFTER_S = 10.0
@@ -135,14 +135,16 @@ class Upkeep:
                 )
             on_file = self.read_file()
             old_values = values_by_name(on_file.settings)
-            values = {key: rows()[key].read(text) for key, text in texts.items()}
+            values = {key: setting_rows()[key].parse(text) for key, text in texts.items()}
             changes = {key: value for key, value in values.items() if value != old_values.get(key)}
             self.change(changes, on_file.digest)
         except CompanionError as error:
             return error.message
         if not changes:
             return say("Nothing was changed.")
-        return say("Saved: {settings}.", settings=listed(rows()[key].title for key in changes))
+        return say(
+            "Saved: {settings}.", settings=listed(setting_rows()[key].title for key in changes)
+        )
 
     def notice(self) -> str:
         """Return what an owner should know about the settings file, as sentences. Empty if nothing.
@@ -199,28 +201,28 @@ class Upkeep:
 
         Raises what `make_backup` raises.
         """
-        note = make_backup(self.running, self.path, self._clock, photographs, target)
+        manifest = make_backup(self.running, self.path, self._clock, photographs, target)
         with suppress(OSError):
-            self._mark(BACKED_UP).touch()
-        return note.sentence()
+            self._mark_path(BACKUP_MARK).touch()
+        return manifest.sentence()
 
     def last_backup_s(self) -> float | None:
         """Return the Unix time of the last backup. None if there is none."""
         try:
-            return self._mark(BACKED_UP).stat().st_mtime
+            return self._mark_path(BACKUP_MARK).stat().st_mtime
         except OSError:
             return None
 
     def is_first_evening_over(self) -> bool:
         """Return whether the owner has finished or skipped the first evening."""
-        return self._mark(WELCOMED).exists()
+        return self._mark_path(FIRST_EVENING_MARK).exists()
 
     def end_first_evening(self) -> None:
         """Record that the owner has finished or skipped the first evening."""
         with suppress(OSError):
-            self._mark(WELCOMED).touch()
+            self._mark_path(FIRST_EVENING_MARK).touch()
 
-    def _mark(self, name: str) -> Path:
+    def _mark_path(self, name: str) -> Path:
         return self.running.journal_path.with_name(name)
 
     def restore(self, source: Path) -> str:
@@ -229,18 +231,18 @@ class Upkeep:
         Raises what `stage_restore` raises.
         """
         with self._lock:
-            note = stage_restore(source, self.running, self.path)
+            manifest = stage_restore(source, self.running, self.path)
         self._announce_staged()
-        return note.sentence()
+        return manifest.sentence()
 
     def staged_sentence(self) -> str:
         """Return what is staged for the next start, as a sentence. Empty if nothing."""
         return staged_sentence(self.running)
 
-    def unstage(self) -> None:
+    def cancel_staged(self) -> None:
         """Cancel the staged restore or deletion, and take its notice away."""
         with self._lock:
-            unstage(self.running)
+            cancel_staged(self.running)
         self._table.set_notice("upkeep", "")
 
     def reset(self, games: bool) -> None:
@@ -252,7 +254,7 @@ class Upkeep:
             if games:
                 stage_deletion(self.running)
             self._file.copy_aside()
-            self._apply(self._file.start_over(self._machine_settings()))
+            self._apply(self._file.reset_to(self._machine_settings()))
         if self._is_game_on():
             self._table.abandon()
         for seat in SEATS:

@@ -37,8 +37,8 @@ from companion.service.game_log import GameLog
 from companion.service.health import ServiceHealth
 from companion.service.hub_link import HubLink
 from companion.service.phone_camera_server import PhoneCameraServer
-from companion.service.support_bundle import LastLines, make_bundle
-from companion.service.systemd import Manager, power_key
+from companion.service.support_bundle import LogBuffer, make_bundle
+from companion.service.systemd import ServiceManager, connect_power_key
 from companion.speech.speech_policy import SpeechPolicy
 from companion.storage.disk_space import DiskSpace
 from companion.storage.journal import Journal
@@ -62,8 +62,8 @@ from web.security.codes import JoinCode
 from web.server.server import Server, open_server
 
 log = logging.getLogger(__name__)
-# Key in the journal that exists once somebody has become the owner by the owner key (`host` in
-# names and addresses).
+# Name of a key in the journal. It exists once somebody has entered the owner key (`host` in names
+# and addresses), and thereby become the owner.
 _HOST_KEY_USED = "host used"
 
 
@@ -77,15 +77,15 @@ class Simulation:
     """Hands that press the keys of a panel without pins."""
 
 
-class Threaded(Protocol):
-    """A part of the service with a thread of its own."""
+class Startable(Protocol):
+    """A part of the service with a thread of its own, which `Companion` starts."""
 
     def start(self) -> None:
         """Start the thread."""
 
 
-class Stepped(Protocol):
-    """A part of the service that also works without a thread."""
+class Steppable(Protocol):
+    """A part of the service that does its work in `step` when there are no threads."""
 
     def step(self) -> None:
         """Do what is due."""
@@ -121,8 +121,8 @@ class Companion(Closeable):
         """Sentences on what was found at the start."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
-        # Reason why there is no panel, and what to do.
-        self._no_panel = ""
+        # Reason why there is no panel, and what to do. Empty with one.
+        self._panel_trouble = ""
         self.panel_check: PanelChecker | None = None
         """The check of keys, lamps and tones that the owner starts on a page."""
         self.power_key: PowerKey | None = None
@@ -144,7 +144,7 @@ class Companion(Closeable):
 
     def _open(self, simulate: bool | None) -> None:
         begun_s = self.clock.monotonic_s()
-        self.last_lines = self._stack.enter_context(closing(LastLines().open()))
+        self.log_buffer = self._stack.enter_context(closing(LogBuffer().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         self._open_table()
         if not simulate:
@@ -152,7 +152,7 @@ class Companion(Closeable):
         # Simulate if that is wanted, or if neither camera nor pins were found.
         if simulate or (simulate is None and self.panel is None and self.watcher is None):
             self._open_simulation()
-        self.host_key = host_key_of(self.journal)
+        self.host_key = read_host_key(self.journal)
         self._open_history()
         self._open_speech()
         self._open_own_wifi()
@@ -176,7 +176,7 @@ class Companion(Closeable):
 
     def _start(self) -> None:
         """Start the parts that have a thread of their own, in this order."""
-        parts: tuple[Threaded | None, ...] = (
+        parts: tuple[Startable | None, ...] = (
             self.health,
             self.table,
             self.panel,
@@ -226,7 +226,7 @@ class Companion(Closeable):
                 settings=self.settings.history,
                 # Without a network a clock may be years ahead. Not every system knows whether its
                 # clock is right.
-                is_dated=lambda: is_synchronised(Machine()) is not False,
+                has_reliable_date=lambda: is_synchronised(Machine()) is not False,
             )
         )
 
@@ -282,8 +282,8 @@ class Companion(Closeable):
         except PanelError as error:
             if self.settings.panel.enabled == "yes":
                 raise
-            self._no_panel = error.message
-            self._report(f"No pads: {self._no_panel.rstrip('.')}.")
+            self._panel_trouble = error.message
+            self._report(f"No pads: {self._panel_trouble.rstrip('.')}.")
             self.table.set_panel_notice(say("No pads: phones only."))
         else:
             self._connect_panel(panel)
@@ -294,7 +294,7 @@ class Companion(Closeable):
     def _connect_panel(self, panel: Panel) -> None:
         """Connect a real or simulated panel to the table, its power key and its check."""
         self.panel = self._stack.enter_context(panel)
-        self.power_key = power_key(
+        self.power_key = connect_power_key(
             self.table,
             panel,
             is_simulated=self.simulation is not None,
@@ -373,7 +373,7 @@ class Companion(Closeable):
 
         If the table button is held during the start, that Wi-Fi opens at once.
         """
-        folder = Manager().folder
+        folder = ServiceManager().folder
         if folder is None:
             return
         own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.set_own_wifi)
@@ -443,7 +443,7 @@ class Companion(Closeable):
         check = PanelCheckFeature(
             self.settings.panel,
             self.panel_check,
-            self._no_panel,
+            self._panel_trouble,
             simulation is not None,
             lambda: self.broker.sentence,
         )
@@ -486,7 +486,7 @@ class Companion(Closeable):
     def _make_host_key(self) -> str:
         """Replace the owner key by a new one, and return it."""
         self.journal.renew_key("host")
-        self.host_key = host_key_of(self.journal)
+        self.host_key = read_host_key(self.journal)
         return self.host_key
 
     def _report(self, sentence: str) -> None:
@@ -518,7 +518,7 @@ class Companion(Closeable):
 
     def step_keys(self) -> None:
         """Run one round of keys, table, speech, broker and machines, without a picture."""
-        parts: tuple[Stepped | None, ...] = (
+        parts: tuple[Steppable | None, ...] = (
             self.panel,
             self.table,
             self.board.photographer,
@@ -538,7 +538,7 @@ class Companion(Closeable):
         # A camera source with a slash is a path or an address.
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
-            self.health.run_checks(), self.last_lines.text(), frames, self.table.view(), private
+            self.health.run_checks(), self.log_buffer.text(), frames, self.table.view(), private
         )
 
     def close(self) -> None:
@@ -552,6 +552,6 @@ def _print_kit(kit: Kit) -> PrintedKit:
     return printed_kit(kit)
 
 
-def host_key_of(journal: Journal) -> str:
+def read_host_key(journal: Journal) -> str:
     """Return the owner key: ten letters and digits with a dash, the same until it is renewed."""
     return format_host_key(journal.key("host"))

@@ -100,7 +100,7 @@ def installation_findings(
 
     `addresses` are those at which phones reach the table.
     """
-    yield from machine_checks.all_checks(machine, settings.journal_path.parent)
+    yield from machine_checks.run_all_checks(machine, settings.journal_path.parent)
     yield from plugin_findings()
     yield network_checks.check_addresses(addresses)
     yield network_checks.check_local_name(machine)

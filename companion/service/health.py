@@ -139,7 +139,7 @@ class ServiceHealth(Closeable):
                 self._loops[CAMERA] = lambda: watcher.last_round_s
         # `ok`, `full` or `unwritable`, as `Health.journal`.
         self._journal_state = "ok"
-        self._free_bytes = machine_checks.free_bytes(self._folder)
+        self._free_bytes = machine_checks.find_free_bytes(self._folder)
         # Findings about the machine at its last check.
         self._findings: tuple[Finding, ...] = ()
         self._machine_checked_s: float | None = None
@@ -174,7 +174,7 @@ class ServiceHealth(Closeable):
         # Any question will do: a journal that answers is alive.
         companion.journal.noted_clock_s("")
         self._journal_checked_s = self._clock.monotonic_s()
-        self._free_bytes = machine_checks.free_bytes(self._folder)
+        self._free_bytes = machine_checks.find_free_bytes(self._folder)
         self._check_journal()
         checked_s = self._machine_checked_s
         if checked_s is None or now_s - checked_s >= MACHINE_INTERVAL_S:
@@ -184,7 +184,7 @@ class ServiceHealth(Closeable):
     def _check_machine(self) -> None:
         """Check the machine. Log a change of its worst finding, and have the pages show it."""
         before = self.worst_finding()
-        self._findings = tuple(machine_checks.quick_checks(self.machine, self._folder))
+        self._findings = tuple(machine_checks.run_quick_checks(self.machine, self._folder))
         self._report_memory_only()
         worst_finding = self.worst_finding()
         if worst_finding != before:

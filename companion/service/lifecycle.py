@@ -18,8 +18,8 @@ from companion.core.errors import CompanionError, JournalError, SystemTrouble
 from companion.core.i18n import joined
 from companion.core.ports import Closeable
 from companion.core.resources import tune_allocator
-from companion.maintenance.settings.last_good import WELL_AFTER_S, LastGoodSettings
-from companion.service.systemd import LampWord, Manager
+from companion.maintenance.settings.last_good import SUCCESS_AFTER_S, LastGoodSettings
+from companion.service.systemd import LampWord, ServiceManager
 from companion.table.listeners import TableListener
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class _Preparation(NamedTuple):
     """Why a restore or a deletion still waits."""
 
 
-def run(
+def run_service(
     load_settings: Callable[[], Settings],
     path: Path,
     simulate: bool | None,
@@ -68,13 +68,13 @@ def run(
     signal.pthread_sigmask(signal.SIG_BLOCK, end_signals)
     from companion.service.app import Companion  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
 
-    manager = Manager()
+    manager = ServiceManager()
     last_good = LastGoodSettings(path)
     is_first = True
     while True:
         begun_s = time.monotonic()
         try:
-            # The start counts as failed until `keep` or `reset_count` clears the count.
+            # The start counts as failed until `record_success` or `reset_count` clears the count.
             last_good.count_start()
             prepared = _carry_out_staged(load_settings, path)
             # The settings file as it is now. Somebody may edit it before it has proved to work.
@@ -88,24 +88,24 @@ def run(
         except Exception as error:
             if isinstance(error, JournalError):
                 last_good.reset_count()  # the journal is at fault, not the settings
-            manager.tell(STATUS=_reason(error))
+            manager.notify(STATUS=_reason(error))
             raise
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
-            with ManagerNotifier(companion, manager):
+            with StatusReporter(companion, manager):
                 _report_start(companion, prepared, last_good.notice())
                 greet(companion, is_first)
                 freeze_objects()
-                early_signal = signal.sigtimedwait(end_signals, WELL_AFTER_S)
+                early_signal = signal.sigtimedwait(end_signals, SUCCESS_AFTER_S)
                 was_ended_early = early_signal is not None
                 if _have_settings_worked(companion, begun_s, was_ended_early):
-                    last_good.keep(tried_settings)
+                    last_good.record_success(tried_settings)
                 number = early_signal.si_signo if early_signal else signal.sigwait(end_signals)
             if number != RESTART:
-                manager.show(LampWord.STOPPING)
-                manager.tell(STOPPING="1", STATUS="Ends; the game is kept")
+                manager.set_lamp_word(LampWord.STOPPING)
+                manager.notify(STOPPING="1", STATUS="Ends; the game is kept")
                 return
-            manager.tell(STATUS="Restarts")
+            manager.notify(STATUS="Restarts")
         is_first = False
 
 
@@ -113,14 +113,14 @@ def _have_settings_worked(companion: Companion, begun_s: float, was_ended_early:
     """Return whether the service has run well enough to prove its settings.
 
     A loop that is late proves the opposite. Otherwise there are two cases. Without an early end the
-    service has run for `WELL_AFTER_S`, which is enough. An early end is enough if the whole run was
-    shorter than that: then somebody has ended the service. After a slow start the signal may come
-    from systemd, because its timeout has passed.
+    service has run for `SUCCESS_AFTER_S`, which is enough. An early end is enough if the whole run
+    was shorter than that: then somebody has ended the service. After a slow start the signal may
+    come from systemd, because its timeout has passed.
 
     :param begun_s: monotonic time at which this start has begun
-    :param was_ended_early: whether a signal has ended the service before `WELL_AFTER_S`
+    :param was_ended_early: whether a signal has ended the service before `SUCCESS_AFTER_S`
     """
-    was_quick = time.monotonic() - begun_s < WELL_AFTER_S
+    was_quick = time.monotonic() - begun_s < SUCCESS_AFTER_S
     return (was_quick or not was_ended_early) and not companion.health.late_loops()
 
 
@@ -145,7 +145,7 @@ def _report_start(companion: Companion, prepared: _Preparation, settings_notice:
 
 
 def _reason(error: Exception) -> str:
-    """Return why a start failed, for the status in systemd."""
+    """Return why a start failed, as a line for the status in systemd."""
     if isinstance(error, CompanionError):
         return error.message
     return f"{type(error).__name__}: {error}"
@@ -180,7 +180,7 @@ def _carry_out_staged(load_settings: Callable[[], Settings], path: Path) -> _Pre
 # ---- reports to the manager ----------------------------------------------------------------------
 
 
-class ManagerNotifier(Closeable):
+class StatusReporter(Closeable):
     """Reports the state of one companion to systemd, from its own thread.
 
     A context manager whose `close` may be called twice. Without systemd it does nothing. The
@@ -188,7 +188,7 @@ class ManagerNotifier(Closeable):
     and restarts it, and the game continues from the journal.
     """
 
-    def __init__(self, companion: Companion, manager: Manager) -> None:
+    def __init__(self, companion: Companion, manager: ServiceManager) -> None:
         self._companion = companion
         self._manager = manager
         self._has_trouble = False
@@ -199,7 +199,7 @@ class ManagerNotifier(Closeable):
         self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
         if manager.has_receiver:
             companion.table.connect(TableListener(on_lamps=self._note_lamps))
-            manager.tell(READY="1", **self._update_status())
+            manager.notify(READY="1", **self._update_status())
             self._thread.start()
 
     def _note_lamps(self, _lamps: object, has_trouble: bool) -> None:
@@ -209,7 +209,7 @@ class ManagerNotifier(Closeable):
         while not self._stop.wait(self._pause_s):
             fields = self._update_status()
             if fields:
-                self._manager.tell(**fields)
+                self._manager.notify(**fields)
 
     def _update_status(self) -> dict[str, str]:
         """Set the system lamp, and return the fields to report to systemd.
@@ -219,9 +219,9 @@ class ManagerNotifier(Closeable):
         late = self._companion.health.late_loops()
         own_wifi = self._companion.own_wifi
         word = LampWord.HOTSPOT if own_wifi and own_wifi.hotspot else LampWord.READY
-        self._manager.show(LampWord.FAULT if late or self._has_trouble else word)
+        self._manager.set_lamp_word(LampWord.FAULT if late or self._has_trouble else word)
         fields = {} if late else {"WATCHDOG": "1"}
-        status = late_loops_text(late) if late else status_of(self._companion.table)
+        status = late_loops_text(late) if late else status_text(self._companion.table)
         if status != self._status:
             self._status = fields["STATUS"] = status
         return fields
@@ -244,7 +244,7 @@ def late_loops_text(late: Mapping[str, float]) -> str:
     )
 
 
-def status_of(table: Table) -> str:
+def status_text(table: Table) -> str:
     """Return the table's public sign, in English.
 
     It reveals nothing that is not on the table screen.

@@ -37,7 +37,7 @@ MAX_VALUE_BYTES = 60_000
 _IDENTIFIER = "tabletop-companion"
 
 
-class PlainLines(logging.Formatter):
+class PlainFormatter(logging.Formatter):
     """Formats a record as `WARNING text event=… name=…`.
 
     The trace of an error follows on its own lines.
@@ -45,11 +45,11 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of one record."""
-        fields = _fields_text(_fields(record))
-        return f"{record.levelname} {record.getMessage()}{fields}{_trace(record)}"
+        fields = _fields_text(_fields_of(record))
+        return f"{record.levelname} {record.getMessage()}{fields}{_format_error(record)}"
 
 
-class SystemJournal(logging.Handler):
+class JournalHandler(logging.Handler):
     """Sends each record with its fields to systemd's journal.
 
     A record that the journal does not accept at once is dropped. Making a handler raises `OSError`
@@ -69,7 +69,7 @@ class SystemJournal(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record. A library's record whose arguments do not match its text is dropped."""
         with contextlib.suppress(OSError, TypeError, ValueError):
-            self._socket.send(datagram(record))
+            self._socket.send(encode_datagram(record))
 
     def close(self) -> None:
         """Close the socket."""
@@ -77,14 +77,14 @@ class SystemJournal(logging.Handler):
         super().close()
 
 
-def datagram(record: logging.LogRecord) -> bytes:
+def encode_datagram(record: logging.LogRecord) -> bytes:
     """Return a record in the native protocol of systemd's journal.
 
     This is a datagram of `NAME=value` lines. A value of several lines has its length before it
     instead (systemd.io/JOURNAL_NATIVE_PROTOCOL).
     """
-    message = f"{record.getMessage()}{_trace(record)}"
-    fields = {name.upper(): str(value) for name, value in _fields(record).items()}
+    message = f"{record.getMessage()}{_format_error(record)}"
+    fields = {name.upper(): str(value) for name, value in _fields_of(record).items()}
     lines = {
         "MESSAGE": message,
         "PRIORITY": str(PRIORITIES.get(record.levelno, 6)),
@@ -93,10 +93,10 @@ def datagram(record: logging.LogRecord) -> bytes:
         "THREAD_NAME": record.threadName or "",
         **fields,
     }
-    return b"".join(_line(name, value) for name, value in lines.items())
+    return b"".join(_encode_field(name, value) for name, value in lines.items())
 
 
-def _trace(record: logging.LogRecord) -> str:
+def _format_error(record: logging.LogRecord) -> str:
     """Return the trace of a record's error. Empty without an error.
 
     The error's message is included only if it comes from the operating system, because any other
@@ -109,14 +109,14 @@ def _trace(record: logging.LogRecord) -> str:
     return f"{message}\n{format_trace(error).rstrip()}"
 
 
-def _line(name: str, value: str) -> bytes:
+def _encode_field(name: str, value: str) -> bytes:
     text = value.encode(errors="replace")[:MAX_VALUE_BYTES]
     if b"\n" in text:
         return name.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"
     return name.encode() + b"=" + text + b"\n"
 
 
-def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+def _fields_of(record: logging.LogRecord) -> Mapping[str, object]:
     fields = getattr(record, "log_fields", None)
     return fields if isinstance(fields, dict) else {}
 
@@ -131,7 +131,7 @@ def _value_text(value: object) -> str:
     return '"' + text.replace('"', "'") + '"' if needs_quotes else text
 
 
-def goes_to_journal() -> bool:
+def logs_to_journal() -> bool:
     """Return whether standard error goes to systemd's journal.
 
     Then `JOURNAL_STREAM` has the device and inode of standard error (systemd.exec(5)).
@@ -150,17 +150,17 @@ def set_up_logging(verbose: bool) -> None:
     if root.handlers:
         return  # already set up
     handler: logging.Handler | None = None
-    if goes_to_journal():
+    if logs_to_journal():
         # Without its socket, the journal still receives standard error.
         with contextlib.suppress(OSError):
-            handler = SystemJournal()
+            handler = JournalHandler()
     if handler is None:
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(PlainLines())
+        handler.setFormatter(PlainFormatter())
     root.addHandler(handler)
     # Otherwise Python prints a record that cannot be written, with everything in it.
     logging.raiseExceptions = False
-    root.setLevel(logging.INFO if verbose or goes_to_journal() else logging.WARNING)
+    root.setLevel(logging.INFO if verbose or logs_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
     threading.excepthook = _log_thread_death
 
@@ -188,5 +188,5 @@ def set_level(level: str, verbose: bool) -> None:
 
     On any other console it stays at warnings.
     """
-    if verbose or goes_to_journal():
+    if verbose or logs_to_journal():
         logging.getLogger().setLevel(level.upper())

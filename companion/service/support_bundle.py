@@ -24,7 +24,7 @@ from companion.core.grid import Square
 from companion.core.i18n import translate
 from companion.core.ports import SettledFrame
 from companion.diagnostics.findings import Finding
-from companion.service.logs import PlainLines
+from companion.service.logs import PlainFormatter
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
@@ -42,8 +42,8 @@ _HIDDEN_GREY = np.uint8(128)
 Luma = NDArray[np.uint8]
 
 
-class LastLines(logging.Handler):
-    """Keeps the last lines that this program has logged, from `open` to `close`.
+class LogBuffer(logging.Handler):
+    """Stores the last lines that this program has logged, from `open` to `close`.
 
     The service opens it first and closes it last.
     """
@@ -51,7 +51,7 @@ class LastLines(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self._lines: deque[str] = deque(maxlen=MAX_LINES)
-        self.setFormatter(PlainLines())
+        self.setFormatter(PlainFormatter())
         self.addFilter(_is_own)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -60,7 +60,7 @@ class LastLines(logging.Handler):
         with suppress(TypeError, ValueError):  # arguments that do not match the text
             self._lines.append(f"{time:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
-    def open(self) -> LastLines:
+    def open(self) -> LogBuffer:
         """Start to collect what this program logs."""
         logging.getLogger().addHandler(self)
         return self
@@ -137,14 +137,14 @@ def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
     if frame.outline_px:
         # Somebody may hold cards over a zone that could not be read, so cover it.
         is_of_cards = view.kit is not None and view.kit.deck is not None
-        return board_only(frame, frame.reading.unknown if is_of_cards else frozenset())
+        return hide_all_but_board(frame, frame.reading.unknown if is_of_cards else frozenset())
     return frame.frame.luma if view.phase is Phase.LOBBY else None
 
 
-def board_only(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
-    """Return a copy of a frame in which all is grey outside the board and on the `covered` squares.
+def hide_all_but_board(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
+    """Return a frame's picture with everything grey outside the board and on `covered` squares.
 
-    Outlines of board and squares are in pixels of the frame.
+    It is a copy of the brightness, with the shape (height, width) of the frame.
     """
     luma = frame.frame.luma
     is_visible = np.zeros(luma.shape, np.uint8)

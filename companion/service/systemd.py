@@ -40,7 +40,7 @@ class LampWord(StrEnum):
     STOPPING = "stopping"
 
 
-class Manager:
+class ServiceManager:
     """The service manager, systemd, as the environment of this process names it.
 
     Without systemd the methods do nothing. It holds nothing open, so it need not be closed.
@@ -63,8 +63,8 @@ class Manager:
         """Return whether anybody receives the reports."""
         return bool(self._address or self.folder)
 
-    def tell(self, **fields: str) -> None:
-        """Send fields such as `READY="1"` or `STATUS="…"`.
+    def notify(self, **fields: str) -> None:
+        """Send fields such as `READY="1"` or `STATUS="…"` to systemd, as sd_notify(3) does.
 
         A failure is ignored, because the service is more important.
         """
@@ -76,8 +76,8 @@ class Manager:
             sock.setblocking(False)
             sock.sendto(text.encode(errors="replace"), self._address)
 
-    def show(self, word: LampWord) -> None:
-        """Set the word for the system lamp."""
+    def set_lamp_word(self, word: LampWord) -> None:
+        """Set what the system lamp shows."""
         if self.folder is None:
             return
         # Write and rename, so that nobody reads half a word.
@@ -100,8 +100,10 @@ class Manager:
         return True
 
 
-def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp: bool) -> PowerKey:
-    """Return the power key, and let it handle the panel's table button before the table does.
+def connect_power_key(
+    table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp: bool
+) -> PowerKey:
+    """Make the power key, and let it handle the panel's table button before the table does.
 
     In simulation it only says what it would do. With a system lamp its sentence says that the lamp
     shows when the plug may be pulled.
@@ -112,7 +114,7 @@ def power_key(table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp
             return False, say(
                 "Simulation: here the machine would switch off, and the game would be kept."
             )
-        if Manager().switch_off():
+        if ServiceManager().switch_off():
             if has_system_lamp:
                 return True, say(
                     "Switching off: the game is kept. Pull the plug once the system lamp is dark."

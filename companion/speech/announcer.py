@@ -51,7 +51,7 @@ class Announcer:
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._last_view: TableView | None = None
         self._last_version = -1
-        # Moment (the decision's number), stage and English text of what was said during it.
+        # What was said in this moment: the moment, the stage and the English text.
         self._said: set[tuple[str, int, str]] = set()
         self._lock = threading.Lock()
 
@@ -71,7 +71,7 @@ class Announcer:
         # Whoever asks for help again hears the same answer again.
         if before.moment != view.moment or before.help != view.help:
             self._said.clear()
-        for text in sentences(before, view, self.says_everything):
+        for text in describe_change(before, view, self.says_everything):
             # `str.__str__` gives the English text, whatever the language of this thread.
             key = (view.moment, view.turn.stage, str.__str__(text))
             if text and key not in self._said:
@@ -80,7 +80,7 @@ class Announcer:
                 self._recent.append(Utterance(self._number, text))
 
 
-def sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
+def describe_change(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
     """Yield the sentences for a change between two views of a spectator. Some may be empty.
 
     Raises `ValueError` for the view of a seat, which may contain secrets.
@@ -114,7 +114,7 @@ def sentences(before: TableView, view: TableView, says_everything: bool) -> Iter
 def _arrival_sentences(before: TableView, view: TableView) -> Iterator[str]:
     for seat in SEATS:
         if (name := view.seats[seat].name) and before.seats[seat].name is None:
-            yield say("{name} sits at {side}.", name=Verbatim(name), side=_side(view, seat))
+            yield say("{name} sits at {side}.", name=Verbatim(name), side=_side_name(view, seat))
 
 
 def _event_sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _event_sentences(before: TableView, view: TableView, says_everything: bool) 
 
 
 def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
-    """Return a key of what the table waits for, which changes when a sentence is due.
+    """Return a key for what the table waits for. When it changes, a sentence is due.
 
     Details that change while pieces are moved are left out. A headline says what has happened, and
     stands in the sign until it is read.
@@ -182,11 +182,11 @@ def _wait_sentence(view: TableView, says_everything: bool) -> str:
     if not says_everything or len(seats) != 1:
         return ""
     (seat,) = seats
-    return _side(view, seat).capitalize()
+    return _side_name(view, seat).capitalize()
 
 
-def _side(view: TableView, seat: Seat) -> str:
-    """Return the name of a seat: its side in the game, or its seat at the table."""
+def _side_name(view: TableView, seat: Seat) -> str:
+    """Return the name of a seat's side in the game, or of the seat itself between games."""
     side = view.seats[seat].side
     if side:
         return side.name

@@ -141,7 +141,7 @@ class SpeechPolicy(Closeable):
                 self._voice.hush()
 
     def step(self) -> None:
-        """Do what is due: begin or end quiet hours, speak new sentences."""
+        """Begin or end quiet hours, and have new sentences spoken."""
         self._update_quiet_hours()
         language = best_language((self._settings.table.language,))
         for utterance in self._announcer.recent():
@@ -173,7 +173,7 @@ class SpeechPolicy(Closeable):
         return speaker == "machine" or (speaker == "auto" and self.speaking_screens == 0)
 
     def _update_quiet_hours(self) -> None:
-        """Look at the wall clock. Silence panel and voice when quiet hours begin."""
+        """Begin or end quiet hours by the wall clock. Panel and voice are silent meanwhile."""
         hours = self._settings.quiet
         is_quiet = is_in_quiet_hours(hours, self._clock.wall_s())
         if not is_quiet:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 from web_fixtures import SALT, WebRig, error_of, open_web_rig, page_text
 
-from companion.cli.greeting import greeting
+from companion.cli.greeting import format_greeting
 from companion.core.kit import Seat
 from companion.core.network import Wifi
 from companion.core.ports import PadKey, Press
@@ -74,7 +74,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
         urls=lambda: urls, wifi=lambda: wifi, notes=["No camera."], host_key="abcde-fghij",
         key_command="companion host-key", join_code=None, simulation=object(),
     )  # fmt: skip
-    plain, terminal = (greeting(cast(Any, companion), where) for where in (False, True))
+    plain, terminal = (format_greeting(cast(Any, companion), where) for where in (False, True))
     for text in (plain, terminal):
         assert "No camera." in text
         assert "http://192.0.2.7:8080/s\n" in text

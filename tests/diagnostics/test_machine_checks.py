@@ -218,7 +218,7 @@ def test_who_has_set_the_clock(
 
 def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
     bare = Pi(tmp_path / "nothing")
-    found = list(machine_checks.all_checks(bare.machine, tmp_path / "state"))
+    found = list(machine_checks.run_all_checks(bare.machine, tmp_path / "state"))
     found += [
         *network_checks.check_wifi(bare.machine),
         network_checks.check_local_name(bare.machine),

@@ -167,7 +167,7 @@ def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
     code = (
         "from companion.cli import main\nfrom companion.service import lifecycle\n"
         "from companion.games import GAMES\n"
-        "lifecycle.run = lambda settings, *rest: "
+        "lifecycle.run_service = lambda settings, *rest: "
         "print('pebble' in GAMES, settings().bots.engines)\n"
         "import sys\nmain(sys.argv[1:])\n"
     )

@@ -15,7 +15,7 @@ from gpiozero.pins.mock import MockFactory
 from companion.cli.lamp import run_lamp
 from companion.core.clock import FakeClock
 from companion.core.config import PanelSettings
-from companion.service.systemd import LampWord, Manager
+from companion.service.systemd import LampWord, ServiceManager
 from hardware.lamp import (
     BOOT_TIMEOUT_S,
     MAX_STATUS_AGE_S,
@@ -35,12 +35,12 @@ class Service:
     """The service's side: its word in its folder, renewed as often as a test says."""
 
     def __init__(self, folder: Path) -> None:
-        self.manager = Manager({"RUNTIME_DIRECTORY": str(folder)})
+        self.manager = ServiceManager({"RUNTIME_DIRECTORY": str(folder)})
         self.word = folder / "lamp"
         self._written_ns = 0
 
     def says(self, word: LampWord) -> None:
-        self.manager.show(word)
+        self.manager.set_lamp_word(word)
         self._written_ns += 1_000_000
         os.utime(self.word, ns=(self._written_ns, self._written_ns))
 

@@ -15,7 +15,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings, PanelSettings
 from companion.core.ports import Cue, PadKey, Press
 from companion.service.app import Companion
-from companion.service.systemd import power_key
+from companion.service.systemd import connect_power_key
 from hardware.power import PowerActions, PowerKey
 
 
@@ -189,7 +189,7 @@ def test_an_installed_service_asks_the_unit_that_may(
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     rig = PanelRig()
     with open_table_rig(tmp_path) as table_rig:
-        power_key(table_rig.table, rig.panel, is_simulated=False, has_system_lamp=has_lamp)
+        connect_power_key(table_rig.table, rig.panel, is_simulated=False, has_system_lamp=has_lamp)
         rig.hands.press("table")
         for _ in range(50):
             assert not (tmp_path / "poweroff").exists()

@@ -219,8 +219,10 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
 def test_the_other_table_gets_nothing_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
-    monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
-    monkeypatch.setattr("companion.diagnostics.machine_checks.free_bytes", lambda _: 4_000_000_000)
+    monkeypatch.setattr("companion.service.app.read_host_key", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr(
+        "companion.diagnostics.machine_checks.find_free_bytes", lambda _: 4_000_000_000
+    )
     drawn = SimpleNamespace(
         token_hex=lambda length: "5e" * length,
         token_urlsafe=secrets.token_urlsafe,

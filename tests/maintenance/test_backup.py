@@ -26,11 +26,11 @@ from companion.maintenance.backup import (
     FORMER_FOLDER,
     STAGED_FOLDER,
     apply_staged,
+    cancel_staged,
     make_backup,
     stage_deletion,
     stage_restore,
     staged_sentence,
-    unstage,
 )
 from companion.storage.journal import Journal
 from companion.table.table import Table
@@ -321,7 +321,7 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
 def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
     here = fill(tmp_path)
     stage(here, backup_of(here))
-    unstage(here)
+    cancel_staged(here)
     assert apply(here) == ""
     with Journal(here.journal_path) as journal:
         key = journal.key("host")

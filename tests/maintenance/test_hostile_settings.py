@@ -16,7 +16,7 @@ from companion.core.errors import ConfigError
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.maintenance.settings.file import SettingsFile, values_by_name
 from companion.maintenance.settings.last_good import LastGoodSettings
-from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write, rows
+from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write, setting_rows
 
 BY_HAND = {
     *(
@@ -38,8 +38,8 @@ def test_files_and_addresses_are_not_the_pages() -> None:
     """The list is written out here: a setting that is added is not the page's until somebody says
     so.
     """
-    assert {row.key for row in rows().values() if row.is_writable is False} == BY_HAND
-    assert set(values_by_name(Settings())) == set(rows()) | LAMPS_ACTIVE_LOW
+    assert {row.key for row in setting_rows().values() if row.is_writable is False} == BY_HAND
+    assert set(values_by_name(Settings())) == set(setting_rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):
         assert not page_may_write("camera.source", source)
@@ -123,7 +123,7 @@ GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "settings.toml"
     path.write_bytes(GOOD)
-    LastGoodSettings(path).keep(GOOD)
+    LastGoodSettings(path).record_success(GOOD)
     path.write_bytes(BAD)
     return path
 
@@ -141,7 +141,7 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
         "The companion did not start three times, so the last settings that worked are back. "
         "The others are in settings.refused.toml."
     )
-    LastGoodSettings(path).keep(GOOD)
+    LastGoodSettings(path).record_success(GOOD)
     assert LastGoodSettings(path).notice() == notice, "until they are changed again"
     SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().digest)
     assert LastGoodSettings(path).notice() == ""
@@ -151,7 +151,7 @@ def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
     good = LastGoodSettings(path)
     for _ in range(2):
         good.count_start()
-    good.keep(BAD)
+    good.record_success(BAD)
     for _ in range(5):
         good.count_start()
         good.reset_count()

@@ -15,7 +15,7 @@ from companion.core.config import Settings, parse_settings
 from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.maintenance.settings.file import (
     SettingsFile,
-    edited_text,
+    edit_text,
     values_by_name,
     with_changes,
 )
@@ -23,7 +23,7 @@ from companion.maintenance.settings.rows import (
     FieldKind,
     SettingRow,
     pad_rows,
-    sections,
+    setting_sections,
     works_at_once,
 )
 from companion.maintenance.settings.words import WORDS
@@ -45,7 +45,7 @@ lamp_turn = 4   # T
 theme = "light"
 # the end
 """
-ROWS = {row.key: row for section in sections() for row in section.rows}
+ROWS = {row.key: row for section in setting_sections() for row in section.rows}
 
 
 def change_file(path: Path, text: str, **changes: object) -> str:
@@ -65,7 +65,7 @@ def test_every_setting_is_on_the_page_once() -> None:
     for row in ROWS.values():
         assert row.title
         assert row.sentence.endswith(".")
-        assert row.read(row.text_of(row.default)) == row.default, row.key
+        assert row.parse(row.format_value(row.default)) == row.default, row.key
         words = [words for _, words in row.choices]
         assert len(set(words)) == len(words)
         assert row.kind is not FieldKind.CHOICE or row.default in [
@@ -108,17 +108,17 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
 )
 def test_a_wrong_value_is_told_what_fits(key: str, text: str, words: str) -> None:
     with pytest.raises(Malformed, match=words):
-        ROWS[key].read(text)
+        ROWS[key].parse(text)
 
 
 def test_what_people_type_is_understood() -> None:
-    assert ROWS["voice.volume"].read(" 0,25 ") == 0.25
-    assert repr(ROWS["web.port"].read("+080")) == "80"
-    assert ROWS["panel.silent"].read("yes") is True
-    assert ROWS["camera.mains_hz"].read("60") == 60
-    assert ROWS["panel.buzzer"].read("") == ""
-    assert ROWS["camera.field_of_view_deg"].read("") is None
-    assert ROWS["quiet.to"].read("") == ""
+    assert ROWS["voice.volume"].parse(" 0,25 ") == 0.25
+    assert repr(ROWS["web.port"].parse("+080")) == "80"
+    assert ROWS["panel.silent"].parse("yes") is True
+    assert ROWS["camera.mains_hz"].parse("60") == 60
+    assert ROWS["panel.buzzer"].parse("") == ""
+    assert ROWS["camera.field_of_view_deg"].parse("") is None
+    assert ROWS["quiet.to"].parse("") == ""
 
 
 def test_only_the_changed_value_changes(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_any_change_is_exact_and_keeps_remarks(text: str, wanted: dict[str, Any]
 
     before = parse_settings(text)
     after = with_changes(before, wanted)
-    written = edited_text(
+    written = edit_text(
         text, after, {k: v for k, v in wanted.items() if values_by_name(before).get(k) != v}
     )
     assert written is not None

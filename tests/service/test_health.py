@@ -18,7 +18,7 @@ from service import until
 from simulated_room import local_settings
 
 from companion.cli import main
-from companion.cli.doctor import ask_service
+from companion.cli.doctor import query_service
 from companion.core.clock import FakeClock
 from companion.core.config import (
     CameraSettings,
@@ -251,7 +251,7 @@ def test_start_and_games_are_in_the_log(tmp_path: Path, caplog: pytest.LogCaptur
 def test_the_command_asks_the_companion_that_runs(tmp_path: Path) -> None:
     with house(tmp_path) as (companion, _):
         web = WebSettings(host="127.0.0.1", port=companion.server.port)
-        told = ask_service(Settings(state_dir=str(tmp_path), web=web, **OFF))
+        told = query_service(Settings(state_dir=str(tmp_path), web=web, **OFF))
         topics = [finding.topic for finding in companion.health.run_checks()]
     assert told is not None
     assert told[0].text.startswith("A companion runs here, version ")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.cli.hotspot import Hotspot, NoHotspot
+from companion.cli.hotspot import Hotspot, HotspotError
 from companion.cli.main import main
 from companion.core import network
 from companion.core.config import load_settings
@@ -91,7 +91,7 @@ def test_off_forgets_all_of_it(tmp_path: Path) -> None:
 
 def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
-    with pytest.raises(NoHotspot, match="The hotspot cannot be opened: no Wi-Fi device"):
+    with pytest.raises(HotspotError, match="The hotspot cannot be opened: no Wi-Fi device"):
         Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
     assert not settings.exists()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()], (

@@ -17,7 +17,7 @@ def test_three_failed_starts_restore_the_last_good_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
-    LastGoodSettings(path).keep(good)
+    LastGoodSettings(path).record_success(good)
     path.write_bytes(b"[web]\nviewers = 30\n")
 
     def refuse(*_: object, **__: object) -> None:
@@ -29,7 +29,7 @@ def test_three_failed_starts_restore_the_last_good_settings(
     for number in range(4):
         assert (path.read_bytes() == good) is False, number
         with pytest.raises(SystemTrouble):
-            lifecycle.run(lambda: load_settings(path), path, None, lambda *_: None)
+            lifecycle.run_service(lambda: load_settings(path), path, None, lambda *_: None)
     assert path.read_bytes() == good
 
 

@@ -16,7 +16,7 @@ import pytest
 from companion.core.errors import JournalError
 from companion.core.log_fields import log_fields
 from companion.service import logs
-from companion.service.logs import PlainLines, SystemJournal, datagram
+from companion.service.logs import JournalHandler, PlainFormatter, encode_datagram
 
 SECRET = "the order UDS is none"
 
@@ -28,7 +28,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(path))
         listening.settimeout(60)
-        monkeypatch.setattr(SystemJournal.__init__, "__defaults__", (str(path),))
+        monkeypatch.setattr(JournalHandler.__init__, "__defaults__", (str(path),))
         yield listening
 
 
@@ -44,7 +44,7 @@ def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     for handler in [
         handler
         for handler in root.handlers
-        if type(handler) in (SystemJournal, logging.StreamHandler)
+        if type(handler) in (JournalHandler, logging.StreamHandler)
     ]:
         root.removeHandler(handler)
         handler.close()
@@ -98,7 +98,7 @@ def error_record() -> logging.LogRecord:
 
 
 def test_a_line_has_its_priority_and_fields() -> None:
-    assert fields_of(datagram(record("Took %d ms", 1500, route="/join", seconds=1.5))) == {
+    assert fields_of(encode_datagram(record("Took %d ms", 1500, route="/join", seconds=1.5))) == {
         "MESSAGE": "Took 1500 ms",
         "PRIORITY": "4",
         "SYSLOG_IDENTIFIER": "tabletop-companion",
@@ -112,14 +112,14 @@ def test_a_line_has_its_priority_and_fields() -> None:
 
 def test_priorities_are_those_of_syslog() -> None:
     levels = (10, 20, 25, 30, 40, 50)
-    output = [fields_of(datagram(record("x", level=level)))["PRIORITY"] for level in levels]
+    output = [fields_of(encode_datagram(record("x", level=level)))["PRIORITY"] for level in levels]
     assert output == list("766432")
 
 
 def test_an_error_names_places_but_no_words() -> None:
     for text in (
-        fields_of(datagram(error_record()))["MESSAGE"],
-        PlainLines().format(error_record()),
+        fields_of(encode_datagram(error_record()))["MESSAGE"],
+        PlainFormatter().format(error_record()),
     ):
         assert "ValueError" in text
         assert "test_logs.py" in text
@@ -134,17 +134,17 @@ def test_what_the_system_says_is_told() -> None:
             "x", logging.ERROR, "x.py", 1, "Not kept", (), sys.exc_info()
         )
     assert (
-        PlainLines()
+        PlainFormatter()
         .format(log_record)
         .startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
     )
     journal_error = JournalError("The input D7 could not be saved")
     log_record.exc_info = JournalError, journal_error, None
-    assert "D7" not in PlainLines().format(log_record)
+    assert "D7" not in PlainFormatter().format(log_record)
 
 
 def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -> None:
-    handler = SystemJournal()
+    handler = JournalHandler()
     for _ in range(2000):  # far more than a socket keeps
         handler.handle(record("x" * 1000))
     handler.close()
@@ -156,7 +156,7 @@ def test_a_foreign_line_that_misfits_is_dropped(
     journal: socket.socket, root_logger: logging.Logger, console: io.StringIO
 ) -> None:
     foreign = record("%d of %s", SECRET)
-    handler = SystemJournal()
+    handler = JournalHandler()
     handler.handle(foreign)
     handler.handle(record("next"))
     handler.close()

@@ -20,8 +20,8 @@ from simulated_room import local_settings
 from companion.core.config import CameraSettings, VoiceSettings
 from companion.maintenance.backup import STAGED_FOLDER
 from companion.service.app import Companion
-from companion.service.lifecycle import ManagerNotifier
-from companion.service.systemd import LampWord, Manager
+from companion.service.lifecycle import StatusReporter
+from companion.service.systemd import LampWord, ServiceManager
 
 pytestmark = pytest.mark.slow
 
@@ -77,19 +77,19 @@ def open_companion(folder: Path) -> Companion:
 
 
 def test_a_service_needs_no_systemd(tmp_path: Path) -> None:
-    manager = Manager({})
+    manager = ServiceManager({})
     assert (manager.has_receiver, manager.watchdog_s, manager.folder) == (False, None, None)
-    manager.tell(READY="1")
-    manager.show(LampWord.READY)
+    manager.notify(READY="1")
+    manager.set_lamp_word(LampWord.READY)
     assert not manager.switch_off()
-    with open_companion(tmp_path) as companion, ManagerNotifier(companion, manager) as notifier:
+    with open_companion(tmp_path) as companion, StatusReporter(companion, manager) as notifier:
         notifier.close()
         notifier.close()
 
 
 @pytest.mark.parametrize(("pid", "is_meant"), [("", True), ("own", True), ("1", False)])
 def test_another_process_watchdog_is_not_fed(pid: str, is_meant: bool) -> None:
-    manager = Manager(
+    manager = ServiceManager(
         {"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": str(os.getpid()) if pid == "own" else pid}
     )
     assert manager.watchdog_s == (20.0 if is_meant else None)
@@ -100,7 +100,7 @@ def test_the_watchdog_is_fed_while_all_are_alive(tmp_path: Path, manager: Manage
     with open_companion(tmp_path) as companion:
         silent: dict[str, float] = {}
         companion.health.late_loops = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
-        with ManagerNotifier(companion, Manager(environment(manager, run))):
+        with StatusReporter(companion, ServiceManager(environment(manager, run))):
             until("food", lambda: len(manager.values("WATCHDOG")) >= 3)
             assert manager.reports[0] == {
                 "READY": "1",

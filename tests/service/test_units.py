@@ -18,7 +18,7 @@ from jinja2 import DictLoader, Environment
 from companion.cli.lamp import RUN_FOLDER
 from companion.cli.main import main
 from companion.core.config import WebSettings
-from companion.maintenance.own_wifi import ANSWER, ANSWER_TIMEOUT_S, REQUEST_FILE
+from companion.maintenance.own_wifi import ANSWER_FILE, ANSWER_TIMEOUT_S, REQUEST_FILE
 from companion.service.systemd import POWER_FILE
 from web.templating.environment import CompiledTemplates
 
@@ -101,7 +101,7 @@ def test_folders_are_those_that_the_program_means() -> None:
     assert f"{folder}/{POWER_FILE}" in (SYSTEMD / "companion-poweroff.service").read_text()
     assert Unit("companion-wifi.path")["Path"]["PathExists"] == f"{folder}/{REQUEST_FILE}"
     answers = Unit("companion-wifi.service")["Service"]
-    assert str(ANSWER.parent) == f"/run/{answers['RuntimeDirectory']}"
+    assert str(ANSWER_FILE.parent) == f"/run/{answers['RuntimeDirectory']}"
     assert float(answers["TimeoutStartSec"]) < ANSWER_TIMEOUT_S
 
 

@@ -77,7 +77,7 @@ def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
         free = 5_000_000
         house.run_round()
         rig.table.step()
-        assert rig.view.devices.notices == (house.space.warning,)
+        assert rig.view.devices.notices == (house.disk_space.warning,)
         rig.turn("UUS", "UUS")
         rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
@@ -128,7 +128,7 @@ def test_the_table_waits_while_disks_are_full(
 def a_house(
     folder: Path,
     free: Callable[[Path], int] = lambda _: 10**9,
-    is_dated: Callable[[], bool] = lambda: True,
+    has_reliable_date: Callable[[], bool] = lambda: True,
     **settings: object,
 ) -> Iterator[tuple[TableRig, Housekeeping, PhotographAlbum, History]]:
     """A table with everything that is kept beside it, and who keeps it."""
@@ -151,7 +151,7 @@ def a_house(
             space,
             clock=clock,
             settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
-            is_dated=is_dated,
+            has_reliable_date=has_reliable_date,
         ) as house:
             yield rig, house, album, history
 
@@ -192,8 +192,8 @@ def test_old_games_go_while_nobody_plays(tmp_path: Path) -> None:
 
 def test_games_go_by_age_with_known_dates(tmp_path: Path) -> None:
     day_s = 86_400.0
-    is_dated = True
-    with a_house(tmp_path, is_dated=lambda: is_dated, keep="days", days=3) as (
+    has_reliable_date = True
+    with a_house(tmp_path, has_reliable_date=lambda: has_reliable_date, keep="days", days=3) as (
         rig,
         house,
         album,
@@ -205,11 +205,11 @@ def test_games_go_by_age_with_known_dates(tmp_path: Path) -> None:
         rig.clock.set_wall(1000.0)
         for _ in range(5):
             house.run_round()
-        is_dated = False
+        has_reliable_date = False
         rig.clock.set_wall(2_000_000_000.0)
         for _ in range(5):
             house.run_round()
-        is_dated = True
+        has_reliable_date = True
         assert journal_of(rig.table).games() == [1, 2, 3, 4, 5]
         rig.clock.set_wall(1_700_000_000.0 + rig.clock.monotonic_s())
         for _ in range(5):

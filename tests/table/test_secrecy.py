@@ -289,8 +289,10 @@ def log(
     disk.
     """
     monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
-    monkeypatch.setattr("companion.service.app.host_key_of", lambda _: "aaaaa-bbbbb")
-    monkeypatch.setattr("companion.diagnostics.machine_checks.free_bytes", lambda _: 4_000_000_000)
+    monkeypatch.setattr("companion.service.app.read_host_key", lambda _: "aaaaa-bbbbb")
+    monkeypatch.setattr(
+        "companion.diagnostics.machine_checks.find_free_bytes", lambda _: 4_000_000_000
+    )
     caplog.set_level(logging.DEBUG)
     for library in ("svglib", "pypdfium2"):  # they talk while the kit is drawn, once a process
         caplog.set_level(logging.INFO, library)

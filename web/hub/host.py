@@ -15,7 +15,7 @@ from companion.core.clock import Clock
 from companion.core.errors import Malformed, wrong_phase
 from companion.core.i18n import say
 from companion.core.network import matches_code, new_code
-from companion.maintenance.settings.rows import HUB_MAY_SET, sections
+from companion.maintenance.settings.rows import HUB_MAY_SET, setting_sections
 from web.hub.room import MAX_DELAY_S, HubContext, HubRouteGroup
 from web.routes.api.body import Body, ShortText
 from web.routes.route import answer_owner_key, form, get, host_only, host_page, post
@@ -147,7 +147,12 @@ class HubHostPages(HubRouteGroup):
             fragment=self._draw(),
             live="/live/host",
             max_delay_s=MAX_DELAY_S,
-            rows=[row for section in sections() for row in section.rows if row.key in HUB_MAY_SET],
+            rows=[
+                row
+                for section in setting_sections()
+                for row in section.rows
+                if row.key in HUB_MAY_SET
+            ],
         )
 
     @form("/host", endpoint="key")

@@ -47,7 +47,7 @@ class SettingsFile:
 
     def read(self) -> FileContents:
         """Return the current contents. Raises `ConfigError` for a wrong or unreadable file."""
-        content = self._content()
+        content = self._read_content()
         return FileContents(
             parse_settings(_decode(content, self.path), str(self.path)), _digest(content)
         )
@@ -62,7 +62,7 @@ class SettingsFile:
         :param changes: values by dotted name, such as `{"table.theme": "dark"}`. None removes the
             entry
         """
-        content = self._content()
+        content = self._read_content()
         if _digest(content) != digest:
             raise Stale(
                 say(
@@ -78,7 +78,7 @@ class SettingsFile:
         if not changes:
             return old
         new = with_changes(old, changes)
-        written = edited_text(text, new, changes)
+        written = edit_text(text, new, changes)
         if written is None:
             raise ConfigError(
                 say(
@@ -97,13 +97,13 @@ class SettingsFile:
                 aside.unlink(missing_ok=True)
                 shutil.copy(self.path, aside)  # keeps the mode
 
-    def start_over(self, values: Mapping[str, object]) -> Settings:
-        """Replace the file by one with only these values, and return its settings.
+    def reset_to(self, values: Mapping[str, object]) -> Settings:
+        """Replace the file by one with only these values, by dotted name. Return its settings.
 
         Raises `ConfigError` and `SystemTrouble`.
         """
         new = with_changes(Settings(), values)
-        self._write((edited_text("", new, values) or "").encode())
+        self._write((edit_text("", new, values) or "").encode())
         return new
 
     def replace(self, content: bytes) -> None:
@@ -111,7 +111,7 @@ class SettingsFile:
         parse_settings(_decode(content, self.path), str(self.path))
         self._write(content)
 
-    def _content(self) -> bytes:
+    def _read_content(self) -> bytes:
         try:
             return read_file(self.path, MAX_TEXT_BYTES)
         except FileNotFoundError:
@@ -136,7 +136,7 @@ def values_by_name(settings: Settings) -> dict[str, Any]:
     >>> values_by_name(Settings())["web.port"]
     8080
     """
-    return dict(_leaves(msgspec.to_builtins(settings), ""))
+    return dict(_flatten(msgspec.to_builtins(settings), ""))
 
 
 def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
@@ -178,11 +178,11 @@ def _decode(content: bytes, path: Path) -> str:
         raise ConfigError(say("{file}: not UTF-8 text", file=str(path))) from None
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield all values in a tree of sections, with their dotted names."""
     for name, value in tree.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", list(value) if isinstance(value, tuple) else value
 
@@ -196,10 +196,10 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def edited_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
-    """Return the text of a settings file with some values changed.
+def edit_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
+    """Return the text of a settings file with some values changed, and all else as it was.
 
-    None if that is not possible, or if the new text would not be read as `new`.
+    `new` are the settings that it should have then. None if the text cannot be edited that way.
     """
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above

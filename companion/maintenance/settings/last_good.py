@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 MAX_FAILED_STARTS = 3
 # Time in seconds after which a start counts as successful. It is longer than any part may be silent
 # (`companion.service.health`).
-WELL_AFTER_S = 35.0
+SUCCESS_AFTER_S = 35.0
 
 
 class LastGoodSettings:
     """The last settings that worked, for one settings file.
 
-    The service calls `count_start` when it starts, and `keep` once it has run for `WELL_AFTER_S` or
-    has been ended sooner.
+    The service calls `count_start` when it starts, and `record_success` once it has run for
+    `SUCCESS_AFTER_S` or has been ended sooner.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,15 +39,15 @@ class LastGoodSettings:
         """Path of the copy of the settings that did not work."""
 
     def count_start(self) -> None:
-        """Count a start, as a failed one until `keep` is called.
+        """Count a start, as a failed one until `record_success` is called.
 
         After too many failed ones restore the last settings that worked. The present ones are kept
         in `refused_path`.
         """
         with suppress(OSError):
             # the file has one byte for each failed start
-            failed = len(_content(self._starts_path))
-            content, good = self.content(), _content(self._good_path)
+            failed = len(_read_or_empty(self._starts_path))
+            content, good = self.content(), _read_or_empty(self._good_path)
             if failed >= MAX_FAILED_STARTS and self._good_path.exists() and content != good:
                 mode = self._path.stat().st_mode & 0o777 if self._path.exists() else 0o600
                 replace_file(self.refused_path, content)
@@ -59,13 +59,16 @@ class LastGoodSettings:
 
     def content(self) -> bytes:
         """Return the current content of the settings file. Empty if it cannot be read."""
-        return _content(self._path)
+        return _read_or_empty(self._path)
 
-    def keep(self, content: bytes) -> None:
-        """Record that the service works with these settings, the content of the file."""
+    def record_success(self, content: bytes) -> None:
+        """Record that the service works with these settings, and reset the count of failed starts.
+
+        :param content: the content of the settings file at the start
+        """
         with suppress(OSError):
             self.reset_count()
-            is_recorded = self._good_path.exists() and content == _content(self._good_path)
+            is_recorded = self._good_path.exists() and content == _read_or_empty(self._good_path)
             if self._path.parent.exists() and not is_recorded:
                 replace_file(self._good_path, content)
 
@@ -80,7 +83,7 @@ class LastGoodSettings:
         Empty if they were not.
         """
         has_both = self.refused_path.exists() and self._good_path.exists()
-        if not has_both or self.content() != _content(self._good_path):
+        if not has_both or self.content() != _read_or_empty(self._good_path):
             return ""
         # other settings have worked since then
         if self.refused_path.stat().st_mtime_ns < self._good_path.stat().st_mtime_ns:
@@ -92,7 +95,7 @@ class LastGoodSettings:
         )
 
 
-def _content(path: Path) -> bytes:
+def _read_or_empty(path: Path) -> bytes:
     """Return the content of a file. Empty if it cannot be read."""
     try:
         return read_file(path, MAX_TEXT_BYTES)

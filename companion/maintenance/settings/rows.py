@@ -28,10 +28,10 @@ from companion.maintenance.settings.words import (
     SECTIONS,
     WITHOUT_RESTART,
     WORDS,
-    Words,
+    SettingWords,
 )
 
-# Maximum length of a text for which the settings have no maximum of their own.
+# Maximum number of characters of a text for which the settings have no maximum of their own.
 MAX_TEXT = 200
 
 _TOPIC_HELP = say("Use letters, digits, _ and -, with slashes between.")
@@ -82,10 +82,10 @@ class FieldKind(StrEnum):
 _NUMBERS = (FieldKind.WHOLE, FieldKind.NUMBER, FieldKind.PIN)
 
 
-def _figure(number: float) -> float | int:
-    """Return a bound of a range as an int if it is whole, so that a sentence says 60, not 60.0.
+def _int_if_whole(number: float) -> float | int:
+    """Return a number as an int if it is whole, so that a sentence says 60 and not 60.0.
 
-    A sentence writes a float with the decimal mark of its language.
+    Any other number stays a float, which a sentence writes with the decimal mark of its language.
     """
     return int(number) if number == int(number) else number
 
@@ -105,11 +105,11 @@ class SettingRow:
     default: Any
     unit: str = ""
     minimum: float = 0.0
-    """Of a number."""
+    """Smallest value of a number."""
     maximum: float = 0.0
-    """Of a number."""
+    """Largest value of a number."""
     max_length: int = MAX_TEXT
-    """Of a text, in characters."""
+    """Maximum number of characters of a text."""
     choices: tuple[tuple[Any, str], ...] = ()
     """Values to choose from, with their words."""
     may_be_empty: bool = False
@@ -124,7 +124,7 @@ class SettingRow:
             return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
         return self.is_writable
 
-    def text_of(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         """Return a value as text in its field, with the decimal mark of the current language."""
         if value is None:
             return ""
@@ -136,7 +136,7 @@ class SettingRow:
             return f"{value:g}".replace(".", decimal_mark())
         return str(value)
 
-    def read(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
         """Return the value of a text that a person entered.
 
         Raises `Malformed` with what to enter instead.
@@ -162,11 +162,11 @@ class SettingRow:
                 value = float(text.replace(",", "."))
             return msgspec.convert(value, self.type, strict=False)
         except (ValueError, msgspec.ValidationError):
-            raise Malformed(self._help()) from None
+            raise Malformed(self._input_help()) from None
 
-    def _help(self) -> str:
-        """Return what to enter instead of a value that the settings do not take."""
-        low, high = _figure(self.minimum), _figure(self.maximum)
+    def _input_help(self) -> str:
+        """Return a sentence on what to enter instead of a value that is refused."""
+        low, high = _int_if_whole(self.minimum), _int_if_whole(self.maximum)
         match self.kind:
             case FieldKind.NUMBER:
                 return say("Enter a number from {low} to {high}.", low=low, high=high)
@@ -183,12 +183,14 @@ class SettingRow:
         """The minimum and maximum as a sentence. Empty if it is not a number."""
         if self.kind not in _NUMBERS:
             return ""
-        return say("{low} to {high}.", low=_figure(self.minimum), high=_figure(self.maximum))
+        return say(
+            "{low} to {high}.", low=_int_if_whole(self.minimum), high=_int_if_whole(self.maximum)
+        )
 
     @property
     def default_words(self) -> str:
         """The default as a sentence."""
-        return say("Default: {value}.", value=self.text_of(self.default))
+        return say("Default: {value}.", value=self.format_value(self.default))
 
 
 @dataclass(frozen=True)
@@ -201,30 +203,32 @@ class SettingsSection:
 
 
 @cache
-def rows() -> Mapping[str, SettingRow]:
+def setting_rows() -> Mapping[str, SettingRow]:
     """Return the rows of all settings by their dotted names, including the pads' pins.
 
     `LAMPS_ACTIVE_LOW` have none.
     """
     rows_by_key = {}
-    for key, annotation in _types(Settings, ""):
+    for key, annotation in _field_types(Settings, ""):
         words = WORDS.get(key)
         match key.split("."):
             # such as `panel.south.ready`, a pin of South's pad
             case "panel", seat, part if part in PAD_PARTS:
                 title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
-                words = Words(title, "")
+                words = SettingWords(title, "")
         if words:
-            rows_by_key[key] = _row(key, annotation, words)
+            rows_by_key[key] = _make_row(key, annotation, words)
     return rows_by_key
 
 
 @cache
-def sections() -> tuple[SettingsSection, ...]:
+def setting_sections() -> tuple[SettingsSection, ...]:
     """Return the rows of all settings except the pads' pins, by heading."""
     by_heading = []
     for name, title in SECTIONS.items():
-        section_rows = [row for key, row in rows().items() if key.rpartition(".")[0] == name]
+        section_rows = [
+            row for key, row in setting_rows().items() if key.rpartition(".")[0] == name
+        ]
         by_heading.append(SettingsSection(name, title, tuple(section_rows)))
     return tuple(by_heading)
 
@@ -233,7 +237,8 @@ def sections() -> tuple[SettingsSection, ...]:
 def pad_rows() -> Mapping[str, tuple[SettingRow, ...]]:
     """Return the pins of each pad, by seat."""
     return {
-        str(seat): tuple(rows()[f"panel.{seat}.{part}"] for part in PAD_PARTS) for seat in SEATS
+        str(seat): tuple(setting_rows()[f"panel.{seat}.{part}"] for part in PAD_PARTS)
+        for seat in SEATS
     }
 
 
@@ -244,7 +249,7 @@ def page_may_write(key: str, value: object) -> bool:
     """
     if key in LAMPS_ACTIVE_LOW:
         return True
-    return key in rows() and rows()[key].page_may_write(value)
+    return key in setting_rows() and setting_rows()[key].page_may_write(value)
 
 
 def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:
@@ -268,17 +273,17 @@ def works_at_once(key: str) -> bool:
 # ---- helpers -------------------------------------------------------------------------------------
 
 
-def _types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
+def _field_types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield the type of every value in a tree of structs, with its dotted name in TOML."""
     for field in msgspec.structs.fields(section):
         key = f"{prefix}{field.encode_name}"
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
-            yield from _types(field.type, f"{key}.")
+            yield from _field_types(field.type, f"{key}.")
         else:
             yield key, field.type
 
 
-def _row(key: str, annotation: Any, words: Words) -> SettingRow:
+def _make_row(key: str, annotation: Any, words: SettingWords) -> SettingRow:
     """Return the row of a setting, made of the type of its field and its words."""
     default = values_by_name(Settings()).get(key)
     info = inspect.type_info(annotation)

@@ -10,7 +10,7 @@ from companion.core.i18n import LANGUAGES, say
 
 
 @dataclass(frozen=True)
-class Words:
+class SettingWords:
     """The words for one setting, as the settings page shows them."""
 
     title: str
@@ -59,27 +59,27 @@ SECTIONS: Mapping[str, str] = {
 }
 
 # Settings that the settings page may write.
-ON_PAGE: Mapping[str, Words] = {
-    "table.reading_time_s": Words(
+ON_PAGE: Mapping[str, SettingWords] = {
+    "table.reading_time_s": SettingWords(
         say("Time to read"),
         say("How long seven words stay on the screen. From 60 seconds on they wait for a tap."),
         say("seconds"),
     ),
-    "table.tip_south": Words(
+    "table.tip_south": SettingWords(
         say("South sits"),
         say("Which edge of the table screen the sign points to for South."),
         choices={"left": say("Left"), "right": say("Right")},
     ),
-    "table.upright": Words(
+    "table.upright": SettingWords(
         say("Boards stand upright"),
         say("For a table whose people sit before and behind the screen."),
     ),
-    "table.dark_minutes": Words(
+    "table.dark_minutes": SettingWords(
         say("Screen goes dark"),
         say("When nobody has played for so long. A touch wakes it. 0: never."),
         say("minutes"),
     ),
-    "table.theme": Words(
+    "table.theme": SettingWords(
         say("Colours of the table screen"),
         say("Light, dark, dark from eight in the evening until seven, or the same as its system."),
         choices={
@@ -89,12 +89,12 @@ ON_PAGE: Mapping[str, Words] = {
             "night": say("Dark at night"),
         },
     ),
-    "table.language": Words(
+    "table.language": SettingWords(
         say("Language of the table"),
         say("For the table screen, the voice and the console. Phones choose their own."),
         choices={"auto": say("Browser"), **LANGUAGES},
     ),
-    "table.coach": Words(
+    "table.coach": SettingWords(
         say("Coach"),
         say(
             "Who may ask what it would do: people who play against the machine, everybody, or "
@@ -106,7 +106,7 @@ ON_PAGE: Mapping[str, Words] = {
             "never": say("Nobody"),
         },
     ),
-    "voice.by": Words(
+    "voice.by": SettingWords(
         say("Who speaks"),
         say("The table screen’s browser, espeak-ng on this machine, either one, or nobody."),
         choices={
@@ -116,75 +116,75 @@ ON_PAGE: Mapping[str, Words] = {
             "off": say("Nobody"),
         },
     ),
-    "voice.says": Words(
+    "voice.says": SettingWords(
         say("What is said"),
         say("Whose turn it is, warnings and results, or all that happens."),
         choices={"turns": say("Turns"), "everything": say("Everything")},
     ),
-    "voice.volume": Words(
+    "voice.volume": SettingWords(
         say("Volume"),
         say("1 is as loud as the machine can be."),
     ),
-    "voice.speed": Words(
+    "voice.speed": SettingWords(
         say("Speed"),
         say("1 is how fast a calm person talks."),
     ),
-    "quiet.from": Words(
+    "quiet.from": SettingWords(
         say("From"),
         say(
             "From this time on there are no tones and no voice, and lamps are dim. Empty: no quiet "
             "hours."
         ),
     ),
-    "quiet.to": Words(
+    "quiet.to": SettingWords(
         say("Until"),
         say("From this time on everything is back to normal."),
     ),
-    "panel.enabled": Words(
+    "panel.enabled": SettingWords(
         say("Pads"),
         say("Use the pins if there are any, insist on them, or leave them alone."),
         choices={"auto": say("If there are any"), "yes": say("Always"), "no": say("Never")},
     ),
-    "panel.silent": Words(
+    "panel.silent": SettingWords(
         say("Silent"),
         say("The turn lamps show the rhythm of each tone instead."),
     ),
-    "panel.debounce_ms": Words(
+    "panel.debounce_ms": SettingWords(
         say("Key debounce"),
         say("How long a key’s contact may chatter before a press counts."),
         say("milliseconds"),
     ),
-    "panel.buzzer": Words(
+    "panel.buzzer": SettingWords(
         say("Pin of the buzzer"),
         say("Its GPIO number. Empty: not wired."),
     ),
-    "panel.table_button": Words(
+    "panel.table_button": SettingWords(
         say("Pin of the table button"),
         say("Its GPIO number. Empty: not wired."),
     ),
-    "panel.switch_off": Words(
+    "panel.switch_off": SettingWords(
         say("Switch off with the table button"),
         say("Holding it for five seconds switches the machine off."),
     ),
-    "panel.system_lamp": Words(
+    "panel.system_lamp": SettingWords(
         say("Pin of the system lamp"),
         say(
             "It shows booting, ready, fault or safe to unplug, from the machine’s next start on. "
             "Empty: not wired."
         ),
     ),
-    "panel.system_lamp_active_low": Words(
+    "panel.system_lamp_active_low": SettingWords(
         say("System lamp at 3V3"),
         say("It is wired between 3V3 and its pin, not between its pin and ground."),
     ),
-    "camera.source": Words(
+    "camera.source": SettingWords(
         say("Camera"),
         say(
             "auto, none, picamera, picamera:imx708, usb:0, or part of its name such as usb:C920. A "
             "path can only be written into the file by hand."
         ),
     ),
-    "camera.size": Words(
+    "camera.size": SettingWords(
         say("Picture size"),
         say("A larger one reads smaller markers, a smaller one is easier on the machine."),
         choices={
@@ -193,7 +193,7 @@ ON_PAGE: Mapping[str, Words] = {
             "1920x1080": "1920 x 1080",
         },
     ),
-    "camera.model": Words(
+    "camera.model": SettingWords(
         say("Model"),
         say("Gives a first value for the lens angle. The rest is learned from the board."),
         choices={
@@ -206,17 +206,17 @@ ON_PAGE: Mapping[str, Words] = {
             "webcam": say("Webcam"),
         },
     ),
-    "camera.field_of_view_deg": Words(
+    "camera.field_of_view_deg": SettingWords(
         say("Lens angle"),
         say("How wide a different lens sees, from its data sheet. Empty: as for the model."),
         say("degrees"),
     ),
-    "camera.fps": Words(
+    "camera.fps": SettingWords(
         say("Pictures read"),
         say("More of them notice a hand sooner, fewer are easier on the machine."),
         say("per second"),
     ),
-    "camera.mains_hz": Words(
+    "camera.mains_hz": SettingWords(
         say("Mains frequency"),
         say(
             "So that lamps do not flicker in the picture: 60 in most of America, 50 in most other "
@@ -225,49 +225,49 @@ ON_PAGE: Mapping[str, Words] = {
         say("hertz"),
         {50: "50", 60: "60"},
     ),
-    "camera.photographs_mb": Words(
+    "camera.photographs_mb": SettingWords(
         say("Photographs"),
         say("How much disk space the photographs of all games may use. 0: none are taken."),
         say("megabytes"),
     ),
-    "history.keep": Words(
+    "history.keep": SettingWords(
         say("Games to keep"),
         say(
             "The others are removed with their photographs while nobody plays. Imported games stay."
         ),
         choices={"all": say("All"), "games": say("The newest"), "days": say("The last days")},
     ),
-    "history.games": Words(
+    "history.games": SettingWords(
         say("The newest"),
         say("How many games to keep, with “The newest”."),
         say("games"),
     ),
-    "history.days": Words(
+    "history.days": SettingWords(
         say("The last days"),
         say("How many days to keep, with “The last days”."),
         say("days"),
     ),
-    "wifi.name": Words(
+    "wifi.name": SettingWords(
         say("Network name"),
         say("Phones join it with a code on the table screen."),
     ),
-    "wifi.password": Words(
+    "wifi.password": SettingWords(
         say("Network password"),
         say("At least eight characters; empty: an open network."),
     ),
-    "wifi.hidden": Words(
+    "wifi.hidden": SettingWords(
         say("Hidden network"),
         say("It does not broadcast its name."),
     ),
-    "web.port": Words(
+    "web.port": SettingWords(
         say("Port"),
         say("The number after the colon in the pages’ address. 0: any free port."),
     ),
-    "web.viewers": Words(
+    "web.viewers": SettingWords(
         say("Viewers"),
         say("How many pages may follow the table at once."),
     ),
-    "web.join": Words(
+    "web.join": SettingWords(
         say("Who may sit down"),
         say(
             "Everybody on the network, or only those who know the code on the table’s own screen, "
@@ -275,7 +275,7 @@ ON_PAGE: Mapping[str, Words] = {
         ),
         choices={"open": say("Everybody"), "code": say("With the code")},
     ),
-    "log.level": Words(
+    "log.level": SettingWords(
         say("What is logged"),
         say(
             "Only errors, warnings too, what happens as well, or everything that helps to find a "
@@ -288,51 +288,51 @@ ON_PAGE: Mapping[str, Words] = {
             "debug": say("Everything"),
         },
     ),
-    "mqtt.enabled": Words(
+    "mqtt.enabled": SettingWords(
         say("MQTT"),
         say("Tell an MQTT broker what happens at the table: turns, clocks, results."),
     ),
-    "mqtt.host": Words(
+    "mqtt.host": SettingWords(
         say("Broker"),
         say("Its name or address; localhost: it runs on this machine."),
     ),
-    "mqtt.port": Words(
+    "mqtt.port": SettingWords(
         say("Broker port"),
         say("Usually 1883, or 8883 with TLS."),
     ),
-    "mqtt.user": Words(
+    "mqtt.user": SettingWords(
         say("User"),
         say("The table’s user name at the broker. Empty: none is needed."),
     ),
-    "mqtt.tls": Words(
+    "mqtt.tls": SettingWords(
         say("TLS"),
         say("Encrypt the connection to the broker."),
     ),
-    "mqtt.topic": Words(
+    "mqtt.topic": SettingWords(
         say("Topics"),
         say("What all topics of this table start with. Empty: tabletop/ and this machine’s name."),
     ),
-    "mqtt.home_assistant": Words(
+    "mqtt.home_assistant": SettingWords(
         say("Home Assistant"),
         say("Describe the table so that Home Assistant adds it as a device."),
     ),
-    "mqtt.discovery": Words(
+    "mqtt.discovery": SettingWords(
         say("Discovery"),
         say("Where Home Assistant looks for devices, as in its own settings."),
     ),
-    "mqtt.name": Words(
+    "mqtt.name": SettingWords(
         say("Name of the table"),
         say("As Home Assistant shows it."),
     ),
-    "mqtt.names": Words(
+    "mqtt.names": SettingWords(
         say("Names of the players"),
         say("Tell the broker their names, not only that they are there."),
     ),
-    "mqtt.staff": Words(
+    "mqtt.staff": SettingWords(
         say("Call the staff"),
         say("A key at the table and on phones sends a message that calls somebody."),
     ),
-    "mqtt.pause": Words(
+    "mqtt.pause": SettingWords(
         say("Stop the clock remotely"),
         say("A message may stop and resume the clock of a game."),
     ),
@@ -340,20 +340,22 @@ ON_PAGE: Mapping[str, Words] = {
 
 # Settings that the page may not write, because they name a file, a program or an address of this
 # machine, and anybody with the owner key uses the page from a phone.
-BY_HAND: Mapping[str, Words] = {
-    "state_dir": Words(say("Folder"), say("Where games, photographs and lens data are kept.")),
-    "web.host": Words(
+BY_HAND: Mapping[str, SettingWords] = {
+    "state_dir": SettingWords(
+        say("Folder"), say("Where games, photographs and lens data are kept.")
+    ),
+    "web.host": SettingWords(
         say("Address"),
         say("The address the pages are served on. 0.0.0.0: every address of this machine."),
     ),
-    "web.names": Words(
+    "web.names": SettingWords(
         say("Other names"),
         say(
             "Names under which the pages can be opened besides this machine’s name and addresses, "
             "separated by spaces."
         ),
     ),
-    "web.proxies": Words(
+    "web.proxies": SettingWords(
         say("Proxies"),
         say(
             "Addresses of proxies in front of the pages, separated by spaces. "
@@ -361,33 +363,35 @@ BY_HAND: Mapping[str, Words] = {
             "Whoever comes through one is not at this machine’s own screen."
         ),
     ),
-    "web.path": Words(
+    "web.path": SettingWords(
         say("Path"),
         say(
             "What a proxy has before the address of every page, such as /table. "
             "Empty: the pages have an address of their own."
         ),
     ),
-    "web.certificate": Words(
+    "web.certificate": SettingWords(
         say("Certificate"),
         say("A PEM file. With it and its key the pages are served over HTTPS. Empty: over HTTP."),
     ),
-    "web.key": Words(say("Certificate key"), say("A PEM file that only the companion can read.")),
-    "bots.engines": Words(
+    "web.key": SettingWords(
+        say("Certificate key"), say("A PEM file that only the companion can read.")
+    ),
+    "bots.engines": SettingWords(
         say("External engines"),
         say(
             "NAME=COMMAND for programs that play like “companion bot”. Each is offered as an "
             "opponent."
         ),
     ),
-    "mqtt.password_file": Words(
+    "mqtt.password_file": SettingWords(
         say("Password file"),
         say(
             "A one-line file that this service can read. The password itself is not in the "
             "settings."
         ),
     ),
-    "mqtt.ca_file": Words(
+    "mqtt.ca_file": SettingWords(
         say("Broker certificate"),
         say("The certificate of the authority that signed it. Empty: those this machine trusts."),
     ),

@@ -26,8 +26,8 @@ from companion.maintenance.settings.rows import (
     BY_HAND_SENTENCE,
     LAMPS_ACTIVE_LOW,
     pad_rows,
-    rows,
-    sections,
+    setting_rows,
+    setting_sections,
 )
 from companion.maintenance.settings.words import PAD_PARTS
 from companion.maintenance.upkeep import Upkeep
@@ -86,7 +86,7 @@ class SettingsPage(TableRouteGroup):
             values=values_by_name(stored),
             wifi=stored.wifi,
             quiet=stored.quiet,
-            sections=sections(),
+            sections=setting_sections(),
             main_settings=_MAIN_SETTINGS,
             pads=pad_rows(),
             pad_parts=PAD_PARTS,
@@ -159,9 +159,9 @@ class SettingsPage(TableRouteGroup):
         self.upkeep.restart()
 
     @post("/api/settings/unstage", guard=host_only)
-    def unstage(self) -> None:
+    def cancel_staged(self) -> None:
         """Drop the backup or reset that waits for the next start."""
-        self.upkeep.unstage()
+        self.upkeep.cancel_staged()
 
     @post("/api/settings/reset", guard=host_only)
     def reset(self, games: bool = False) -> None:
@@ -183,14 +183,14 @@ def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[st
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
     values: dict[str, Any] = {}
     for key, text in typed.items():
-        row = rows().get(key)
+        row = setting_rows().get(key)
         if key in LAMPS_ACTIVE_LOW:
             values[key] = [lamp for lamp in lamps if lamp in text.split()]
         elif row is None:
             raise Malformed(say("There is no setting {name}", name=key))
-        elif text != row.text_of(stored.get(key)):
+        elif text != row.format_value(stored.get(key)):
             # only values that differ from the file are changes
-            values[key] = row.read(text)
+            values[key] = row.parse(text)
             if not row.page_may_write(values[key]):
                 raise Malformed(BY_HAND_SENTENCE)
     after = {**stored, **values}
