@@ -69,7 +69,7 @@ _FIRST_MARKERS = (54, 62)
 # Markers of the board's corners.
 _CORNER_MARKERS = (8, 9, 10, 11)
 # Height of a counter under its tag: two draughtsmen or a slice of cork.
-_HEIGHT_MM = 6.0
+_ROBOT_HEIGHT_MM = 6.0
 
 
 @dataclass(frozen=True)
@@ -128,21 +128,21 @@ class Terrain:
 
 
 @lru_cache(maxsize=64)
-def parse_terrain(text: str) -> Terrain:
+def parse_terrain(map_text: str) -> Terrain:
     """Parse a text map of the characters `s S n N # .`.
 
     Raises `Malformed` if the map is not valid or a side has no start. Starts and spawn points are
     ordered by file, then rank.
     """
-    tiles = parse_map(text, "sSnN#.")
+    tiles = parse_map(map_text, "sSnN#.")
     for character, seat in zip("sn", SEATS, strict=True):
         if not tiles.squares_with(character):
-            text = say(
+            message = say(
                 "The board has no start for {seat!c}: mark at least one square with “{tile}”",
                 seat=seat,
                 tile=character,
             )
-            raise Malformed(text)
+            raise Malformed(message)
 
     def places(character: str) -> tuple[int, ...]:
         # Same numbering as `Terrain.squares`: by file, then rank.
@@ -160,14 +160,14 @@ def parse_terrain(text: str) -> Terrain:
 
 
 @lru_cache(maxsize=64)
-def build_kit(text: str) -> Kit:
+def build_kit(map_text: str) -> Kit:
     """Return the kit for a text map: sixteen robots with one face each, and the board."""
-    terrain = parse_terrain(text)
+    terrain = parse_terrain(map_text)
     marks = [Mark(wall, "wall") for wall in sorted(terrain.walls)]
     for seat, drawing, spawns in zip(SEATS, ("spawn-s", "spawn-n"), terrain.spawns, strict=True):
         marks += [Mark(terrain.squares[place], drawing, seat) for place in spawns]
     board = Board(
-        say("standard") if text == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
+        say("standard") if map_text == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
         terrain.files,
         terrain.ranks,
         square_mm=30,
@@ -183,7 +183,7 @@ def build_kit(text: str) -> Kit:
             SIDES[seat].drawing,
             # The markers of a side are consecutive, in the order of its robots.
             (first + number - 1,),
-            _HEIGHT_MM,
+            _ROBOT_HEIGHT_MM,
             seat,
             letter=str(number),
             sign=("robot-s", "robot-n")[side],

@@ -64,22 +64,22 @@ def parse_orders(text: str) -> Orders:
         match = _ORDER_PATTERN.fullmatch(part)
         if not match:
             quoted = part if len(part) <= _MAX_QUOTED else f"{part[:_MAX_QUOTED]}…"
-            text = say(
+            message = say(
                 "“{text}” is not an order: write a robot from 1 to 8, a colon, and one of "
                 "{orders}, such as 1:N 2:aE 3:D, separated by single spaces",
                 text=Verbatim(quoted),
                 orders=Verbatim(" ".join(ORDER_CODES)),
             )
-            raise Malformed(text)
+            raise Malformed(message)
         number = int(match[1])
         if orders and number <= orders[-1][0]:
-            text = say(
+            message = say(
                 "Robot {number} comes after robot {last}: list the robots in rising order, each "
                 "once",
                 number=number,
                 last=orders[-1][0],
             )
-            raise Malformed(text)
+            raise Malformed(message)
         orders.append((number, match[2]))
     return Orders(tuple(orders))
 

@@ -242,22 +242,22 @@ class OrdersPad(PadGrammar):
     def _codes(self, draft: Draft) -> list[str]:
         """Return the orders of the robots that the draft covers, each one of `ORDER_CODES`."""
         codes: list[str] = []
-        follows_a = False
+        is_a_pending = False
         for pad_key in draft:
             key = self.key(pad_key)
-            if pad_key == "a" and not follows_a:
-                follows_a = True
+            if pad_key == "a" and not is_a_pending:
+                is_a_pending = True
                 continue
             if pad_key == "a":
                 codes.append(DESTRUCT)
             elif key is None:
                 # Ready: this robot does nothing, and an `a` before it is cancelled.
                 codes.append(NOTHING)
-            elif follows_a and pad_key != "b":
+            elif is_a_pending and pad_key != "b":
                 codes.append(f"a{key.letter}")
             else:
                 codes.append(key.letter)
-            follows_a = False
+            is_a_pending = False
         return codes
 
 

@@ -15,7 +15,7 @@ from companion.core.kit import SEATS
 from companion.games.arena.board import MAX_ROBOTS, STANDARD_MAP, Terrain, parse_terrain
 from companion.games.base import Limit, Options, Outcome
 
-_Points = Annotated[int, Meta(ge=1, le=999)]
+_HitPoints = Annotated[int, Meta(ge=1, le=999)]
 _Damage = Annotated[int, Meta(ge=0, le=999)]
 
 
@@ -26,7 +26,7 @@ class ArenaOptions(Options, frozen=True):
     """Text map, as `board.py` explains."""
     turns: Annotated[int, Meta(ge=1, le=1000)] = 30
     """Number of turns, after which the game ends."""
-    hit_points: _Points = 30
+    hit_points: _HitPoints = 30
     """Hit points with which a robot begins."""
     spawn_every: Limit = 5
     """Robots appear in each turn whose number is a multiple of this. 0 for no new robots."""

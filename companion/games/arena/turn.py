@@ -47,7 +47,8 @@ def find_failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
 
     A move fails off the board, into a wall, onto a square that several robots want, and onto a
     robot that stays. All other moves succeed, including chains, swaps and rotations (Ruling 3).
-    `places` has the place of each robot, by its index.
+
+    :param places: the present place of every robot, by its index
 
     >>> find_failed_moves([0, 1, 2], {0: 1, 1: 2})
     [1, 0]
@@ -76,12 +77,12 @@ def find_failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
 
 
 def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
-    """Carry out South's and North's orders."""
+    """Carry out South's and North's orders, stage by stage."""
     turn = _Turn(state, orders)
     for title, run_stage in _STAGES:
         run_stage(turn)
         turn.end_stage(title)
-    # New robots are last in the list but have the lowest free numbers, so sort again.
+    # New robots are last in the list but have the lowest free numbers, so sort by number again.
     south, north = (
         tuple(
             sorted(
@@ -98,7 +99,7 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
 
 @dataclass(slots=True, eq=False)
 class _Robot:
-    """A robot during a turn, which moves and loses points."""
+    """A robot during a turn, which moves and loses hit points."""
 
     side: int
     """Index of its side: 0 South, 1 North."""

@@ -38,8 +38,8 @@ from companion.games.binmat.words import OPTION_ROWS, RULES, build_extras
 from companion.games.pads import PadGrammar
 from companion.games.screen import CardUi
 
-# A position of the full game, or of a game with real cards.
-Position = State | RealCardsState
+# A state of either way to play: the full game, or a game with real cards.
+BinmatState = State | RealCardsState
 
 
 class Binmat(Game[Any, str]):
@@ -86,7 +86,7 @@ class Binmat(Game[Any, str]):
             raw = {**raw, "way": "referee"}
         return super().options(raw)
 
-    def setup(self, options: BinmatOptions, rng: Random) -> Position:
+    def setup(self, options: BinmatOptions, rng: Random) -> BinmatState:
         """Return the first state: with the dealt lane decks, or only a number of turns."""
         check_options(options)
         if options.is_full_game:
@@ -115,7 +115,7 @@ class Binmat(Game[Any, str]):
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
         return self.chosen_options
 
-    def to_act(self, state: Position) -> frozenset[Seat]:
+    def to_act(self, state: BinmatState) -> frozenset[Seat]:
         """Return the seat that must act: the one on turn, or nobody once the game is over.
 
         With real cards the attacker acts after a combat that gives him cards to draw, even in a
@@ -125,7 +125,7 @@ class Binmat(Game[Any, str]):
             return frozenset()
         return frozenset({state.seat})
 
-    def legal_actions(self, state: Position, seat: Seat) -> Iterable[str]:
+    def legal_actions(self, state: BinmatState, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat.
 
         With real cards, the actions that name the open cards of a combat are left out, because
@@ -137,27 +137,27 @@ class Binmat(Game[Any, str]):
             return real_cards.legal_actions(state)
         return full_game.legal_actions(state, seat)
 
-    def check(self, state: Position, seat: Seat, action: str) -> None:
+    def check(self, state: BinmatState, seat: Seat, action: str) -> None:
         """Raise `Illegal` unless the action is legal. The message reveals no hidden card."""
         if isinstance(state, RealCardsState):
             real_cards.check(state, action)
         else:
             full_game.check_action(state, seat, action)
 
-    def apply(self, state: Position, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
+    def apply(self, state: BinmatState, actions: Mapping[Seat, str], rng: Random) -> Step[Any]:
         """Carry out the action of the seat on turn. A combat is split into stages."""
         ((seat, action),) = actions.items()
         if isinstance(state, RealCardsState):
             return real_cards.carry_out(state, seat, action)
         return turn.carry_out(state, action, rng)
 
-    def view(self, state: Position, seat: Seat | None) -> View:
+    def view(self, state: BinmatState, seat: Seat | None) -> View:
         """Return what a seat may know. Hidden cards are `X`."""
         if isinstance(state, RealCardsState):
             return real_cards.view(state)
         return plain_state(mask_state(state, seat))
 
-    def dump(self, state: Position) -> View:
+    def dump(self, state: BinmatState) -> View:
         if isinstance(state, RealCardsState):
             return real_cards.view(state)
         return plain_state(state)
@@ -168,26 +168,26 @@ class Binmat(Game[Any, str]):
             return real_cards.parse_action(text)
         return full_game.parse_action(text)
 
-    def lead(self, state: Position) -> float | None:
+    def lead(self, state: BinmatState) -> float | None:
         """Return South's lead by turns and cards, or None with real cards."""
         if isinstance(state, RealCardsState):
             return None
         return defender_lead(state)
 
-    def time_limit(self, state: Position) -> float | None:
+    def time_limit(self, state: BinmatState) -> float | None:
         """Return the seconds of a turn. None in a casual game, or in a combat with real cards."""
         if isinstance(state, RealCardsState) and state.is_in_combat:
             return None
         # 0 stands for a casual game.
         return state.options.seconds or None
 
-    def on_timeout(self, state: Position, seat: Seat) -> str | None:
+    def on_timeout(self, state: BinmatState, seat: Seat) -> str | None:
         """Return a pass. None if the option `timeout` only sounds the alarm."""
         if state.options.timeout == "pass":
             return full_game.PASS
         return None
 
-    def is_reversible(self, state: Position, seat: Seat, action: str) -> bool:
+    def is_reversible(self, state: BinmatState, seat: Seat, action: str) -> bool:
         """Return whether the seat may take this action back.
 
         With real cards a combat cannot be taken back, because people have moved the cards after it.
@@ -196,18 +196,18 @@ class Binmat(Game[Any, str]):
             return not real_cards.is_open_cards(action)
         return turn.is_reversible(state, action)
 
-    def card_ui(self, state: Position, seat: Seat | None) -> CardUi:
+    def card_ui(self, state: BinmatState, seat: Seat | None) -> CardUi:
         if isinstance(state, RealCardsState):
             return real_cards.card_ui(state, seat)
         return screen.card_ui(state, seat)
 
-    def laid_open(self, state: Position, fans: Layout, before: Layout) -> str | None:
+    def laid_open(self, state: BinmatState, fans: Layout, before: Layout) -> str | None:
         """Return the action that face-up cards show. None in the full game, which has no cards."""
         if isinstance(state, RealCardsState):
             return real_cards.laid_open(state, fans, before)
         return None
 
-    def pad(self, state: Position, seat: Seat) -> PadGrammar | None:
+    def pad(self, state: BinmatState, seat: Seat) -> PadGrammar | None:
         """Return the keys for real cards. The full game is tapped on a phone."""
         if isinstance(state, RealCardsState):
             return real_cards.pad(state)

@@ -71,9 +71,9 @@ class CombatSetup:
     """Number of the lane, or None if it is not known."""
 
     def __post_init__(self) -> None:
-        both = self.attacker_stack + self.defender_stack
-        for card in both:
-            if both.count(card) > 1:
+        all_cards = self.attacker_stack + self.defender_stack
+        for card in all_cards:
+            if all_cards.count(card) > 1:
                 raise Malformed(say("{card} appears twice: there is one of each card", card=card))
 
 
@@ -427,10 +427,10 @@ def add_combat(turn: TurnLog, combat: Combat) -> None:
 
     TRAPs get a stage of their own, which still shows the cards that they take.
     """
-    for part in combat.stages:
-        turn.events += part.events
-        if part.title == _TRAPS_TITLE:
-            turn.headlines = [Headline(event.text, "sums") for event in part.events]
+    for stage in combat.stages:
+        turn.events += stage.events
+        if stage.title == _TRAPS_TITLE:
+            turn.headlines = [Headline(event.text, "sums") for event in stage.events]
             trapped = frozenset(CARD_TEXTS[card] for card in combat.trapped)
             tallies = tuple(replace(tally, lost=trapped) for tally in _card_tallies(combat.setup))
             turn.add_stage(_stage_title(combat), None, tallies=tallies)

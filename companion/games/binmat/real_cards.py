@@ -134,11 +134,11 @@ def parse_open_cards(text: str) -> CombatSetup:
     """Parse open cards such as `3: 5& 3% >+ / 4^u 2#u`. Raises `Malformed`."""
     match = _OPEN_CARDS.fullmatch(text)
     if not match:
-        text = say(
+        message = say(
             "Write open cards as the attacker’s, a slash, the defender’s, such as 3: 5& 3% >+ "
             "/ 4^ 2#"
         )
-        raise Malformed(text)
+        raise Malformed(message)
     attacker, open_attacker_cards = _parse_stack(match["attacker"] or "")
     defender, open_defender_cards = _parse_stack(match["defender"] or "")
     if not attacker and not defender:

@@ -123,13 +123,13 @@ def rank_of(square: int) -> int:
 
 
 def ranks_ahead(start: int, end: int, seat: int) -> int:
-    """Return how many ranks `end` is ahead of `start` for a seat. Negative if it is behind."""
+    """Return how many ranks `end` is ahead of `start`, as the seat plays. Negative if behind."""
     ranks = rank_of(end) - rank_of(start)
     return ranks if seat == SOUTH else -ranks
 
 
 def square_behind(square: int, seat: int) -> int:
-    """Return the square one rank behind for that seat. On its own goal line, the square itself."""
+    """Return the square one rank behind, as the seat plays. On its goal line, the square itself."""
     one_back = square - STEP_AHEAD[seat]
     return one_back if 0 <= one_back < SQUARE_COUNT else square
 
@@ -170,10 +170,10 @@ def piece_and_square(piece: int, square: int) -> dict[str, object]:
 
 
 # Thickness of a piece and of the ball, as the notes of the kit demand.
-_HEIGHT_MM = 5.0
+_PIECE_HEIGHT_MM = 5.0
 _BALL_HEIGHT_MM = 3.0
 # First marker id of each side, which needs two for each of its six pieces.
-_FIRST_MARKER = {Seat.SOUTH: 70, Seat.NORTH: 82}
+_FIRST_MARKERS = {Seat.SOUTH: 70, Seat.NORTH: 82}
 
 
 def _faces(seat: Seat) -> list[Face]:
@@ -183,7 +183,7 @@ def _faces(seat: Seat) -> list[Face]:
     six for their undersides.
     """
     drawing = SIDES[seat].drawing
-    first = _FIRST_MARKER[seat]
+    first = _FIRST_MARKERS[seat]
     faces = []
     # Both regulars share one face, so the first of them is skipped.
     for piece in TEAMS[seat.number][1:]:
@@ -191,12 +191,26 @@ def _faces(seat: Seat) -> list[Face]:
         markers = tuple(first + index for index, role in enumerate(ROLES) if role.letter == letter)
         sign = f"player-{letter.lower()}"
         faces.append(
-            Face(PIECE_NAMES[piece], drawing, markers, _HEIGHT_MM, seat, letter=letter, sign=sign)
+            Face(
+                PIECE_NAMES[piece],
+                drawing,
+                markers,
+                _PIECE_HEIGHT_MM,
+                seat,
+                letter=letter,
+                sign=sign,
+            )
         )
         down_markers = tuple(marker + TEAM_SIZE for marker in markers)
         faces.append(
             Face(
-                DOWN_FACES[piece], drawing, down_markers, _HEIGHT_MM, seat, letter=letter, lies=True
+                DOWN_FACES[piece],
+                drawing,
+                down_markers,
+                _PIECE_HEIGHT_MM,
+                seat,
+                letter=letter,
+                lies=True,
             )
         )
     return faces

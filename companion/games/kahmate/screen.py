@@ -38,7 +38,7 @@ from companion.games.screen import BoardUi, ChoiceKey, Duel, Duellist, HandCard,
 
 # Proposed squares of each seat, in the order of `ROLES`: regular, regular, big, tough, fast, smart.
 # They are a line on the second rank with smart behind it.
-_FORMATIONS = ("c2 f2 d2 e2 a2 d1", "f10 c10 e10 d10 h10 e11")
+_PROPOSED_SQUARES = ("c2 f2 d2 e2 a2 d1", "f10 c10 e10 d10 h10 e11")
 # Keys for plays that the target square does not identify. Run, pass, tackle and try need none.
 _KEYS = (
     ChoiceKey("kick", say("Kick")),
@@ -122,7 +122,7 @@ def _build_placing(seat: Seat) -> Placing:
     return Placing(
         tuple((ROLE_OF[piece].letter, PIECE_NAMES[piece]) for piece in TEAMS[seat.number]),
         tuple(SQUARES[square] for square in OWN_RANKS[seat.number]),
-        tuple(map(Square.parse, _FORMATIONS[seat.number].split())),
+        tuple(map(Square.parse, _PROPOSED_SQUARES[seat.number].split())),
     )
 
 

@@ -72,12 +72,15 @@ class Terrain:
     bases: tuple[Square, Square]
 
     def neighbour(self, square: Square, step: tuple[int, int]) -> Square | None:
-        """Return the square after a step, or None off the board or in a wall."""
+        """Return the next square in a direction, or None off the board or in a wall.
+
+        `step` is the direction as (files, ranks), such as (0, 1) for one rank up.
+        """
         return self._neighbours[square].get(step)
 
     @cached_property
     def _neighbours(self) -> dict[Square, dict[tuple[int, int], Square]]:
-        """Squares after each possible step, by square and step."""
+        """Next square in each possible direction, by the square and the (files, ranks) to it."""
         free = set(Square(0, 0).area((self.files, self.ranks))) - self.walls
         return {
             square: {
@@ -118,29 +121,29 @@ class Terrain:
 
 
 @lru_cache(maxsize=64)
-def parse_terrain(board: str) -> Terrain:
+def parse_terrain(map_text: str) -> Terrain:
     """Parse the text map of a board.
 
     Each of `s S n N` (starts and bases of South and North) occurs exactly once. Raises `Malformed`.
     """
-    tiles = parse_map(board, ".#sSnN")
-    unique = {}
+    tiles = parse_map(map_text, ".#sSnN")
+    square_of = {}
     for character in "sSnN":
         squares = tiles.squares_with(character)
         if len(squares) != 1:
-            text = say(
+            message = say(
                 "The board has “{tile}” {count} times: it needs exactly one",
                 tile=character,
                 count=len(squares),
             )
-            raise Malformed(text)
-        unique[character] = squares[0]
+            raise Malformed(message)
+        square_of[character] = squares[0]
     return Terrain(
         tiles.files,
         tiles.ranks,
         frozenset(tiles.squares_with("#")),
-        (unique["s"], unique["n"]),
-        (unique["S"], unique["N"]),
+        (square_of["s"], square_of["n"]),
+        (square_of["S"], square_of["N"]),
     )
 
 
@@ -156,18 +159,18 @@ _ORDER_TILES = OrderTiles(
 
 
 @lru_cache(maxsize=64)
-def build_kit(board: str, has_tiles: bool = False) -> Kit:
-    """Return four pieces and a board of separate tiles.
+def build_kit(map_text: str, has_tiles: bool = False) -> Kit:
+    """Return the kit for a text map: four pieces and a board of separate tiles.
 
-    `board` is a text map. With `has_tiles` the camera reads orders that are laid as tiles.
+    With `has_tiles` the camera reads orders that are laid as tiles.
     """
-    terrain = parse_terrain(board)
+    terrain = parse_terrain(map_text)
     marks: list[Mark] = []
     for seat, letter, start, base in zip(SEATS, "sn", terrain.starts, terrain.bases, strict=True):
         marks += Mark(start, f"start-{letter}", seat), Mark(base, f"base-{letter}", seat)
     marks += [Mark(wall, "wall") for wall in sorted(terrain.walls)]
-    printed = Board(
-        say("standard") if board == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
+    board = Board(
+        say("standard") if map_text == STANDARD_MAP else f"{terrain.files} x {terrain.ranks}",
         terrain.files,
         terrain.ranks,
         square_mm=46,
@@ -186,7 +189,7 @@ def build_kit(board: str, has_tiles: bool = False) -> Kit:
     return Kit(
         "outbuffered",
         say("Outbuffered"),
-        printed,
+        board,
         SIDES,
         faces,
         pieces=tuple((face.name,) for face in faces),
