@@ -141,14 +141,14 @@ def with_expected_stacks(
     layout: Layout,
     reading: Reading,
     before: Layout | None = None,
-    touched: Collection[Square] = (),
+    touched_squares: Collection[Square] = (),
 ) -> Reading:
     """Return the reading as if hands had stacked carried pieces in the layout's order.
 
     A carried piece, a flag or a ball, may lie above or below its carrier, and the camera sees only
     the upper one. That one stands for both if the other is seen nowhere else. A flag that already
-    lay there alone `before` does not prove that a robot has arrived, unless hands have `touched`
-    the square since.
+    lay there alone `before` does not prove that a robot has arrived, unless its square is among the
+    `touched_squares`, where hands have been since.
     """
     faces = dict(reading.seen)
     expected_counts, seen_counts = Counter(top_faces(layout).values()), Counter(faces.values())
@@ -160,7 +160,9 @@ def with_expected_stacks(
         if kit.face(lower).carried == kit.face(upper).carried:
             continue
         # A piece that lay here alone may not have been touched at all.
-        lay_alone = before is not None and before.get(square) == (lower,) and square not in touched
+        lay_alone = (
+            before is not None and before.get(square) == (lower,) and square not in touched_squares
+        )
         is_stack = kit.face(upper).carried or not lay_alone
         # Not if the upper piece is seen on another square.
         if is_stack and seen_counts[upper] < expected_counts[upper]:
@@ -226,18 +228,18 @@ def hand_moves(
     before: Layout,
     after: Layout,
     reading: Reading = NO_READING,
-    touched: Collection[Square] = (),
+    touched_squares: Collection[Square] = (),
 ) -> tuple[HandMove, ...]:
     """Return the moves of hands that turn one layout into another.
 
-    Each says whether the reading already shows it. Pieces of one kind are paired first on the same
-    square, then by the face that is up, then in the order of their squares. Pieces with the same
-    origin and target make one move. A turn below another piece counts as done, because no picture
-    shows it.
+    Each says whether the reading already shows it. To tell which piece went where, pieces of one
+    kind are paired first on the same square, then by the face that is up, then in the order of
+    their squares. Pieces with the same origin and target make one move. Turning over a piece that
+    lies below another one counts as done, because no picture shows it.
     """
     # A piece of several squares counts as one face on the lower left of them.
     before, after = kit.anchored(before), kit.anchored(after)
-    reading = with_expected_stacks(kit, after, reading, before, touched)
+    reading = with_expected_stacks(kit, after, reading, before, touched_squares)
     removed, added = _extra_pieces(kit, before, after), _extra_pieces(kit, after, before)
     # The pieces that have the same origin and target.
     routes: dict[tuple[Square | None, Square | None], list[_MovedPiece]] = {}

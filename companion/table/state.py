@@ -251,13 +251,13 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(live, chosen_game=None)
     # The tiles of a seat that has handed in by phone or pad meanwhile no longer count.
     if not live.tiles.ready_seats <= session.awaited_seats:
-        faults = {
+        faulty_rows = {
             seat: row
             for seat, row in live.tiles.faulty_rows.items()
             if seat in session.awaited_seats
         }
         live = replace(
-            live, tiles=TileState(live.tiles.ready_seats & session.awaited_seats, faults)
+            live, tiles=TileState(live.tiles.ready_seats & session.awaited_seats, faulty_rows)
         )
     # Another stage: check the board anew. Hands have not touched anything for it yet.
     if session.stage_key != before.stage_key:
@@ -279,7 +279,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 
 
 def stage_headline(session: Session, index: int) -> TimedHeadline | None:
-    """Return a headline of the current stage that waits for a tap. None after the last one.
+    """Return a headline of the current stage by its index, without a time. None after the last one.
 
     While hands have work, only headlines with a drawing count. A stage without headlines and
     without work has one: the text of its last event, or its title.

@@ -253,10 +253,10 @@ def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool =
     tiles = store.live.tiles
     if (seat in tiles.ready_seats) == is_ready:
         return
-    ready = tiles.ready_seats | {seat} if is_ready else tiles.ready_seats - {seat}
-    faults = {other: row for other, row in tiles.faulty_rows.items() if other is not seat}
+    ready_seats = tiles.ready_seats | {seat} if is_ready else tiles.ready_seats - {seat}
+    faulty_rows = {owner: row for owner, row in tiles.faulty_rows.items() if owner is not seat}
     cue = signal_to(seat, Cue.KEY_TAKEN, 3) if is_ready else signal_to(seat, Cue.KEY_BACK)
-    _set_tiles(store, TileState(ready, faults), cue)
+    _set_tiles(store, TileState(ready_seats, faulty_rows), cue)
     request_rows(store)
 
 
@@ -268,12 +268,12 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     tiles = store.live.tiles
     if tiles.requested_rows is None or tiles.requested_rows.number != answer.number:
         return
-    faults = {seat: row for seat, row in answer.rows.items() if row.fault}
-    if faults:
+    faulty_rows = {seat: row for seat, row in answer.rows.items() if row.fault}
+    if faulty_rows:
         _set_tiles(
             store,
-            TileState(tiles.ready_seats - set(faults), faults),
-            Signal(Cue.BOARD_WRONG, frozenset(faults)),
+            TileState(tiles.ready_seats - set(faulty_rows), faulty_rows),
+            Signal(Cue.BOARD_WRONG, frozenset(faulty_rows)),
         )
         return
     session, now_s = store.session, store.now_s()
