@@ -123,6 +123,14 @@ def test_scenes_of_the_bench_are_never_read_wrongly() -> None:
     assert tally.pieces > 60
 
 
+@pytest.mark.parametrize("name", ["defocus-3-2", "motion-3-3"])
+def test_a_second_search_reads_what_the_first_misses(name: str) -> None:
+    """In the first scene markers are found from above, in the second they are also guessed."""
+    tally = tally_of(name)
+    assert tally.right == tally.pieces
+    assert not tally.wrong
+
+
 @pytest.mark.parametrize(
     ("face", "x_mm", "y_mm", "turn"),
     [
