@@ -5,17 +5,17 @@ move or attack in one of four directions, to defend, to self-destruct, or nothin
 orders, five robots have 161,051 plans, which are too many to compare.
 
 So each side begins with two plans: a typical one, and one in which all robots defend. Then each
-round does this (double oracle: McMahan, Gordon and Blum, 2003):
+round of the search does this (double oracle: McMahan, Gordon and Blum, 2003):
 
-1. Solve the small matrix of all plans against all plans by regret matching. The result is a mix for
-   each side: a share, the probability to be played, for each of its plans.
-2. Find an answer of each side to the other side's mix, robot by robot: each robot gets its best
-   order while the others keep theirs, in a few passes over all robots.
-3. Add these answers to the plans.
+1. Solve the payoff matrix of the plans that both sides have so far, by regret matching. The result
+   is a mixed strategy for each side: the probability with which it plays each of its plans.
+2. Find a response of each side to the other side's mixed strategy, robot by robot: each robot gets
+   its best order while the others keep theirs, in a few passes over all robots.
+3. Add these responses to the plans.
 
 With a certain probability, the trust, the other side is assumed to play its typical plan
-(restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Every pair of plans is played by
-the game's own rules.
+(restricted Nash response: Johanson, Zinkevich and Bowling, 2007). The payoff of a pair of plans is
+the value of the position to which the game's own rules lead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from companion.bots.base import (
     share_of_game,
     without_empty,
 )
-from companion.bots.mixed_strategies import solve
+from companion.bots.mixed_strategies import solve_matrix_game
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
 from companion.games.arena import Arena
@@ -51,13 +51,15 @@ from companion.games.arena.state import ArenaOptions, Robot, State, is_spawning_
 from companion.games.arena.turn import carry_out
 
 
-class Strength(NamedTuple):
+class ArenaParameters(NamedTuple):
     """Parameters of a level."""
 
     rounds: int
-    """Maximum number of rounds. Without any, the best answer to a side that stays is played."""
+    """Maximum number of rounds. With 0, the bot plays the best response to a side that does not
+    move.
+    """
     sweeps: int
-    """Maximum number of passes over the robots in the search for an answer."""
+    """Maximum number of passes over the robots in the search for a response."""
     noise: float
     """Maximum change of each weight of the evaluation, as a share of it."""
     trust: float
@@ -68,30 +70,30 @@ class Strength(NamedTuple):
 
 # Parameters by level. Matches judge them: each level has to beat the one below
 # (`tests/bench/bots`).
-STRENGTHS = {
-    1: Strength(rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
-    2: Strength(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
-    3: Strength(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
+PARAMETERS_BY_LEVEL = {
+    1: ArenaParameters(rounds=0, sweeps=1, noise=1.2, trust=0.0, rashness=60.0),
+    2: ArenaParameters(rounds=2, sweeps=1, noise=0.1, trust=0.0, rashness=5.0),
+    3: ArenaParameters(rounds=6, sweeps=2, noise=0.0, trust=0.3, rashness=1.0),
 }
 
 # One order for each robot of a side, by rising numbers.
 Plan = tuple[str, ...]
-# Plans of a side with their shares.
-Mix = list[tuple[Plan, float]]
+# Plans of a side, each with the probability to be played.
+MixedStrategy = list[tuple[Plan, float]]
 # The two sides in the search: the side of the bot itself, and the one that it plays against.
 # Either can be South.
 _OWN = 0
 _OTHER = 1
 
-# Maximum number of turns, each for a pair of plans, that are played for one decision. 7000 gave no
-# more wins in 24 games.
+# Maximum number of turns, each for a pair of plans, that the search carries out for one decision.
+# 7000 gave no more wins in 24 games.
 MAX_NODES = 1000
 
 # Value of a game that is won, far above any sum of the weights below.
 DECIDED = 10_000.0
 
-# Number of steps to a place to which there is no way, more than on any board.
-_UNREACHED = 99
+# Number of steps to a place that cannot be reached, more than on any board.
+_UNREACHABLE_STEPS = 99
 
 # Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower plays
 # safer with a lead, higher presses on.
@@ -100,17 +102,17 @@ _AHEAD_NEAR_FACTOR = 0.4
 # Lead in points that usually decides a game: about four robots.
 _DECISIVE_LEAD = 200.0
 
-# Minimum share of a plan to be played. Smaller shares are noise of the approximation.
-_MIN_PLAYED_SHARE = 0.05
+# Minimum probability of a plan to be played. Smaller ones are noise of the approximation.
+_MIN_PLAYED_PROBABILITY = 0.05
 
-# Maximum number of plans of the other side that an answer considers. More take more nodes from
-# `MAX_NODES`, and the rest have small shares.
-_MAX_MIX_PLANS = 5
+# Maximum number of plans of the other side to which a response is searched. More take more nodes
+# from `MAX_NODES`, and the others are unlikely.
+_MAX_EXPECTED_PLANS = 5
 
-# Minimum share of a plan of the other side to be considered by an answer, for the same reason.
-_MIN_MIX_SHARE = 0.03
+# Minimum probability of such a plan, for the same reason.
+_MIN_EXPECTED_PROBABILITY = 0.03
 
-# Number of rounds of regret matching. More: slower. Fewer: shares farther from equilibrium.
+# Number of rounds of regret matching. More: slower. Fewer: farther from equilibrium.
 _MATCHING_ROUNDS = 240
 
 
@@ -135,15 +137,15 @@ class ArenaBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self._strength = STRENGTHS[level]
+        self._parameters = PARAMETERS_BY_LEVEL[level]
         # the same noise for the whole game, so that a weak level has a style of its own
-        noise = self._strength.noise
+        noise = self._parameters.noise
         weights = Weights(*[weight * (1 + noise * self.rng.uniform(-1, 1)) for weight in Weights()])
-        weights = weights._replace(near=weights.near * self._strength.rashness)
+        weights = weights._replace(near=weights.near * self._parameters.rashness)
         self._evaluation = _Evaluation(Arena().options(options), weights, seat)
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return orders for every robot, by `_Search.draw_plan` with the turn's own seed."""
+        """Return orders for every robot, with the reasons for them."""
         search, plan = self._search(view)
         return search.explain(plan)
 
@@ -153,16 +155,16 @@ class ArenaBot(Bot):
         Both are valued against the other side's mixed strategy.
         """
         search, _ = self._search(view)
-        return share_of_game(search.loss(search.plan_of(action)), _DECISIVE_LEAD)
+        return share_of_game(search.loss(search.parse_plan(action)), _DECISIVE_LEAD)
 
     def _search(self, view: Mapping[str, Any]) -> tuple[_Search, Plan]:
-        """Return the finished search of a turn, and the plan that it draws.
+        """Search a turn. Return the finished search, and the plan that it chose.
 
-        The draw has the turn's own seed.
+        The same turn always gives the same plan.
         """
         state = self._evaluation.state_of(view)
-        search = _Search(self._evaluation, state, self._strength)
-        return search, search.draw_plan(Random(f"{self.seed}/{state.turn}"))
+        search = _Search(self._evaluation, state, self._parameters)
+        return search, search.choose_plan(Random(f"{self.seed}/{state.turn}"))
 
 
 class _Evaluation:
@@ -176,20 +178,20 @@ class _Evaluation:
         self.weights = weights
         self.seat = seat
         self.terrain = parse_terrain(options.board)
-        # number of steps between each two places (indexes of squares), ignoring robots
+        # number of steps from each place (index of a square) to each other one, ignoring robots
         self.steps = [self._steps_to(place) for place in range(len(self.terrain.squares))]
 
     def _steps_to(self, goal: int) -> list[int]:
         """Return the number of steps from each place to the goal, by breadth-first search."""
         ahead = self.terrain.neighbours
-        steps = [_UNREACHED] * len(ahead)
+        steps = [_UNREACHABLE_STEPS] * len(ahead)
         steps[goal] = 0
         reached = [goal]
         for place in reached:  # the list grows during the loop
-            for other in ahead[place]:
-                if other is not None and steps[other] == _UNREACHED:
-                    steps[other] = steps[place] + 1
-                    reached.append(other)
+            for neighbour in ahead[place]:
+                if neighbour is not None and steps[neighbour] == _UNREACHABLE_STEPS:
+                    steps[neighbour] = steps[place] + 1
+                    reached.append(neighbour)
         return steps
 
     def state_of(self, view: Mapping[str, Any]) -> State:
@@ -207,8 +209,8 @@ class _Evaluation:
     def value(self, state: State) -> float:
         """Return the value of a position for the seat.
 
-        It counts what the seat has more than the enemy: robots, hit points, and contacts. It also
-        rewards own robots that are near the enemy.
+        It is the seat's lead in robots, hit points and contacts, less a penalty for robots that are
+        far from the enemy.
         """
         mine = state.robots[self.seat.number]
         theirs = state.robots[self.seat.other.number]
@@ -218,7 +220,7 @@ class _Evaluation:
             won = (self.seat in winners) - (self.seat.other in winners)  # 1, 0 or -1
             return DECIDED * won + points_ahead
         total = self.weights.robot * (len(mine) - len(theirs)) + points_ahead
-        # nearness counts more in later turns, but less for the side that is ahead
+        # distance counts more in later turns, but less for the side that is ahead
         step_weight = self.weights.near * (1 + state.turn / self.options.turns)
         if total > 0:
             step_weight *= _AHEAD_NEAR_FACTOR
@@ -229,7 +231,7 @@ class _Evaluation:
         return total + self._contacts(mine, theirs) - self._contacts(theirs, mine)
 
     def _contacts(self, robots: Sequence[Robot], enemies: Sequence[Robot]) -> float:
-        """Return the value for these robots of standing beside enemies.
+        """Return the value for these robots of the enemies beside them.
 
         They can hit these enemies, and can be hit by them.
         """
@@ -247,136 +249,145 @@ class _Evaluation:
 class _Search:
     """The search for the plan of one turn, as a matrix game.
 
-    `draw_plan` makes the search. What else is asked of it relies on the plans that it has found.
-    Pairs are (`_OWN`, `_OTHER`).
+    Call `choose_plan` first: `loss` and `explain` use the plans that it has found. Pairs are
+    indexed by side, `_OWN` or `_OTHER`.
     """
 
-    def __init__(self, evaluation: _Evaluation, state: State, strength: Strength) -> None:
+    def __init__(self, evaluation: _Evaluation, state: State, parameters: ArenaParameters) -> None:
         self.evaluation = evaluation
         self.state = state
-        self.strength = strength
+        self.parameters = parameters
         # number of turns played so far
         self.nodes = 0
         seat = evaluation.seat
         self.robots = state.robots[seat.number], state.robots[seat.other.number]
         # plans of each side. The first one is its typical plan
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
-        # value for the bot's side of each pair of plans that was played
-        self.values: dict[tuple[Plan, Plan], float] = {}
-        # for each side, the orders of each robot that a search for an answer tries
+        # payoff for the bot's side of each pair of plans that was played, its own plan first
+        self.payoffs: dict[tuple[Plan, Plan], float] = {}
+        # for each side, the orders of each robot that the search for a response tries
         self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
 
     # ---- values of plans ----
 
-    def value(self, mine: Plan, theirs: Plan) -> float:
+    def payoff(self, own_plan: Plan, other_plan: Plan) -> float:
         """Return the value for the bot's side after a turn with these two plans."""
-        pair = mine, theirs
-        if pair not in self.values:
+        pair = own_plan, other_plan
+        if pair not in self.payoffs:
             self.nodes += 1
-            orders = self._orders_of(_OWN, mine), self._orders_of(_OTHER, theirs)
+            orders = self._orders_of(_OWN, own_plan), self._orders_of(_OTHER, other_plan)
             # the rules want South's orders first
             if self.evaluation.seat is Seat.NORTH:
                 orders = orders[::-1]
-            self.values[pair] = self.evaluation.value(carry_out(self.state, orders).state)
-        return self.values[pair]
+            self.payoffs[pair] = self.evaluation.value(carry_out(self.state, orders).state)
+        return self.payoffs[pair]
 
     def _orders_of(self, side: int, plan: Plan) -> Orders:
         numbers = [robot.number for robot in self.robots[side]]
         return Orders(tuple(zip(numbers, plan, strict=True)))
 
-    def _value_against(self, side: int, plan: Plan, mix: Mix) -> float:
-        """Return the value of a side's plan, for that side, against a mix of plans."""
+    def _value_against(self, side: int, plan: Plan, strategy: MixedStrategy) -> float:
+        """Return the expected payoff of a side's plan, for that side, against a mixed strategy."""
         if side == _OWN:
-            return sum([share * self.value(plan, other) for other, share in mix])
-        return -sum([share * self.value(other, plan) for other, share in mix])
+            return sum([chance * self.payoff(plan, reply) for reply, chance in strategy])
+        return -sum([chance * self.payoff(reply, plan) for reply, chance in strategy])
 
     # ---- the plan to play ----
 
-    def draw_plan(self, rng: Random) -> Plan:
-        """Return the plan to play: a sure win, or else one drawn from the mixed strategy.
+    def choose_plan(self, rng: Random) -> Plan:
+        """Search for plans, and return the one to play.
 
-        A plan that wins against all known replies is not left to the draw. A level without rounds
-        draws nothing and plays the best answer to a side that stays.
+        It is a plan that wins against all known replies, or else one drawn from the mixed strategy.
+        A level without rounds plays the best response to a side that does not move.
         """
         for side in (_OWN, _OTHER):
-            self._add(side, self.typical_plan(side))
-            self._add(side, (DEFEND,) * len(self.robots[side]))
+            self._add_plan(side, self.typical_plan(side))
+            self._add_plan(side, (DEFEND,) * len(self.robots[side]))
         winning_plan = self._sure_win()
         if winning_plan is not None:
-            self._add(_OWN, winning_plan)
+            self._add_plan(_OWN, winning_plan)
             return winning_plan
         self._find_plans()
-        if not self.strength.rounds:
-            return self._best_answer(_OWN, self._expected_mix())
-        mine, _ = self._solve()
-        # A plan that wins against all known replies is not mixed with others. Points that a win has
-        # besides `DECIDED` are far below half of it.
+        if not self.parameters.rounds:
+            return self._best_response(_OWN, self._expected_strategy())
+        own_chances, _ = self._solve_matrix()
+        # A sure win is not left to chance. What a won game is worth besides `DECIDED` is far below
+        # half of it.
         for plan in self.plans[_OWN]:
-            if min(self.value(plan, reply) for reply in self.plans[_OTHER]) >= DECIDED / 2:
+            if min(self.payoff(plan, reply) for reply in self.plans[_OTHER]) >= DECIDED / 2:
                 return plan
-        weights = [share if share > _MIN_PLAYED_SHARE else 0.0 for share in mine]
+        weights = [chance if chance > _MIN_PLAYED_PROBABILITY else 0.0 for chance in own_chances]
         return rng.choices(self.plans[_OWN], weights)[0]
 
     def _find_plans(self) -> None:
-        """Add each side's best answer to the other's mix until no plan is new (double oracle)."""
-        for _ in range(self.strength.rounds):
-            mine, theirs = self._solve()
-            answer = self._best_answer(_OWN, self._mix(_OTHER, theirs))
-            reply = self._best_answer(_OTHER, self._mix(_OWN, mine))
-            is_answer_new = self._add(_OWN, answer)
-            is_reply_new = self._add(_OTHER, reply)
-            if not (is_answer_new or is_reply_new) or self.nodes >= MAX_NODES:
+        """Add best responses of both sides until none is a new plan (double oracle)."""
+        for _ in range(self.parameters.rounds):
+            own_chances, other_chances = self._solve_matrix()
+            response = self._best_response(_OWN, self._likeliest_plans(_OTHER, other_chances))
+            reply = self._best_response(_OTHER, self._likeliest_plans(_OWN, own_chances))
+            is_response_new = self._add_plan(_OWN, response)
+            is_reply_new = self._add_plan(_OTHER, reply)
+            if not (is_response_new or is_reply_new) or self.nodes >= MAX_NODES:
                 return
 
-    def _add(self, side: int, plan: Plan) -> bool:
+    def _add_plan(self, side: int, plan: Plan) -> bool:
         """Add a plan of a side. Return whether it is new."""
         is_new = plan not in self.plans[side]
         if is_new:
             self.plans[side].append(plan)
         return is_new
 
-    def _mix(self, side: int, shares: Sequence[float]) -> Mix:
-        """Return a side's likeliest plans with their shares, after trust.
+    def _likeliest_plans(self, side: int, chances: Sequence[float]) -> MixedStrategy:
+        """Return a side's likeliest plans with their probabilities, after trust.
 
-        :param shares: shares of all plans of this side in the solution of the matrix
+        :param chances: probability of each plan of this side in the solution of the matrix
         """
         # only the other side is trusted to play its typical plan
-        trust = self.strength.trust if side == _OTHER else 0.0
+        trust = self.parameters.trust if side == _OTHER else 0.0
         plans = self.plans[side]
-        mix = [(plan, share * (1 - trust)) for plan, share in zip(plans, shares, strict=True)]
+        strategy = [
+            (plan, chance * (1 - trust)) for plan, chance in zip(plans, chances, strict=True)
+        ]
         if trust:
-            mix.append((plans[0], trust))
-        mix.sort(key=lambda item: -item[1])
-        return [(plan, share) for plan, share in mix[:_MAX_MIX_PLANS] if share > _MIN_MIX_SHARE]
+            strategy.append((plans[0], trust))
+        strategy.sort(key=lambda item: -item[1])
+        return [
+            (plan, chance)
+            for plan, chance in strategy[:_MAX_EXPECTED_PLANS]
+            if chance > _MIN_EXPECTED_PROBABILITY
+        ]
 
-    def _expected_mix(self) -> Mix:
-        """Return the expected plans of the other side with their shares.
+    def _expected_strategy(self) -> MixedStrategy:
+        """Return the expected plans of the other side with their probabilities.
 
-        A level without rounds of answers expects the typical plan without its moves.
+        A level without rounds expects the typical plan without its moves.
         """
-        if self.strength.rounds:
-            _, theirs = self._solve()
-            return self._mix(_OTHER, theirs)
+        if self.parameters.rounds:
+            _, other_chances = self._solve_matrix()
+            return self._likeliest_plans(_OTHER, other_chances)
         typical = self.plans[_OTHER][0]
         staying = [NOTHING if order in MOVES else order for order in typical]
         return [(tuple(staying), 1.0)]
 
-    def _solve(self) -> tuple[list[float], list[float]]:
-        """Return the mixed strategies of both sides for the matrix of all plans so far."""
-        mine, theirs = self.plans
-        trust = self.strength.trust
-        rows = []
-        for plan in mine:
-            values = [self.value(plan, other) for other in theirs]
+    def _solve_matrix(self) -> tuple[list[float], list[float]]:
+        """Return the probability of each plan so far, for the bot's side and for the other one."""
+        own_plans, other_plans = self.plans
+        trust = self.parameters.trust
+        payoff_matrix = []
+        for plan in own_plans:
+            row = [self.payoff(plan, reply) for reply in other_plans]
             # trust mixes every plan of the other side with its first one, the typical plan
-            rows.append([(1 - trust) * value + trust * values[0] for value in values])
-        return solve(rows, _MATCHING_ROUNDS)
+            payoff_matrix.append([(1 - trust) * payoff + trust * row[0] for payoff in row])
+        return solve_matrix_game(payoff_matrix, _MATCHING_ROUNDS)
 
-    def _best_answer(self, side: int, mix: Mix) -> Plan:
-        """Return the best plan found against a mix, starting from the best plan so far."""
+    def _best_response(self, side: int, strategy: MixedStrategy) -> Plan:
+        """Return the best plan found against a mixed strategy.
+
+        The search starts from the best one of the side's plans so far.
+        """
 
         def value_of(plan: Plan) -> float:
-            return self._value_against(side, plan, mix)
+            return self._value_against(side, plan, strategy)
 
         best = max(self.plans[side], key=value_of)
         return self._improve(side, best, value_of)
@@ -388,26 +399,26 @@ class _Search:
         theirs. `value_of` returns the value of a plan for this side.
         """
         best_value = value_of(plan)
-        for _ in range(self.strength.sweeps):
+        for _ in range(self.parameters.sweeps):
             before = plan
             for index, orders in enumerate(self._orders[side]):
                 for order in orders:
                     if self.nodes >= MAX_NODES:
                         return plan
-                    other = (*plan[:index], order, *plan[index + 1 :])
-                    value = value_of(other)
+                    changed_plan = (*plan[:index], order, *plan[index + 1 :])
+                    value = value_of(changed_plan)
                     # rounding must not count as an improvement
                     if value > best_value + 1e-9:
-                        plan = other
+                        plan = changed_plan
                         best_value = value
             if plan == before:
                 break
         return plan
 
     def _sure_win(self) -> Plan | None:
-        """Return a plan that wins in this turn whatever the last enemy does, or None.
+        """Return a plan that wins in this turn whatever the last enemy does.
 
-        Also None while there are several enemies.
+        Return None if none was found, and while there are several enemies.
         """
         if len(self.robots[_OTHER]) > 1:
             return None
@@ -416,7 +427,7 @@ class _Search:
 
         def wins_of(plan: Plan) -> float:
             # all wins count alike
-            return sum([min(DECIDED, self.value(plan, reply)) for reply in replies])
+            return sum([min(DECIDED, self.payoff(plan, reply)) for reply in replies])
 
         plan = self._improve(_OWN, self.plans[_OWN][0], wins_of)
         return plan if wins_of(plan) >= DECIDED * len(replies) else None
@@ -448,11 +459,13 @@ class _Search:
         """
         steps_between = self.evaluation.steps
         ahead = list(zip(DIRECTIONS, self.state.terrain.neighbours[robot.place], strict=True))
-        hits = [(enemy_points[place], way) for way, place in ahead if place in enemy_points]
+        hits = [
+            (enemy_points[place], direction) for direction, place in ahead if place in enemy_points
+        ]
         if hits:
             _, direction = min(hits)
             return f"a{direction}", robot.place
-        # the steps that are then left to the nearest enemy, with the move
+        # the steps to the nearest enemy after a move, with the move
         moves = [
             (min(steps_between[place][enemy] for enemy in enemy_points), direction, place)
             for direction, place in ahead
@@ -489,7 +502,7 @@ class _Search:
             useful_orders.append(orders)
         return useful_orders
 
-    def plan_of(self, action: str) -> Plan:
+    def parse_plan(self, action: str) -> Plan:
         """Return orders of the bot's side in notation as a plan. Robots left out do nothing."""
         order_of = dict(parse_orders(action).by_robot)
         return tuple(order_of.get(robot.number, NOTHING) for robot in self.robots[_OWN])
@@ -497,15 +510,18 @@ class _Search:
     # ---- loss and reasons ----
 
     def loss(self, plan: Plan) -> float:
-        """Return how much less a plan is worth than the best one, against the other side's mix."""
-        _, theirs = self._solve()
-        mix = list(zip(self.plans[_OTHER], theirs, strict=True))
-        best_value = max(self._value_against(_OWN, other, mix) for other in self.plans[_OWN])
-        return best_value - self._value_against(_OWN, plan, mix)
+        """Return how much less a plan is worth than the best one, in hit points.
+
+        Both are valued against the other side's mixed strategy.
+        """
+        _, other_chances = self._solve_matrix()
+        strategy = list(zip(self.plans[_OTHER], other_chances, strict=True))
+        best_value = max(self._value_against(_OWN, best, strategy) for best in self.plans[_OWN])
+        return best_value - self._value_against(_OWN, plan, strategy)
 
     def explain(self, plan: Plan) -> Choice:
         """Return a plan of the bot's side in notation, with the reasons for it."""
-        nodes = self.nodes  # turns played for the reasons do not count
+        nodes = self.nodes  # turns that are played only for the reasons do not count
         reasons = (*self._reasons(plan), *self._outlook(plan))
         return Choice(str(self._orders_of(_OWN, plan)), nodes, reasons)
 
@@ -531,28 +547,33 @@ class _Search:
         return reasons
 
     def _outlook(self, plan: Plan) -> tuple[str, ...]:
-        """Return the other side's likeliest plan, and what the second best plan does otherwise."""
-        mix = self._expected_mix()
-        theirs, share = mix[0]
-        if self.strength.rounds:
-            reply = reply_sentence(self._words(_OTHER, theirs), share)
+        """Return sentences about the other side's likeliest plan, and about the second best plan.
+
+        The second one names only the orders in which the two plans differ.
+        """
+        strategy = self._expected_strategy()
+        likeliest_plan, chance = strategy[0]
+        if self.parameters.rounds:
+            reply = reply_sentence(self._orders_in_words(_OTHER, likeliest_plan), chance)
         else:
             reply = say("The other side’s robots are expected to stay where they are.")
 
-        def value_of(other: Plan) -> float:
-            return self._value_against(_OWN, other, mix)
+        def value_of(own_plan: Plan) -> float:
+            return self._value_against(_OWN, own_plan, strategy)
 
-        others = [other for other in self.plans[_OWN] if other != plan]
-        second = max(others, key=value_of, default=plan)
+        alternatives = [own_plan for own_plan in self.plans[_OWN] if own_plan != plan]
+        second = max(alternatives, key=value_of, default=plan)
         loss = value_of(plan) - value_of(second)
-        # a beginner counts nearness for more, so its differences are larger
-        scale = _DECISIVE_LEAD if self.strength.rounds else _DECISIVE_LEAD * self.strength.rashness
-        words = self._words(_OWN, second)
-        pairs = zip(words, plan, second, strict=True)
-        different_words = [word for word, order, other in pairs if order != other]
-        return without_empty(reply, second_best_sentence(different_words, loss / scale))
+        points_per_game = _DECISIVE_LEAD
+        # a beginner counts nearness for more, so the differences between its plans are larger
+        if not self.parameters.rounds:
+            points_per_game *= self.parameters.rashness
+        words = self._orders_in_words(_OWN, second)
+        pairs = zip(words, second, plan, strict=True)
+        different_words = [word for word, order, order_in_plan in pairs if order != order_in_plan]
+        return without_empty(reply, second_best_sentence(different_words, loss / points_per_game))
 
-    def _words(self, side: int, plan: Plan) -> list[str]:
+    def _orders_in_words(self, side: int, plan: Plan) -> list[str]:
         """Return a side's orders in words."""
         robots = self.robots[side]
         return [order_words(robot.number, order) for robot, order in zip(robots, plan, strict=True)]

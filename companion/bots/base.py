@@ -93,7 +93,7 @@ def second_best_sentence(orders: Iterable[str], share: float) -> str:
 
 def without_empty(*lines: str) -> tuple[str, ...]:
     """Return these sentences without the empty ones."""
-    return tuple(line for line in lines if line)
+    return tuple(filter(None, lines))
 
 
 class Bot(ABC):

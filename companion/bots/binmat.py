@@ -3,12 +3,12 @@
 The attacker wins by combats that take more cards than a lane has left, the defender by lasting
 until the turns run out. A wall is a stack of the defender.
 
-The bot deals the hidden cards at random many times, tries an action on each deal, and plays
-the game out. Both sides of a playout follow rules of thumb. It tries the most promising legal
-actions in rounds, and each round keeps the better half (sequential halving: Karnin, Koren and
-Somekh, 2013). All actions of a round are tried on the same deals. The value of an action is its
-mean result, from 0 (every playout is lost) to 1 (won), and a little of its points by the rules of
-thumb. The bot also remembers which cards the other side was seen to draw.
+The bot deals the hidden cards at random many times (determinization), tries an action on each deal,
+and plays the game out. Both sides of a playout follow rules of thumb. The bot tries the most
+promising legal actions in rounds, and each round keeps the better half (sequential halving: Karnin,
+Koren and Somekh, 2013). All actions of a round are tried on the same deals. The value of an action
+is its mean result, from 0 (every playout is lost) to 1 (every playout is won), plus a little of its
+points by the rules of thumb. The bot also remembers which cards the other side was seen to draw.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from companion.bots.binmat_rules import (
     CARD_VALUES,
     DEFENDER_SEAT,
     PASS_MOVE,
-    Playout,
     PlayoutMove,
-    cards_shown,
+    PlayoutState,
     damage_of,
     power,
     power_of_sum,
     random_deals,
     state_of,
+    visible_cards,
 )
 from companion.core.i18n import say
 from companion.core.kit import SEATS, Seat
@@ -51,14 +51,14 @@ from companion.games.binmat.screen import command_word
 from companion.games.binmat.state import CARDS_PER_LANE, HIDDEN, LANES, State
 from companion.games.binmat.turn import carry_out
 
-# Action that ends a turn with real cards, where the program only counts turns.
+# Action that ends a turn of a game with real cards, in which the program only counts turns.
 _END_TURN = "."
 
 # Number of deals on which an action must win at once to count as a sure win. More cost time. With
 # fewer, luck may look like a sure win.
 _SURE_WIN_DEALS = 6
 
-# Weight of one point of the rules of thumb beside the result of playouts, where 1 is a win in every
+# Weight of one point of the rules of thumb in the value of an action, where 1 is a win in every
 # playout. For defender and attacker (`Seat.number`), since their points are on different scales.
 _POINT_WEIGHTS = (0.05, 0.15)
 
@@ -73,26 +73,28 @@ _WINNING_GAIN = 100.0
 _LAST_RESORT_GAIN = -9.0
 
 # Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
-_UNSEEN_POWER = 1.6
+_FACE_DOWN_WALL_POWER = 1.6
 
 
-class Strength(NamedTuple):
+class BinmatParameters(NamedTuple):
     """Parameters of a level."""
 
     max_actions: int
-    """Maximum number of actions tried in playouts. 0: the action with most points is taken."""
+    """Maximum number of actions tried in playouts. With 0, the bot takes the action with the most
+    points by the rules of thumb.
+    """
     deals: tuple[int, ...]
     """Number of deals in each round of playouts."""
     noise: float
-    """Maximum change of the points of a kind of action, in points of the rules of thumb."""
+    """Maximum change of the points of an action by noise."""
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
 # (`tests/bench/bots`).
-STRENGTHS = {
-    1: Strength(max_actions=0, deals=(), noise=9.0),
-    2: Strength(max_actions=5, deals=(2, 3), noise=1.8),
-    3: Strength(max_actions=16, deals=(16, 32, 64), noise=0.0),
+PARAMETERS_BY_LEVEL = {
+    1: BinmatParameters(max_actions=0, deals=(), noise=9.0),
+    2: BinmatParameters(max_actions=5, deals=(2, 3), noise=1.8),
+    3: BinmatParameters(max_actions=16, deals=(16, 32, 64), noise=0.0),
 }
 
 
@@ -101,7 +103,7 @@ class BinmatBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self._strength = STRENGTHS[level]
+        self._parameters = PARAMETERS_BY_LEVEL[level]
         # cards that lay face up on the lane decks in the last view
         self._open_tops: list[str] = []
         # cards that lay open and are now with the other side, face down in its hand or its stacks
@@ -110,25 +112,25 @@ class BinmatBot(Bot):
     def see(self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Remember which cards lay open and are now with the other side."""
         if "lanes" in view:
-            self._remember(state_of(view))
+            self._track_open_cards(state_of(view))
 
-    def _remember(self, state: State) -> None:
+    def _track_open_cards(self, state: State) -> None:
         """Note the cards that the other side was seen to draw, and those that lie open now."""
-        # what lay open and is no longer visible was drawn by the other side
+        # an open card that is no longer visible was drawn by the other side
         self._cards_of_other |= set(self._open_tops)
-        self._cards_of_other -= cards_shown(state)
+        self._cards_of_other -= visible_cards(state)
         decks = zip(state.decks, state.is_deck_open, strict=True)
         self._open_tops = [deck[0] for deck, is_open in decks if deck and is_open]
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
-        """Return an action that wins at once, or the one with the best value in the playouts.
+        """Return an action that wins at once, or the one with the highest value in the playouts.
 
         A level without playouts takes the one with the most points.
         """
         if "lanes" not in view:
             return Choice(_END_TURN, 1)
         state = state_of(view)
-        self._remember(state)
+        self._track_open_cards(state)
         rng = Random(f"{self.seed}/{state.turns_left}")
         deals = random_deals(state, self.seat.number, self._cards_of_other, rng)
         actions = legal_actions(state, self.seat)
@@ -136,18 +138,18 @@ class BinmatBot(Bot):
         for action in actions:
             if self._wins_at_once(samples, action):
                 return Choice(action, _SURE_WIN_DEALS * len(actions), (say("This wins at once."),))
-        playout = Playout(state)
+        playout = PlayoutState(state)
         points = {
-            action: points_of(playout, ACTION_PARTS[action]) + self._noise(action)
+            action: rate_move(playout, ACTION_PARTS[action]) + self._noise(action)
             for action in actions
         }
         ranked = sorted(actions, key=points.__getitem__, reverse=True)
         best = ranked[0]
         nodes = len(actions)
         reasons: tuple[str, ...] = ()
-        if self._strength.max_actions and len(ranked) > 1:
-            candidates = _distinct_actions(playout, ranked)[: self._strength.max_actions]
-            choice = self._best_by_halving(deals, rng, candidates, points)
+        if self._parameters.max_actions and len(ranked) > 1:
+            candidates = _distinct_actions(playout, ranked)[: self._parameters.max_actions]
+            choice = self._choose_by_halving(deals, rng, candidates, points)
             best = choice.action
             nodes += choice.nodes
             reasons = choice.why
@@ -163,33 +165,35 @@ class BinmatBot(Bot):
         kind, card, _ = ACTION_PARTS[action]
         # without suit and lane
         noise_key = (kind, card[:1])
-        return self._strength.noise * Random(f"{self.seed}/{noise_key}").uniform(-1, 1)
+        return self._parameters.noise * Random(f"{self.seed}/{noise_key}").uniform(-1, 1)
 
-    def _best_by_halving(
+    def _choose_by_halving(
         self,
         deals: Iterator[State],
         rng: Random,
         candidates: list[str],
         points: Mapping[str, float],
     ) -> Choice:
-        """Return the best candidate. Each playout counts as a node.
+        """Play the candidates out in rounds, and return the best one. A playout counts as a node.
 
+        :param rng: source of the seeds, one for each deal
         :param points: points of each candidate by the rules of thumb
         """
         nodes = deals_done = 0
-        scores = dict.fromkeys(candidates, 0.0)
+        result_sums = dict.fromkeys(candidates, 0.0)
         point_weight = _POINT_WEIGHTS[self.seat.number]
         second = None
-        for round_deals in self._strength.deals:
-            for deal in islice(deals, round_deals):
+        for deal_count in self._parameters.deals:
+            for deal in islice(deals, deal_count):
                 seed = rng.random()
                 for action in candidates:
-                    scores[action] += self._result(deal, action, seed)
-            nodes += round_deals * len(candidates)
-            deals_done += round_deals
+                    result_sums[action] += self._play_out(deal, action, seed)
+            nodes += deal_count * len(candidates)
+            deals_done += deal_count
             values = {}
             for action in candidates:
-                values[action] = scores[action] / deals_done + point_weight * points[action]
+                mean_result = result_sums[action] / deals_done
+                values[action] = mean_result + point_weight * points[action]
             candidates = sorted(candidates, key=values.__getitem__, reverse=True)
             second = candidates[1] if len(candidates) > 1 else None
             # sequential halving: only the better half stays
@@ -199,21 +203,23 @@ class BinmatBot(Bot):
         best = candidates[0]
         comparison = ""
         if second:
-            lead = max(0.0, scores[best] - scores[second])
-            comparison = second_best_sentence([_words(second)], lead / deals_done)
+            lead = max(0.0, result_sums[best] - result_sums[second])
+            comparison = second_best_sentence([_action_in_words(second)], lead / deals_done)
         effort = say(
             "It was tried out in {games} games in which what is hidden was dealt at random.",
             games=deals_done,
         )
         return Choice(best, nodes, without_empty(effort, comparison))
 
-    def _result(self, deal: State, action: str, seed: float) -> float:
-        """Return the result of a playout for this seat, 0 to 1, after an action on a deal."""
+    def _play_out(self, deal: State, action: str, seed: float) -> float:
+        """Play a deal out after an action. Return the result for this seat, from 0 to 1."""
         rng = Random(seed)
         min_turns_left = deal.turns_left - _MAX_PLAYOUT_TURNS
-        playout = Playout(carry_out(deal, action, rng).state)
+        playout = PlayoutState(carry_out(deal, action, rng).state)
         while playout.winner is None and playout.turns_left > min_turns_left:
-            choose_move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
+            choose_move = (
+                choose_attacker_move if playout.seat == ATTACKER_SEAT else choose_defender_move
+            )
             playout.play(choose_move(playout, rng), rng)
         if playout.winner is None:
             return 0.5
@@ -224,7 +230,7 @@ class BinmatBot(Bot):
         return attacker_result if self.seat is SEATS[ATTACKER_SEAT] else 1.0 - attacker_result
 
 
-def _words(action: str) -> str:
+def _action_in_words(action: str) -> str:
     """Return an action in words, such as “Face up: 5&, lane 3”."""
     _, card, lane = ACTION_PARTS[action]
     word = command_word(action)
@@ -235,8 +241,8 @@ def _words(action: str) -> str:
     return say("{key}: {card}, lane {lane}", key=word, card=CARD_TEXTS[card], lane=str(lane))
 
 
-def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
-    """Return the actions without equivalent ones. Of those, the first is kept.
+def _distinct_actions(playout: PlayoutState, ranked: list[str]) -> list[str]:
+    """Return the first of each set of equivalent actions.
 
     Actions are equivalent if they differ only in the suit of the card, or in the lane while both
     lanes look the same.
@@ -244,32 +250,33 @@ def _distinct_actions(playout: Playout, ranked: list[str]) -> list[str]:
     distinct: dict[tuple[object, ...], str] = {}
     for action in ranked:
         kind, card, lane = ACTION_PARTS[action]
-        place: tuple[object, ...] = (lane,)
+        # equal for lanes that look the same
+        lane_key: tuple[object, ...] = (lane,)
         if lane in LANES:
             deck = playout.decks[lane]
             piles = len(deck), tuple(deck[-1:]), len(playout.discards[lane])
             stacks = tuple(playout.attacker_stacks[lane]), tuple(playout.defender_stacks[lane])
-            place = (*stacks, playout.is_defender_open[lane], *piles)
-        distinct.setdefault((kind, card[:1], *place), action)
+            lane_key = (*stacks, playout.is_defender_open[lane], *piles)
+        distinct.setdefault((kind, card[:1], *lane_key), action)
     return list(distinct.values())
 
 
 # ---- rules of thumb ------------------------------------------------------------------------------
 #
-# There are two sets of them. The points of every legal action decide what is tried at all. The
-# faster gains below decide the choices of both sides in a playout. In each set only the differences
-# between values count. All numbers were chosen by hand, and matches (`tests/bench/bots`) judge them
-# together.
+# There are two sets of them. The points of the legal actions decide which actions are tried in
+# playouts. The gains below, which are faster to compute, are the policy of both sides in a playout.
+# In each set only the differences between values count. All numbers were chosen by hand, and
+# matches (`tests/bench/bots`) judge them together.
 
 
-def points_of(playout: Playout, move: PlayoutMove) -> float:
+def rate_move(playout: PlayoutState, move: PlayoutMove) -> float:
     """Return how promising a move looks to the seat on turn, by rules of thumb."""
     if playout.seat == ATTACKER_SEAT:
-        return _attack_points(playout, move)
-    return _defence_points(playout, move)
+        return _rate_attacker_move(playout, move)
+    return _rate_defender_move(playout, move)
 
 
-def _cards_left(playout: Playout, lane: int) -> int:
+def _cards_left(playout: PlayoutState, lane: int) -> int:
     """Return how many cards a lane can still lose, besides its wall."""
     return len(playout.decks[lane]) + (len(playout.discards[lane]) if playout.is_hackmud else 0)
 
@@ -279,7 +286,7 @@ def _is_combat(move: PlayoutMove) -> bool:
     return kind == COMBAT or (kind == PLAY_UP and card[0] == BREAK)
 
 
-def _attack_points(playout: Playout, move: PlayoutMove) -> float:
+def _rate_attacker_move(playout: PlayoutState, move: PlayoutMove) -> float:
     """Return the points of an attacker's move. One card of damage is worth 2 points."""
     kind, card, lane = move
     # worse than anything else
@@ -287,14 +294,14 @@ def _attack_points(playout: Playout, move: PlayoutMove) -> float:
         return -10.0
     hand = playout.hands[ATTACKER_SEAT]
     if lane == ATTACKER_PILE:
-        # the more cards are in hand, the less another one is worth
+        # the more cards in hand, the less another one is worth
         if kind == DRAW:
             return 2.5 - 0.5 * len(hand)
         # a discard, only better than a pass
         return -6.0
     wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane)
-    # each draw from a lane brings its end nearer, so it is worth more than the attacker deck
+    # worth more than a draw from the attacker deck, since it brings the end of the lane nearer
     if kind == DRAW:
         return 5.0 - 0.15 * cards_left - 0.5 * len(hand)
     before = playout.attacker_stacks[lane]
@@ -302,20 +309,20 @@ def _attack_points(playout: Playout, move: PlayoutMove) -> float:
     attack_power = power(attack)
     if _is_combat(move):
         is_wall_known = HIDDEN not in wall
-        wall_power = power(wall) if is_wall_known else _UNSEEN_POWER
+        wall_power = power(wall) if is_wall_known else _FACE_DOWN_WALL_POWER
         damage = 0
         if attack_power >= wall_power:
             damage = damage_of(attack, attack_power, wall, int(wall_power), playout.is_hackmud)
         # more damage than the lane has cards wins the game, which is above all other points
         if damage > cards_left + len(wall):
             return 50.0
-        # damage counts more in a lane with few cards left. Without power it would waste the stack
+        # damage counts more in a lane with few cards left. A stack without power would be wasted
         points = 2.0 * damage - 0.2 * cards_left if attack_power else -8.0
-        # what is assumed of a face-down wall may be wrong
+        # the assumed power of a face-down wall may be wrong
         return points - (0.0 if is_wall_known else 1.0)
-    # a card for a stack: what it adds, and less in lanes that can lose many cards
+    # a card for a stack: the power that it adds, and less in lanes that can lose many cards
     points = 2.5 + 1.5 * (attack_power - power(before)) - 0.25 * (cards_left + 2 * len(wall))
-    # they add no power to the stack
+    # these cards add no power to the stack
     if card[0] in (TRAP, BOUNCE):
         points -= 1.5
     # an empty lane falls to the first combat
@@ -324,10 +331,10 @@ def _attack_points(playout: Playout, move: PlayoutMove) -> float:
     return points
 
 
-def _defence_points(playout: Playout, move: PlayoutMove) -> float:
+def _rate_defender_move(playout: PlayoutState, move: PlayoutMove) -> float:
     """Return the points of a defender's move. They are on another scale than the attacker's."""
     kind, card, lane = move
-    # a pass costs the defender nothing, because time is on this side
+    # a pass costs the defender nothing, because the defender wins when the turns run out
     if move == PASS_MOVE:
         return 0.0
     if kind == DISCARD:
@@ -339,7 +346,7 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
         points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
         # a draw from a short lane without a wall brings its end near
         return points if wall or cards_left > 4 else points - 8.0
-    # the attacker chooses better when to fight
+    # whether to fight is better left to the attacker
     if _is_combat(move):
         return -6.0
     gain = power([*wall, card]) - power(wall)
@@ -353,26 +360,26 @@ def _defence_points(playout: Playout, move: PlayoutMove) -> float:
     # a TRAP works only in a stack that is face down
     if card[0] == TRAP and not playout.is_defender_open[lane]:
         points += 1.0
-    # a card can also weaken a wall, whose sum is then no power of two any more
+    # a card can also weaken a wall, if the sum is then no power of two any more
     return points - 3.0 if gain < 0 else points
 
 
-# ---- choices in a playout ------------------------------------------------------------------------
+# ---- playout policy ------------------------------------------------------------------------------
 
 
-def attacker_move(playout: Playout, rng: Random) -> PlayoutMove:
+def choose_attacker_move(playout: PlayoutState, rng: Random) -> PlayoutMove:
     """Return the attacker's move in a playout: the one that gains most per turn.
 
-    It compares drawing, combat, and building a stack for a later combat. Gains are in weighted
-    cards of damage (`_lane_weight`), with up to 0.3 or 0.4 of noise, so that playouts differ.
+    It compares drawing, combat, and building a stack for a later combat. Gains are in cards of
+    damage, weighted by lane (`_lane_weight`). Noise of up to 0.4 makes playouts differ.
     """
     hand = playout.hands[ATTACKER_SEAT]
     random = rng.random
     # value of one more card in hand, which is 0 from 8 cards on
     card_value = max(0.0, 1.2 - 0.15 * len(hand))
-    # gain of each move that is considered
+    # each move that is considered, with its gain
     candidates = [(_LAST_RESORT_GAIN, PASS_MOVE)]
-    # less than from a lane: it brings no lane nearer to its end
+    # a draw from the attacker deck gains less, since it brings no lane nearer to its end
     if playout.attacker_deck or playout.attacker_discard:
         candidates.append((0.4 * card_value + 0.3 * random(), (DRAW, "", ATTACKER_PILE)))
     breaks = [card for card in hand if card[0] == BREAK]
@@ -403,21 +410,21 @@ def attacker_move(playout: Playout, rng: Random) -> PlayoutMove:
     if hand:
         # build only in the most attractive lane
         lane = attractions.index(max(attractions))
-        gain, card = _best_build(playout, lane, bool(breaks), rng)
+        gain, card = _best_building_card(playout, lane, bool(breaks), rng)
         candidates.append((gain, (PLAY_DOWN, card, lane)))
     _, move = max(candidates, key=itemgetter(0))
     return move
 
 
 def _lane_weight(cards_left: int) -> float:
-    """Return how much a card of damage to a lane counts: 7 if no card is left, near 1 if many."""
+    """Return the weight of a card of damage to a lane: 7 if no card is left, near 1 if many are."""
     return 1 + 6 / (cards_left + 1)
 
 
-def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]) -> int:
+def _assumed_wall_power(playout: PlayoutState, lane: int, random: Callable[[], float]) -> int:
     """Return the power that the attacker of a playout assumes for a wall.
 
-    For a face-down one it guesses 0 to 3.
+    For a face-down one, this is a random guess from 0 to 3.
     """
     wall = playout.defender_stacks[lane]
     if not wall:
@@ -428,11 +435,13 @@ def _assumed_wall_power(playout: Playout, lane: int, random: Callable[[], float]
     return max(0, int(random() * 5.5 - 1.5))
 
 
-def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tuple[float, str]:
-    """Return the gain per turn of the best card to play in a lane, and that card.
+def _best_building_card(
+    playout: PlayoutState, lane: int, has_break: bool, rng: Random
+) -> tuple[float, str]:
+    """Return the gain per turn of the best card to build with in a lane, and that card.
 
-    It considers one or two cards, and the turn of the combat. If no card leads to a combat, the
-    gain is `_LAST_RESORT_GAIN` and the card is empty.
+    It plans to play one or two cards, and then to fight. If no such plan can win a combat, the gain
+    is `_LAST_RESORT_GAIN` and the card is empty.
     """
     wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane) + len(wall)
@@ -441,49 +450,49 @@ def _best_build(playout: Playout, lane: int, has_break: bool, rng: Random) -> tu
     before = sum([CARD_VALUES[card] for card in playout.attacker_stacks[lane]])
     # how much the wall reduces the damage: not at all against a BREAK, otherwise by its power minus
     # one (damage = attack power - wall power + 1)
-    blocked = 0 if has_break and wall else wall_power - 1
+    blocked_damage = 0 if has_break and wall else wall_power - 1
     cards = [(card, CARD_VALUES[card]) for card in playout.hands[ATTACKER_SEAT] if card[0] != BREAK]
     candidates = [(_LAST_RESORT_GAIN, "")]
     for index, (card, value) in enumerate(cards):
         # one card and the combat take two turns, two cards and the combat three
-        builds = [(before + value, 2)]
-        builds += [(before + value + other_value, 3) for _, other_value in cards[:index]]
-        for total, turns in builds:
-            attack_power = power_of_sum(total)
+        plans = [(before + value, 2)]
+        plans += [(before + value + second_value, 3) for _, second_value in cards[:index]]
+        for card_values, turns in plans:
+            attack_power = power_of_sum(card_values)
             if attack_power >= wall_power:
-                damage = attack_power - blocked
+                damage = attack_power - blocked_damage
                 gain = _WINNING_GAIN if damage > cards_left else weight * damage / turns
                 candidates.append((gain, card))
     return max(candidates, key=itemgetter(0))
 
 
-def defender_move(playout: Playout, rng: Random) -> PlayoutMove:
+def choose_defender_move(playout: PlayoutState, rng: Random) -> PlayoutMove:
     """Return the defender's move in a playout: build a wall, draw from a long lane, or pass."""
     hand = playout.hands[DEFENDER_SEAT]
-    if hand and (build := _build_wall(playout, hand, rng)):
-        return build
+    if hand and (wall_move := _choose_wall_move(playout, hand, rng)):
+        return wall_move
     lanes = [lane for lane in LANES if playout.decks[lane] or playout.discards[lane]]
-    # cards beyond 8 would hardly be played before the game ends
+    # more than 8 cards could hardly be played before the game ends
     if lanes and len(hand) < 8:
         lane = max(lanes, key=lambda lane: len(playout.decks[lane]) + 3 * rng.random())
         return (DRAW, "", lane)
     return PASS_MOVE
 
 
-def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutMove | None:
-    """Return a play for a lane without a wall, or for a wall that it strengthens, or None."""
+def _choose_wall_move(playout: PlayoutState, hand: list[str], rng: Random) -> PlayoutMove | None:
+    """Return a move that builds or strengthens a wall. None if none is worth a turn."""
     bare_lanes = [lane for lane in LANES if not playout.defender_stacks[lane]]
     if bare_lanes:
-        # a lane is safer with more cards left and fewer attackers: one attacking card counts as
-        # 4 cards left
+        # a lane is safer with more cards left, and less safe by 4 cards for each attacking card
         safeties = [
             _cards_left(playout, lane) - 4 * len(playout.attacker_stacks[lane]) + 2 * rng.random()
             for lane in bare_lanes
         ]
         lane = bare_lanes[safeties.index(min(safeties))]
-        card = _best_card(hand, [], rng)
-        # a full lane deck has 13 cards. If it is not urgent, draw instead in two cases out of five
+        card = _best_wall_card(hand, [], rng)
+        # a full lane deck has 13 cards
         is_urgent = len(hand) > 2 or playout.attacker_stacks[lane] or _cards_left(playout, lane) < 9
+        # if it is not urgent, draw instead in two cases out of five
         if card and (is_urgent or rng.random() < 0.6):
             return (PLAY_DOWN, card, lane)
     for lane in LANES:
@@ -491,7 +500,7 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutMove |
         # strengthen a wall only under attack, or with many cards in hand
         if not wall or not (playout.attacker_stacks[lane] or len(hand) > 5):
             continue
-        card = _best_card(hand, wall, rng)
+        card = _best_wall_card(hand, wall, rng)
         if card:
             # a wall without power may get a card that only promises some
             before = power(wall)
@@ -500,10 +509,10 @@ def _build_wall(playout: Playout, hand: list[str], rng: Random) -> PlayoutMove |
     return None
 
 
-def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
+def _best_wall_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     """Return the card that makes a wall strongest, or None if the hand holds only BREAKs.
 
-    BREAKs are kept in hand. A BOUNCE or a TRAP counts 0.8 less, so the bot tends to keep it.
+    BREAKs stay in hand. A BOUNCE or a TRAP counts 0.8 less, so that it tends to stay there, too.
     """
     before = sum([CARD_VALUES[card] for card in wall])
 
@@ -515,7 +524,7 @@ def _best_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     return max(candidates, key=value_of, default=None)
 
 
-def _reason(playout: Playout, move: PlayoutMove) -> str:
+def _reason(playout: PlayoutState, move: PlayoutMove) -> str:
     """Return the reason for a move in a sentence that reveals no card."""
     kind, _, _ = move
     if kind == DRAW:

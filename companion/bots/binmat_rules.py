@@ -1,14 +1,15 @@
-"""Fast rules of BINMAT for playouts, and random deals of what a view hides.
+"""Fast rules of BINMAT for playouts, and random deals of the cards that a view hides.
 
 A view shows some cards only as *backs* (`HIDDEN`). A *deal* is a state in which random unseen cards
-replace all backs. A *playout* plays one deal to the end. The game's own rules carry out the first
-action of a playout. All later ones only draw, build stacks, fight or pass. This module carries them
-out as *moves*, on mutable lists and without sentences, about as fast as plain Python can.
+replace all backs (a determinization). A *playout* plays one deal to the end. The game's own rules
+carry out the first action of a playout. All later ones only draw, build stacks, fight or pass. This
+module carries them out as *moves*, on mutable lists and without sentences, because that is much
+faster.
 
-A `Playout` lists decks from the bottom, so that the top card is popped, while a `State` lists them
-from the top. Stacks and piles are listed from the oldest card. `card[0]` is the value of a card,
-such as `BREAK`. A wall is a stack of the defender. Seats are numbers: 0 is South, the defender, and
-1 is North, the attacker.
+A `PlayoutState` lists decks from the bottom, so that the top card can be popped. A `State` lists
+them from the top. Stacks and piles are listed from the oldest card. `card[0]` is the value of a
+card, such as `BREAK`. A wall is a stack of the defender. Seats are numbers: 0 is South, the
+defender, and 1 is North, the attacker.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from companion.games.binmat.cards import (
 )
 from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 
-# A move: an action as kind, card and lane, as in `ActionParts`. A plain tuple is made faster.
+# A move: an action as kind, card and lane, as in `ActionParts`. Plain tuples are faster to create.
 PlayoutMove = tuple[str, str, int]
 
 PASS_MOVE: PlayoutMove = ACTION_PARTS[PASS]
@@ -78,8 +79,8 @@ def power_of_sum(card_values: int) -> int:
     return combat.power_of(total)
 
 
-class Playout:
-    """The state of a playout, which `play` changes in place.
+class PlayoutState:
+    """The state of a game during a playout, which `play` changes in place.
 
     The fields are named as in `State`, with lists for tuples. Decks are reversed.
     """
@@ -209,11 +210,12 @@ class Playout:
         for seat in (self.seat, 1 - self.seat):
             if seat == DEFENDER_SEAT and self.is_defender_open[lane]:
                 continue
-            own, other = (attack, wall) if seat == ATTACKER_SEAT else (wall, attack)
-            pile = self.attacker_discard if seat == ATTACKER_SEAT else self.discards[lane]
-            traps = sum(card[0] == TRAP for card in own)
-            for _ in range(min(traps, len(other))):
-                pile.append(other.pop())
+            own, enemy, pile = wall, attack, self.discards[lane]
+            if seat == ATTACKER_SEAT:
+                own, enemy, pile = attack, wall, self.attacker_discard
+            trap_count = sum(card[0] == TRAP for card in own)
+            for _ in range(min(trap_count, len(enemy))):
+                pile.append(enemy.pop())
 
 
 def _shuffle(cards: list[str], rng: Random) -> list[str]:
@@ -278,7 +280,7 @@ def state_of(view: Mapping[str, Any]) -> State:
     )
 
 
-def cards_shown(state: State) -> set[str]:
+def visible_cards(state: State) -> set[str]:
     """Return every card that is visible in a state with `HIDDEN` backs."""
     piles = [
         *state.decks,
@@ -291,26 +293,28 @@ def cards_shown(state: State) -> set[str]:
 
 
 def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random) -> Iterator[State]:
-    """Yield random deals without end: a seat's state with unseen cards in place of all backs.
+    """Yield random deals without end: the state with unseen cards in place of all backs.
 
+    :param state: state as this seat sees it
+    :param seat: number of the seat
     :param cards_of_other: cards that the other side is known to have, in its hand or its stacks
     """
-    shown = cards_shown(state)
+    shown = visible_cards(state)
     unseen = [card for card in DECK if card not in shown]
     known_cards = [card for card in unseen if card in cards_of_other]
     unknown_cards = [card for card in unseen if card not in cards_of_other]
     other_hand = state.hands[1 - seat]
     other_stacks = state.attacker_stacks if seat == DEFENDER_SEAT else state.defender_stacks
-    backs = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))
+    back_count = sum(pile.count(HIDDEN) for pile in (other_hand, *other_stacks))
     while True:
         unknown = unknown_cards[:]
         rng.shuffle(unknown)
         # known cards come first, so that they are among those of the other side
         cards = known_cards + unknown
-        other_cards = cards[:backs]
+        other_cards = cards[:back_count]
         rng.shuffle(other_cards)
         for_other_side = iter(other_cards)
-        for_decks = iter(cards[backs:])
+        for_decks = iter(cards[back_count:])
         hands = list(state.hands)
         hands[1 - seat] = _fill_backs(other_hand, for_other_side)
         stacks = tuple(_fill_backs(stack, for_other_side) for stack in other_stacks)

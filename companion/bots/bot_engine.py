@@ -55,12 +55,12 @@ class _NewGame(msgspec.Struct, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
 
 
-class _Turn(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `see`, `choose` and `judge`."""
+class _SeatView(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `see`, `choose` and `judge`: a view, and what belongs to it."""
 
     view: dict[str, Any]
     events: list[dict[str, Any]] = []
-    """What led to the view. Only in `see`."""
+    """Events of the turn before the view. Only in `see`."""
     action: str = ""
     """The action to judge, in notation. Only in `judge`."""
 
@@ -68,7 +68,7 @@ class _Turn(msgspec.Struct, forbid_unknown_fields=True):
 _Verb = Literal["new", "see", "choose", "judge"]
 _parse_request = msgspec.json.Decoder(dict[_Verb, msgspec.Raw]).decode
 _parse_new_game = msgspec.json.Decoder(_NewGame).decode
-_parse_turn = msgspec.json.Decoder(_Turn).decode
+_parse_seat_view = msgspec.json.Decoder(_SeatView).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -112,19 +112,19 @@ class BotEngine:
                 self._game, new_game.seat, new_game.options, self._level, self._seed
             )
             return {"ready": True}
-        turn = _parse_turn(body)
+        seat_view = _parse_seat_view(body)
         if self._bot is None:
             raise Illegal(Refusal.NO_GAME, "There is no game yet: send new first")
         if verb == "see":
-            self._bot.see(turn.view, turn.events)
+            self._bot.see(seat_view.view, seat_view.events)
             return {"ok": True}
-        _require_to_act(self._bot, turn.view)
+        _require_to_act(self._bot, seat_view.view)
         if verb == "choose":
-            return _choice_json(self._bot.choose(turn.view))
-        # Refuse an action that is not in the game's notation.
-        game_named(self._game).parse(turn.action)
-        verdict = self._bot.judge(turn.view, turn.action)
-        return {**_choice_json(verdict.best), "loss": verdict.loss}
+            return _choice_to_json(self._bot.choose(seat_view.view))
+        # refuse an action that is not in the game's notation
+        game_named(self._game).parse(seat_view.action)
+        verdict = self._bot.judge(seat_view.view, seat_view.action)
+        return {**_choice_to_json(verdict.best), "loss": verdict.loss}
 
 
 def _require_to_act(bot: Bot, view: dict[str, Any]) -> None:
@@ -138,18 +138,19 @@ def _require_to_act(bot: Bot, view: dict[str, Any]) -> None:
         )
 
 
-def _choice_json(choice: Choice) -> dict[str, Any]:
-    why = [_sentence_json(reason) for reason in choice.why]
+def _choice_to_json(choice: Choice) -> dict[str, Any]:
+    why = [_sentence_to_json(reason) for reason in choice.why]
     return {"action": choice.action, "nodes": choice.nodes, "why": why}
 
 
-def _sentence_json(sentence: object) -> object:
-    """Return a sentence, or a part of one, with its parts, so that the table can translate it.
+def _sentence_to_json(sentence: object) -> object:
+    """Return a sentence, or a part of one, as a value that JSON can hold.
 
-    `bot_process.sentence_of` reads it.
+    A sentence with parts becomes its pattern and the parts, so that the table can translate it with
+    `bot_process.parse_sentence`.
     """
     if isinstance(sentence, Sentence) and sentence.parts:
-        parts = {name: _sentence_json(part) for name, part in sentence.parts.items()}
+        parts = {name: _sentence_to_json(part) for name, part in sentence.parts.items()}
         return {"say": sentence.pattern, "with": parts}
     return sentence if isinstance(sentence, int) else str(sentence)
 

@@ -30,7 +30,7 @@ from companion.core.kit import Seat
 from companion.core.names import is_printable
 from companion.core.ports import Closeable
 
-# Maximum private memory of any bot. Built-in ones set a lower limit for themselves.
+# Maximum private memory of any bot's process. Built-in ones set a lower limit for themselves.
 MAX_MEMORY_BYTES = 512 << 20
 
 # Maximum length of an action, far longer than any game has.
@@ -72,7 +72,7 @@ class _Reply(msgspec.Struct):
     nodes: int = 0
     """Number of positions that were searched for it."""
     why: list[Any] = []
-    """Reasons for it, as sentences or as objects that `sentence_of` reads."""
+    """Reasons for it, as sentences or as objects that `parse_sentence` reads."""
     loss: float | None = None
     """How much worse the action to `judge` is, as a share of a game. None if it is not known."""
 
@@ -80,7 +80,7 @@ class _Reply(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Reply).decode
 
 
-def seed_of(key: bytes, purpose: str) -> int:
+def derive_seed(key: bytes, purpose: str) -> int:
     """Return a seed that depends only on `purpose` and the secret `key`."""
     return int.from_bytes(hmac.digest(key, purpose.encode(), hashlib.sha256)[:6])
 
@@ -137,7 +137,7 @@ class BotProcess(Closeable):
             raise BotFailure(f"The opponent’s program cannot be started: {reason}") from None
         limit_process(self.child.pid, MAX_MEMORY_BYTES)
         self._is_open = True
-        # Settings may name the built-in program as an engine of their own.
+        # settings may also name the built-in program as an engine
         self._is_built_in = list(command[:3]) == _BUILT_IN_PROGRAM
         if self.child.stdin is None or self.child.stdout is None:
             raise AssertionError("the child was started with pipes")
@@ -159,21 +159,22 @@ class BotProcess(Closeable):
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         """Return the action for this view. The caller has to check that it is legal."""
-        return self._choice(self._ask({"choose": {"view": view}}, timeout_s))
+        return self._check_choice(self._ask({"choose": {"view": view}}, timeout_s))
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
         """Return how good an action is for this view, and what the bot would choose."""
         reply = self._ask({"judge": {"view": view, "action": action}}, timeout_s)
         if reply.loss is not None and not 0 <= reply.loss <= 1:
             self._fail("answered nonsense")
-        return Verdict(self._choice(reply), reply.loss)
+        return Verdict(self._check_choice(reply), reply.loss)
 
-    def _choice(self, reply: _Reply) -> Choice:
+    def _check_choice(self, reply: _Reply) -> Choice:
+        """Return the choice of a reply. Raises `BotFailure` if its action cannot be one."""
         if not 0 < len(reply.action) <= _MAX_ACTION_CHARS:
             self._fail("answered nonsense")
-        # the words of a program from outside are shown as they are, and only in one line
-        clean = sentence_of if self._is_built_in else _one_line
-        reasons = map(clean, reply.why[:_MAX_REASONS])
+        # reasons of a program from outside are shown untranslated, in one line each
+        parse_reason = parse_sentence if self._is_built_in else _clean_reason
+        reasons = map(parse_reason, reply.why[:_MAX_REASONS])
         return Choice(reply.action, max(0, reply.nodes), without_empty(*reasons))
 
     def close(self) -> None:
@@ -257,19 +258,19 @@ def _wait_for(pipe: IO[bytes], event: int, deadline_s: float) -> None:
         raise TimeoutError
 
 
-def sentence_of(reason: Any) -> Any:
+def parse_sentence(reason: Any) -> Any:
     """Return a reason of a built-in bot, or a part of one, as a translatable sentence.
 
-    `bot_engine` writes it as a number, a plain sentence, or a pattern with its parts.
+    `bot_engine` sends it as a number, a plain sentence, or a pattern with its parts.
     """
     if isinstance(reason, int):
         return reason
     pattern, parts = (reason, {}) if isinstance(reason, str) else (reason["say"], reason["with"])
-    sentences = {name: sentence_of(part) for name, part in parts.items()}
+    sentences = {name: parse_sentence(part) for name, part in parts.items()}
     return sentence_from_json({"say": pattern, "many": "", "parts": sentences})
 
 
-def _one_line(text: Any) -> str:
+def _clean_reason(text: Any) -> str:
     """Return a program's text in one line, without unprintable or direction characters."""
     letters = str(text)[:_MAX_REASON_CHARS]
     printable = "".join(letter for letter in letters if letter.isspace() or is_printable(letter))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from companion.bots import has_bot
 from companion.bots.base import LEVELS, Verdict
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, derive_seed
 from companion.bots.machine_players import DECISION_TIMEOUT_S, START_TIMEOUT_S
 from companion.core.errors import CompanionError, Illegal, Malformed, Refusal
 from companion.core.i18n import say
@@ -39,8 +39,9 @@ _MAX_GOOD_LOSS = 0.02
 # Maximum loss, as a share of a game, of an action that is called fine. Chosen by eye.
 _MAX_FAIR_LOSS = 0.08
 
-# Returns an action in words, from the seat, the moment (the decision's number, such as `3.2`) and
-# the action in notation. Raises `Malformed` or `Illegal` if it is not legal there.
+# Returns an action as the orders that a player enters, in words. Its arguments are the seat, the
+# moment (the decision's number, such as `3.2`) and the action in notation. Raises `Malformed` or
+# `Illegal` if the action is not legal at that moment.
 Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
 
 
@@ -93,10 +94,13 @@ class Coach:
         self._lock = threading.Lock()
 
     def ask(self, seat: Seat, moment: str, about: CoachSubject) -> Hint:
-        """Return advice about the action that is due (`now`) or the seat's last one (`last`), or
-        the machine player's reasons for its last one (`theirs`).
+        """Return advice on an action of the seat, or a machine player's reasons for its last one.
 
         Raises a `CompanionError` with a sentence for the player.
+
+        :param moment: the decision that the page shows, by its number, such as `3.2`
+        :param about: the action that is due (`now`), the seat's last one (`last`), or the machine
+            player's last one (`theirs`)
         """
         if about == "theirs":
             reasons = self._table.coaching.reasons(seat, moment)
@@ -122,6 +126,7 @@ class Coach:
             return self._answer(turn, action, spell)
 
     def _require_known(self, game: str | None) -> None:
+        """Raise `Illegal` for a game without a bot."""
         if game is None or not has_bot(game):
             raise Illegal(Refusal.NO_GAME, say("The coach does not know this game"))
 
@@ -145,7 +150,7 @@ class Coach:
         """
         for _ in range(MAX_ATTEMPTS):
             try:
-                verdict = self._verdict(turn, action)
+                verdict = self._ask_bot(turn, action)
                 best = verdict.best
                 orders = spell(turn.seat, turn.moment, best.action)
             except (BotFailure, Malformed, Illegal) as error:
@@ -155,21 +160,21 @@ class Coach:
                 return Hint(best.action, orders, best.why)
             is_nearly_best = verdict.loss is not None and verdict.loss <= _MAX_GOOD_LOSS
             is_best = action == best.action or is_nearly_best
-            judgement = _judgement(verdict.loss, is_best)
+            judgement = _judgement_sentence(verdict.loss, is_best)
             return Hint(best.action, orders, best.why, judgement, is_best)
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
-    def _verdict(self, turn: MachineTurn, action: str) -> Verdict:
-        """Start a process, send it what the seat knows, and ask it for a verdict or a choice.
+    def _ask_bot(self, turn: MachineTurn, action: str) -> Verdict:
+        """Ask a new bot process for a verdict on an action, or for its choice if that is empty.
 
-        Raises `BotFailure`.
+        The process is sent only what the seat knows. Raises `BotFailure`.
         """
         # the same question gets the same seed, and so the same answer
-        seed = seed_of(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
+        seed = derive_seed(self._key, f"coach {turn.game} {turn.number} {turn.seat}")
         process = self._open_process(bot_command(turn.game, LEVELS[-1], seed))
         try:
             process.new(turn.seat, turn.options, START_TIMEOUT_S)
-            if events := [event for events in turn.events for event in events]:
+            if events := [event for turn_events in turn.events for event in turn_events]:
                 process.see(turn.view, events, START_TIMEOUT_S)
             if action:
                 return process.judge(turn.view, action, DECISION_TIMEOUT_S)
@@ -178,8 +183,12 @@ class Coach:
             process.close()
 
 
-def _judgement(loss: float | None, is_best: bool) -> str:
-    """Return the judgement of an action as a sentence."""
+def _judgement_sentence(loss: float | None, is_best: bool) -> str:
+    """Return the judgement of an action as a sentence.
+
+    :param loss: see `Verdict.loss`
+    :param is_best: whether the action is as good as the best
+    """
     if is_best:
         return say("That was as good as anything the coach can think of.")
     if loss is None:

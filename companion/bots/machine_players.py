@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from companion.bots import has_bot
 from companion.bots.base import Choice
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command, seed_of
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, derive_seed
 from companion.bots.characters import CHARACTERS, Character, all_characters
 from companion.core.clock import Clock
 from companion.core.errors import CompanionError, JournalError, Stale
@@ -57,8 +57,8 @@ STEP_INTERVAL_S = 0.5
 _JOURNAL_PAUSE_S = 2.0
 
 
-class _Plan(NamedTuple):
-    """What a machine player will hand in, and when."""
+class _PlannedAction(NamedTuple):
+    """An action that a machine player will hand in when its time has come."""
 
     moment: str
     """The decision by its number in the game, such as `3.2`."""
@@ -138,12 +138,12 @@ class _MachinePlayer:
         self._clock = clock
         self._settings = settings
         self._process: BotProcess | None = None
-        # the turn that the process was sent last, so that it need not be sent the whole game again
+        # the last turn that the process was sent, so that it need not be sent the whole game again
         self._last_turn: MachineTurn | None = None
-        self._plan: _Plan | None = None
+        self._plan: _PlannedAction | None = None
         # present complaint about the program, as the pages show it
         self._complaint = ""
-        # whether the service ends, so that no new decision is begun
+        # set when the service ends, so that no new decision is begun
         self._is_closing = False
 
     def step(self) -> float:
@@ -165,7 +165,7 @@ class _MachinePlayer:
             # thinking counts as a part of the delay
             begun_s = self._clock.monotonic_s()
             choice = self._choose(turn)
-            self._plan = _Plan(turn.moment, choice, begun_s + self._delay_s(turn, begun_s))
+            self._plan = _PlannedAction(turn.moment, choice, begun_s + self._delay_s(turn, begun_s))
         wait_s = self._plan.earliest_s - self._clock.monotonic_s()
         if wait_s > 0:
             return wait_s
@@ -186,10 +186,10 @@ class _MachinePlayer:
         if process is not None:
             process.close()
 
-    def _hand_in(self, plan: _Plan) -> float:
-        """Hand in a plan whose time has come. Return the seconds until the next step, as `step`.
+    def _hand_in(self, plan: _PlannedAction) -> float:
+        """Hand in a planned action. Return the seconds until the next step, as `step` does.
 
-        If the plan cannot be handed in now, the next step tries again or makes another one.
+        If it cannot be handed in now, the next step tries again or plans another one.
         """
         reasons = plan.choice.why if plan.choice else ()
         self._table.machines.store_reasons(self._seat, plan.moment, reasons)
@@ -202,7 +202,7 @@ class _MachinePlayer:
             self._plan = None
         except JournalError:
             retry_at_s = self._clock.monotonic_s() + _JOURNAL_PAUSE_S
-            self._plan = _Plan(plan.moment, plan.choice, retry_at_s)
+            self._plan = _PlannedAction(plan.moment, plan.choice, retry_at_s)
             return _JOURNAL_PAUSE_S
         except CompanionError as error:
             log.warning("The machine at %s: its action was refused (%s)", self._seat, error.kind)
@@ -210,7 +210,7 @@ class _MachinePlayer:
             self._complain(
                 say("{name}’s program played against the rules: its move was random.", name=name)
             )
-            self._plan = _Plan(plan.moment, None, self._clock.monotonic_s())
+            self._plan = _PlannedAction(plan.moment, None, self._clock.monotonic_s())
             return STEP_INTERVAL_S
         else:
             if plan.choice is not None:
@@ -218,7 +218,7 @@ class _MachinePlayer:
         return 0.0
 
     def _delay_s(self, turn: MachineTurn, now_s: float) -> float:
-        """Return the minimum delay before handing in.
+        """Return the minimum delay in seconds before handing in, drawn at random.
 
         It is at most a third of the time that is left on the clock.
         """
@@ -231,8 +231,8 @@ class _MachinePlayer:
     def _choose(self, turn: MachineTurn) -> Choice | None:
         """Return the action that a lesson wants, or else the choice of the process.
 
-        Return None for a game that the character does not know, after too many failures, if no time
-        is left on the clock, and while the service ends.
+        Return None, for a random action, if the character does not know the game, after too many
+        failures, if no time is left on the clock, and while the service ends.
         """
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)
@@ -272,7 +272,7 @@ class _MachinePlayer:
             self._table.set_notice("machines", sentence)
 
     def _process_for(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
-        """Return a process that knows the events of the game up to this turn.
+        """Return a process that has been sent the events of the game up to this turn.
 
         It is the present process if that has played this game so far, or else a new one. Raises
         `BotFailure`.
@@ -304,9 +304,9 @@ class _MachinePlayer:
 
         A built-in bot's seed is the same after a restart.
         """
-        # a name that the settings no longer have is played by the middle character
+        # if the settings no longer have this name, the middle character plays under it
         character = self._settings.characters.get(turn.name, CHARACTERS[1])
         if character.command:
             return [*character.command, turn.game]
-        seed = seed_of(self._settings.key, f"{turn.game} {turn.number} {turn.seat}")
+        seed = derive_seed(self._settings.key, f"{turn.game} {turn.number} {turn.seat}")
         return bot_command(turn.game, character.level, seed)

@@ -1,4 +1,4 @@
-"""The bot for Scouts: an alpha-beta search of whole turns of both sides.
+"""The bot for Scouts: a search of whole turns of both sides (negamax with alpha-beta pruning).
 
 A turn is up to two plays, which move two different scouts, and perhaps a rock. A play is a dash or
 a chain of jumps. A position allows thousands of turns, so only the most promising ones are
@@ -6,8 +6,8 @@ searched: first many turns one ply deep, then the best of these deeper. A ply is
 The last turn of each line is not played out. Its best pair of plays is estimated from the gain of
 each play.
 
-Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and which
-positions its turns have led to. Values are in ranks that a scout walks (see `scouts_evaluation`),
+Nothing is hidden in this game, so the bot remembers only the turn that it has begun, and the
+positions after its earlier turns. Values are in ranks that a scout walks (see `scouts_evaluation`),
 for the side that begins the turn.
 """
 
@@ -28,7 +28,7 @@ from companion.bots.base import (
     share_of_game,
     without_empty,
 )
-from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
+from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, values_by_ranks_left
 from companion.core.i18n import say
 from companion.core.kit import Seat
 from companion.games.scouts.board import (
@@ -63,9 +63,9 @@ _SURE_WIN = WIN / 2
 # The numbers below were chosen by hand. Matches against other bots (`tests/bench/bots`) judge
 # all of them together.
 
-# Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two
-# bots wander about for longer. Higher: they give up good squares sooner.
-_REPETITION_COST = 2.0
+# Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two bots
+# move back and forth for longer. Higher: they give up good squares sooner.
+_REPETITION_PENALTY = 2.0
 
 # Assumed maximum gain in ranks of a second play over the best first one. Lower: faster, but it may
 # miss the best pair.
@@ -88,15 +88,15 @@ _MAX_ROCKS = 24
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
 
-# Files of the scouts at the start, in the order of placing. Each game draws one of them.
+# Files of the scouts at the start, in the order of placing. A bot draws one of them for its game.
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 
-class Strength(NamedTuple):
+class ScoutsParameters(NamedTuple):
     """Parameters of a level."""
 
     widths: tuple[tuple[int, ...], ...]
-    """One tuple for each round of the search, with the number of turns searched in each ply. (30,
+    """Maximum number of turns searched in each ply, for each round of the search. For example, (30,
     10) searches 30 turns, and 10 replies to each. A round searches the best turns of the round
     before one ply deeper. Without rounds, the turn with the best first estimate is played.
     """
@@ -105,24 +105,24 @@ class Strength(NamedTuple):
 
     @property
     def reply_widths(self) -> tuple[int, ...]:
-        """Return the widths of the last round without that of its first ply."""
+        """Widths of the last round without that of its first ply."""
         return self.widths[-1][1:] if self.widths else ()
 
     def repetition_key(self, position: Position) -> tuple[int, ...]:
         """Return the part of a position that is compared to detect a repetition.
 
-        A level without search compares only its own scouts, upper and lower. While both sides
-        wander about, the whole position would not repeat for very long.
+        A level without search compares only its own scouts, upper and lower. The whole position
+        would hardly ever repeat while both sides move back and forth.
         """
         return _scout_masks(position) if self.widths else (position.own, position.own_lower)
 
 
 # Parameters by level. Matches judge them: each level has to beat the one below
 # (`tests/bench/bots`).
-STRENGTHS = {
-    1: Strength(widths=(), noise=0.21),
-    2: Strength(widths=((10,),), noise=0.04),
-    3: Strength(widths=((80,), (30, 10), (10, 10, 6)), noise=0.0),
+PARAMETERS_BY_LEVEL = {
+    1: ScoutsParameters(widths=(), noise=0.21),
+    2: ScoutsParameters(widths=((10,),), noise=0.04),
+    3: ScoutsParameters(widths=((80,), (30, 10), (10, 10, 6)), noise=0.0),
 }
 
 # Plays of one turn, each by the numbers of its origin and target squares.
@@ -147,11 +147,11 @@ class ScoutsBot(Bot):
 
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
-        self._strength = STRENGTHS[level]
-        self._evaluation = Evaluation(rank_values(self.rng, self._strength.noise))
+        self._parameters = PARAMETERS_BY_LEVEL[level]
+        self._evaluation = Evaluation(values_by_ranks_left(self.rng, self._parameters.noise))
         self._set_up_files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
-        # decisions of the present turn in notation, by the positions in which they are due
+        # legal_decisions of the present turn in notation, by the positions in which they are due
         self._plan: dict[Position, str] = {}
         # reasons for the present turn
         self._why: tuple[str, ...] = ()
@@ -166,15 +166,15 @@ class ScoutsBot(Bot):
         if position in self._plan:
             return Choice(self._plan[position], 0, self._why)
         if not position.plays_due:
-            return Choice(".", nodes=0)
-        search = _Search(self._evaluation, self._strength, self._visits)
-        turn = search.find_best(position)
+            return Choice(".", 0)
+        search = _Search(self._evaluation, self._parameters, self._visits)
+        turn = search.find_best_turn(position)
         if turn is None:
             return Choice(".", search.nodes)
         # the lowest level, which does not search, lays no rocks
-        rock = search.best_rock(position, turn) if self._strength.widths else None
-        self._remember(position, turn.plays, rock)
-        self._visits[self._strength.repetition_key(turn.after)] += 1
+        rock = search.best_rock(position, turn) if self._parameters.widths else None
+        self._plan_turn(position, turn.plays, rock)
+        self._visits[self._parameters.repetition_key(turn.after)] += 1
         self._why = search.reasons(position, turn, rock) + search.outlook(position, turn, rock)
         return Choice(self._plan[position], search.nodes, self._why)
 
@@ -188,20 +188,20 @@ class ScoutsBot(Bot):
         position = position_of(view, self._may_stack)
         if position.to_place:
             return 0.0
-        search = _Search(self._evaluation, self._strength, self._visits)
+        search = _Search(self._evaluation, self._parameters, self._visits)
         decision = parse(action)
         # only a rock or the end of the turn is left to decide
         if not position.plays_due:
             values = []
-            for other in (decision, parse("."), parse(best)):
-                rock = RockPlacing(other.kind, other.covered) if other.covered else None
+            for option in (decision, parse("."), parse(best)):
+                rock = RockPlacing(option.kind, option.covered) if option.covered else None
                 values.append(search.value_of_rock(position, rock))
             return share_of_game(max(values) - values[0], _DECISIVE_LEAD)
-        turn = search.find_best(position)
+        turn = search.find_best_turn(position)
         if turn is None or decision.kind not in (DecisionKind.DASH, DecisionKind.JUMP):
             return None
         after = move_scout(position, 1 << decision.squares[0], 1 << decision.squares[-1])
-        return share_of_game(turn.value - search.value_from(after), _DECISIVE_LEAD)
+        return share_of_game(turn.value - search.value_of_begun_turn(after), _DECISIVE_LEAD)
 
     def _set_up_square(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
@@ -211,8 +211,8 @@ class ScoutsBot(Bot):
         squares = [SQUARE_NUMBERS[f"{file}{home_rank}"] for file in files]
         return next(square for square in squares if not position.own >> square & 1)
 
-    def _remember(self, position: Position, plays: Plays, rock: RockPlacing | None) -> None:
-        """Store the decisions of a turn in `_plan`."""
+    def _plan_turn(self, position: Position, plays: Plays, rock: RockPlacing | None) -> None:
+        """Store the legal_decisions of a turn in `_plan`."""
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_between(position, origin, target).text
@@ -230,7 +230,7 @@ def _play_between(position: Position, origin: int, target: int) -> Play:
     return next(play for play in plays if (play.squares[0], play.squares[-1]) == ends)
 
 
-def _words(position: Position, plays: Plays) -> Iterator[str]:
+def _plays_in_words(position: Position, plays: Plays) -> Iterator[str]:
     """Yield the plays of a turn in words."""
     for origin, target in plays:
         yield _play_between(position, origin, target).label
@@ -247,69 +247,72 @@ class _Search:
     def __init__(
         self,
         evaluation: Evaluation,
-        strength: Strength,
+        parameters: ScoutsParameters,
         visits: Mapping[tuple[int, ...], int],
     ) -> None:
         self.evaluation = evaluation
-        self.strength = strength
+        self.parameters = parameters
         self.visits = visits
         # number of positions searched
         self.nodes = 0
-        # the turns of the last comparison, best first
+        # the turns of the last call of `find_best_turn`, best first
         self.ranked: list[Turn] = []
 
-    def find_best(self, position: Position) -> Turn | None:
-        """Return the best turn with its value, or None if nothing can be played."""
+    def find_best_turn(self, position: Position) -> Turn | None:
+        """Return the best turn with its value, or None if nothing can be played.
+
+        Also set `ranked`.
+        """
         turns = []
-        for value, plays, after in self._find_turns(position, self.evaluation.value(position)):
-            visits = self.visits.get(self.strength.repetition_key(after), 0)
-            turns.append(Turn(value - _REPETITION_COST * visits, plays, after))
+        for value, plays, after in self._generate_turns(position, self.evaluation.value(position)):
+            visits = self.visits.get(self.parameters.repetition_key(after), 0)
+            turns.append(Turn(value - _REPETITION_PENALTY * visits, plays, after))
         turns.sort(key=_value_of, reverse=True)
         self.ranked = turns
         if not turns:
             return None
         # a winning turn needs no search, and the lowest level does none
-        if turns[0].value >= _SURE_WIN or not self.strength.widths:
+        if turns[0].value >= _SURE_WIN or not self.parameters.widths:
             return turns[0]
         ranked = turns
-        for widths in self.strength.widths:
-            ranked = self._rank(ranked, widths)
+        for widths in self.parameters.widths:
+            ranked = self._search_turns(ranked, widths)
         # if the game seems lost, search more turns for a way out
         if ranked[0].value <= -_SURE_WIN:
-            ranked = self._rank(turns[:_RESCUE_WIDTH], (_RESCUE_WIDTH,))
+            ranked = self._search_turns(turns, (_RESCUE_WIDTH,))
         self.ranked = ranked
         return ranked[0]
 
-    def _rank(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
-        """Return the first `widths[0]` turns, best first, after a search with the other widths.
+    def _search_turns(self, turns: list[Turn], widths: tuple[int, ...]) -> list[Turn]:
+        """Return the first turns with the values that a search gives them, best first.
 
-        This is negamax with alpha-beta pruning: `pass_turn` changes the point of view, and each
-        value is negated with it.
+        :param turns: turns of one position, best first by an earlier estimate
+        :param widths: maximum number of turns searched in each ply, these turns being the first
         """
         ranked = []
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
-            reply = pass_turn(after)
-            repetition_cost = _REPETITION_COST * self.visits.get(_scout_masks(after), 0)
-            estimate = self.evaluation.value(reply)
-            window = (-inf, -alpha - repetition_cost)
-            value = -self._search(reply, estimate, widths[1:], window) - repetition_cost
+            other_side = pass_turn(after)
+            penalty = _REPETITION_PENALTY * self.visits.get(_scout_masks(after), 0)
+            estimate = self.evaluation.value(other_side)
+            window = (-inf, -alpha - penalty)
+            value = -self._negamax(other_side, estimate, widths[1:], window) - penalty
             ranked.append(Turn(value, plays, after))
             alpha = max(alpha, value)
         return sorted(ranked, key=_value_of, reverse=True)
 
-    def _find_turns(self, position: Position, value: float) -> list[Turn]:
+    def _generate_turns(self, position: Position, value: float) -> list[Turn]:
         """Return the possible turns, best first by first estimate.
 
-        Of several turns that lead to the same position, it returns only the best. If a turn wins,
-        it returns only this one.
+        Of several turns that lead to the same position, return only the best. If a turn wins,
+        return only this one.
 
         :param value: value of the position before the turn
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
         # value, plays and the position after the first play. They are plain tuples, because there
-        # are thousands. `_distinct_turns` carries out the second play only for the turns that stay
+        # are thousands. `_distinct_turns` carries out the second play of only those that it returns
         turns: list[tuple[float, Plays, Position]] = []
         for gain, origin, target in rated_plays(position):
             first = (origin, target)
@@ -319,15 +322,15 @@ class _Search:
             second_plays = rated_plays(after_first)
             if not second_plays:
                 turns.append((value + gain, (first,), after_first))
-            for second_gain, start, end in second_plays:
-                plays = (first, (start, end))
+            for second_gain, second_origin, second_target in second_plays:
+                plays = (first, (second_origin, second_target))
                 if second_gain >= WIN:
-                    return [Turn(WIN, plays, move_scout(after_first, 1 << start, 1 << end))]
+                    return [Turn(WIN, plays, _play_all(position, plays))]
                 turns.append((value + gain + second_gain, plays, after_first))
         turns.sort(key=itemgetter(0), reverse=True)
         return _distinct_turns(turns)
 
-    def _search(
+    def _negamax(
         self,
         position: Position,
         estimate: float,
@@ -336,19 +339,21 @@ class _Search:
     ) -> float:
         """Search a position. Return its value for the side that begins a whole turn.
 
-        :param estimate: first estimate of this value
-        :param widths: number of turns searched in each further ply
-        :param window: alpha and beta: values outside of it need not be exact
+        Each value of a reply is negated, because `pass_turn` changes the point of view.
+
+        :param estimate: first estimate of the value
+        :param widths: maximum number of turns searched in each further ply
+        :param window: alpha and beta. A value outside of this window need not be exact
         """
         alpha, beta = window
         if not widths:
             return self._last_turn_value(position, estimate, beta)
         best = -inf
-        for turn_estimate, _, after in self._find_turns(position, estimate)[: widths[0]]:
+        for turn_estimate, _, after in self._generate_turns(position, estimate)[: widths[0]]:
             if turn_estimate >= WIN:
                 return WIN
             reply_window = -beta, -max(alpha, best)
-            turn_value = -self._search(pass_turn(after), -turn_estimate, widths[1:], reply_window)
+            turn_value = -self._negamax(pass_turn(after), -turn_estimate, widths[1:], reply_window)
             # prefer early wins and late losses
             if turn_value > _SURE_WIN:
                 turn_value -= 1
@@ -362,10 +367,11 @@ class _Search:
     def _last_turn_value(self, position: Position, value: float, beta: float) -> float:
         """Return the value of a position for the side that begins the last turn of a line.
 
-        It is the value after the best pair of plays. The second play is not carried out.
+        It is the value after the best pair of plays. The second play is not carried out, but
+        estimated by its gain.
 
         :param value: value of the position before the turn
-        :param beta: a value from which on it need not be exact
+        :param beta: value above which the result need not be exact
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
@@ -378,7 +384,7 @@ class _Search:
         best = -inf
         max_second_gain = max_gain + _MAX_FOLLOW_UP
         for gain, origin, target in first_plays:
-            # first plays are sorted, so none of the rest can be better
+            # first plays are sorted, so no later one can be better
             if value + gain + max_second_gain <= best:
                 break
             second_plays = rated_plays(move_scout(position, 1 << origin, 1 << target))
@@ -393,32 +399,32 @@ class _Search:
 
     def best_rock(self, position: Position, turn: Turn) -> RockPlacing | None:
         """Return the rock to lay after the plays of a turn, or None if no rock helps enough."""
-        position = _after_plays(position, turn.plays)
+        position = _play_all(position, turn.plays)
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        zone = reduce(or_, [AROUND[number] for number in squares_in(runners)])
         # a rock can stop a scout with intel only if it is beside it
-        rocks = [rock for rock in rock_placings(position) if rock.covered & zone]
-        rocks.sort(key=lambda rock: (rock.covered & zone).bit_count(), reverse=True)
+        beside_runners = reduce(or_, [AROUND[square] for square in squares_in(runners)])
+        rocks = [rock for rock in rock_placings(position) if rock.covered & beside_runners]
+        rocks.sort(key=lambda rock: (rock.covered & beside_runners).bit_count(), reverse=True)
         # no rock comes first, so that a rock has to be better
         return max((None, *rocks[:_MAX_ROCKS]), key=lambda rock: self.value_of_rock(position, rock))
 
     def value_of_rock(self, position: Position, rock: RockPlacing | None) -> float:
-        """Return the value of a turn after its plays, if it ends with this rock or without one."""
-        reply = pass_turn(lay_rock(position, *rock) if rock else position)
-        value = -self._last_turn_value(reply, self.evaluation.value(reply), inf)
+        """Return the value of a turn after its plays, if it ends with this rock, or without one."""
+        other_side = pass_turn(lay_rock(position, *rock) if rock else position)
+        value = -self._last_turn_value(other_side, self.evaluation.value(other_side), inf)
         return value - _ROCK_VALUE if rock else value
 
-    def value_from(self, position: Position) -> float:
+    def value_of_begun_turn(self, position: Position) -> float:
         """Return the value of a turn that has begun, if the rest of it is the best possible."""
         if position.is_won:
             return WIN
-        if position.plays_due and (turn := self.find_best(position)):
+        if position.plays_due and (turn := self.find_best_turn(position)):
             return turn.value
-        # nothing is left to play: rank only the turn that ends here
-        ended = Turn(0.0, (), position)
-        return self._rank([ended], (1, *self.strength.reply_widths))[0].value
+        # nothing is left to play: search only the turn that ends here
+        ended_turn = Turn(0.0, (), position)
+        return self._search_turns([ended_turn], (1, *self.parameters.reply_widths))[0].value
 
     def reasons(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
         """Return the reasons for a turn as sentences, the most important first."""
@@ -446,24 +452,24 @@ class _Search:
         return tuple(reasons)
 
     def outlook(self, position: Position, turn: Turn, rock: RockPlacing | None) -> tuple[str, ...]:
-        """Return the other side's best answer to a turn, and the second best turn.
+        """Return sentences about the other side's best reply to a turn, and the second best turn.
 
-        The second best turn is from the last call of `find_best`, which must have been for this
-        position.
+        The second best turn is from the last call of `find_best_turn`, which must have been for
+        this position.
         """
         if abs(turn.value) >= _SURE_WIN:
             return ()
-        after_turn = _after_plays(position, turn.plays)
-        after_turn = pass_turn(lay_rock(after_turn, *rock) if rock else after_turn)
-        # answer as deeply as the last round did
-        widths = self.strength.reply_widths
-        strength = self.strength._replace(widths=(widths,) if widths else ())
-        answer = _Search(self.evaluation, strength, {}).find_best(after_turn)
+        after = _play_all(position, turn.plays)
+        other_side = pass_turn(lay_rock(after, *rock) if rock else after)
+        # search the reply as deeply as the last round did
+        widths = self.parameters.reply_widths
+        parameters = self.parameters._replace(widths=(widths,) if widths else ())
+        reply = _Search(self.evaluation, parameters, {}).find_best_turn(other_side)
         second = self.ranked[1] if len(self.ranked) > 1 else turn._replace(plays=())
         return without_empty(
-            reply_sentence(_words(after_turn, answer.plays if answer else ())),
+            reply_sentence(_plays_in_words(other_side, reply.plays if reply else ())),
             second_best_sentence(
-                _words(position, second.plays),
+                _plays_in_words(position, second.plays),
                 share_of_game(turn.value - second.value, _DECISIVE_LEAD),
             ),
         )
@@ -474,8 +480,8 @@ def _scout_masks(position: Position) -> tuple[int, ...]:
     return position[:6]
 
 
-def _after_plays(position: Position, plays: Plays) -> Position:
-    """Return the position after these plays, still from the same point of view."""
+def _play_all(position: Position, plays: Plays) -> Position:
+    """Carry out plays. Return the position after them, from the same point of view."""
     for origin, target in plays:
         position = move_scout(position, 1 << origin, 1 << target)
     return position
@@ -488,7 +494,7 @@ def _distinct_turns(turns: Iterable[tuple[float, Plays, Position]]) -> list[Turn
     """
     by_position: dict[tuple[int, ...], Turn] = {}
     for value, plays, after_first in turns:
-        after = _after_plays(after_first, plays[1:])
+        after = _play_all(after_first, plays[1:])
         key = _scout_masks(after)
         if key not in by_position:
             by_position[key] = Turn(value, plays, after)

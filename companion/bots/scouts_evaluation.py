@@ -4,10 +4,10 @@ A scout walks from its home rank to the far rank, gathers intel there, and wins 
 A play is what players call a move: a dash or a chain of jumps of one scout. A stack is two scouts
 on one square: only the upper one can move.
 
-The value of a position is the sum over all scouts of the ranks that they have gone, more for those
-that are nearly home with intel, and less for those at the bottom of a stack. The other side's count
-negative. All values are in ranks that a scout walks. They are positive if they are good for the
-seat on turn. Sets of squares are bit masks with bit n for square number n, as in `Position`.
+A scout is worth the number of ranks that it has gone, more if it is nearly home with intel, and
+less at the bottom of a stack. The value of a position is that of all own scouts minus that of the
+other side's. All values are in ranks. They are positive if they are good for the seat on turn. Sets
+of squares are bit masks with bit n for square number n, as in `Position`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from companion.games.scouts.board import (
 from companion.games.scouts.moves import dash_targets, jump_chains, movable_scouts
 from companion.games.scouts.state import Position
 
-# Gain of a play for the seat on turn, and the square numbers of its origin and target.
+# A play with its gain for the seat on turn: the gain, and the square numbers of origin and target.
 RatedPlay = tuple[float, int, int]
 # Value of bringing intel home, far above the sum of all scouts (at most 5 times 43).
 WIN = 10_000.0
@@ -57,12 +57,12 @@ _UNDER_FOE_SHARE = 0.35
 _MIDDLE_BONUS = 0.1
 
 
-def rank_values(rng: Random, noise: float) -> list[float]:
+def values_by_ranks_left(rng: Random, noise: float) -> list[float]:
     """Return the value of a scout by the number of ranks that it still has to go (0 to 18).
 
-    It is the number of ranks that the scout has gone, and a bonus that grows as it nears home.
+    It is the number of ranks that the scout has gone, plus a bonus that grows as it nears home.
 
-    :param noise: maximum change of each value, as a share of it. It is drawn once for a whole game
+    :param noise: maximum change of each value, as a share of it
     """
     values = [
         JOURNEY_RANKS - ranks_left + _ARRIVAL_BONUS * _BONUS_DECAY**ranks_left
@@ -74,9 +74,9 @@ def rank_values(rng: Random, noise: float) -> list[float]:
 
 
 class Evaluation:
-    """Values of positions and plays, kept for a whole game.
+    """The evaluation of positions and plays, the same for a whole game.
 
-    :param values: values of a scout, as `rank_values` returns them
+    :param values: values of a scout, as `values_by_ranks_left` returns them
     """
 
     def __init__(self, values: Sequence[float]) -> None:
@@ -97,14 +97,14 @@ class Evaluation:
         """
         values = self.square_values[seat]
         intel = position.intel
-        total = sum([values[intel >> number & 1][number] for number in squares_in(upper)])
-        for number in squares_in(lower):
-            share = _UNDER_OWN_SHARE if upper >> number & 1 else _UNDER_FOE_SHARE
-            total += share * values[position.lower_intel >> number & 1][number]
+        total = sum([values[intel >> square & 1][square] for square in squares_in(upper)])
+        for square in squares_in(lower):
+            share = _UNDER_OWN_SHARE if upper >> square & 1 else _UNDER_FOE_SHARE
+            total += share * values[position.lower_intel >> square & 1][square]
         return total
 
     def rated_plays(self, position: Position) -> list[RatedPlay]:
-        """Return all plays of the seat on turn with their gains, once for each target."""
+        """Return all plays of the seat on turn with their gains, one play for each target."""
         # unpacked, because the search calls this most often
         own, _, own_lower, foe_lower, intel, lower_intel, seat, *_ = position
         scouts = position.scouts
@@ -130,18 +130,19 @@ class Evaluation:
                 rated_plays.append((gain, origin, target))
         return rated_plays
 
-    def _burial_cost(self, own: int, intel: int, seat: int, number: int) -> float:
+    def _burial_cost(self, own: int, intel: int, seat: int, square: int) -> float:
         """Return what the seat on turn loses if the scout on a square is buried.
 
         It is a part of the scout's value, and negative for a scout of the other side.
 
         :param own: squares of that seat's scouts on this level, upper or lower
         :param intel: squares of the scouts with intel on the same level
+        :param square: number of the square
         """
-        has_intel = intel >> number & 1
-        if own >> number & 1:
-            return self.square_values[seat][has_intel][number] * (1 - _UNDER_OWN_SHARE)
-        return -self.square_values[1 - seat][has_intel][number] * (1 - _UNDER_FOE_SHARE)
+        has_intel = intel >> square & 1
+        if own >> square & 1:
+            return self.square_values[seat][has_intel][square] * (1 - _UNDER_OWN_SHARE)
+        return -self.square_values[1 - seat][has_intel][square] * (1 - _UNDER_FOE_SHARE)
 
 
 def _square_values(values: Sequence[float], seat: int) -> tuple[list[float], list[float]]:
@@ -167,7 +168,7 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     theirs = view["scouts"][seat.other]
     with_intel = [piece for piece in (*mine["pieces"], *theirs["pieces"]) if piece["intel"]]
 
-    def intel_on(level: str) -> int:
+    def intel_mask(level: str) -> int:
         return _mask(piece["square"] for piece in with_intel if piece["level"] == level)
 
     rocks = [_mask(view["rocks"][owner].get(kind, ())) for owner in SEATS for kind in ROCK_KINDS]
@@ -176,8 +177,8 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
         foe=_mask(theirs["upper"]),
         own_lower=_mask(mine["lower"]),
         foe_lower=_mask(theirs["lower"]),
-        intel=intel_on("upper"),
-        lower_intel=intel_on("lower"),
+        intel=intel_mask("upper"),
+        lower_intel=intel_mask("lower"),
         seat=seat.number,
         plays_due=view["due"],
         last_mover=_mask(view["played"]),
@@ -187,5 +188,5 @@ def position_of(view: Mapping[str, Any], may_stack: bool) -> Position:
     )
 
 
-def _mask(names: Iterable[str]) -> int:
-    return sum(1 << SQUARE_NUMBERS[name] for name in names)
+def _mask(square_names: Iterable[str]) -> int:
+    return sum(1 << SQUARE_NUMBERS[name] for name in square_names)

@@ -8,7 +8,7 @@ import pytest
 from bot_tools import bot_of
 
 from companion.bots.base import LEVELS
-from companion.bots.mixed_strategies import solve
+from companion.bots.mixed_strategies import solve_matrix_game
 from companion.core.kit import Seat
 from companion.games.arena import Arena
 from companion.games.arena.orders import ORDER_CODES
@@ -18,7 +18,7 @@ GAME = Arena()
 
 
 def test_mixed_strategies_of_scissors_paper_stone() -> None:
-    mine, theirs = solve([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
+    mine, theirs = solve_matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
     assert mine == pytest.approx([1 / 3] * 3, abs=0.03)
     assert theirs == pytest.approx([1 / 3] * 3, abs=0.03)
 

@@ -11,11 +11,11 @@ import pytest
 from bot_tools import bot_of, random_states
 
 from companion.bots.base import LEVELS
-from companion.bots.binmat import attacker_move, defender_move
+from companion.bots.binmat import choose_attacker_move, choose_defender_move
 from companion.bots.binmat_rules import (
     ATTACKER_SEAT,
     DEFENDER_SEAT,
-    Playout,
+    PlayoutState,
     random_deals,
     state_of,
 )
@@ -28,7 +28,7 @@ GAME = Binmat()
 EDITIONS = ("rulebook", "hackmud")
 
 
-def content(playout: Playout) -> tuple[object, ...]:
+def content(playout: PlayoutState) -> tuple[object, ...]:
     """Return all that two tables must have alike. Piles are compared as sets."""
     piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
     lanes = (
@@ -47,8 +47,8 @@ def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
     for number in range(60):
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
-            playout = Playout(state)
-            move = attacker_move if playout.seat == ATTACKER_SEAT else defender_move
+            playout = PlayoutState(state)
+            move = choose_attacker_move if playout.seat == ATTACKER_SEAT else choose_defender_move
             action = move(playout, rng)
             letter, card, lane = action
             faces = {
@@ -66,7 +66,7 @@ def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
             state = GAME.apply(state, {state.seat: text}, chance).state
             if state.outcome is None:
                 # a hand that is lost by passing twice is left out
-                assert content(playout) == content(Playout(state)) or (
+                assert content(playout) == content(PlayoutState(state)) or (
                     letter == "-" and any(passes)
                 )
                 assert playout.winner is None

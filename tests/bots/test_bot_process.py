@@ -19,7 +19,7 @@ from waiting import until
 
 from companion.bots.base import Choice
 from companion.bots.bot_engine import MAX_TASKS
-from companion.bots.bot_process import BotFailure, BotProcess, bot_command, sentence_of
+from companion.bots.bot_process import BotFailure, BotProcess, bot_command, parse_sentence
 from companion.core.i18n import translate
 from companion.core.kit import Seat
 from companion.games import game_named
@@ -99,7 +99,7 @@ def test_a_reason_with_parts_can_be_translated() -> None:
     orders = {"say": "{p0}, {p1}", "with": {"p0": "up", "p1": "shoot"}}
     parts = {"percent": 40, "orders": orders}
     why = {"say": "I thought you would: {orders}. ({percent} %)", "with": parts}
-    reason = sentence_of(why)
+    reason = parse_sentence(why)
     assert reason == "I thought you would: up, shoot. (40 %)"
     assert translate(reason, "es") == "Pensé que harías esto: arriba, disparar. (40\u00a0%)"
 

@@ -145,7 +145,9 @@ def test_one_question_at_a_time(rig: TableRig) -> None:
 def test_a_judge_finds_nothing_better_than_its_choice(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(binmat.STRENGTHS, 3, binmat.STRENGTHS[3]._replace(deals=(1, 1, 1)))
+    monkeypatch.setitem(
+        binmat.PARAMETERS_BY_LEVEL, 3, binmat.PARAMETERS_BY_LEVEL[3]._replace(deals=(1, 1, 1))
+    )
     game, losses = game_named(name), []
     count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
     for state in random_states(name, count, 30, **GAME_OPTIONS[name]):

@@ -59,9 +59,9 @@ def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]
 def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let level 3 try few turns and deals: neither what is legal nor reasons depend on how many."""
     for strengths, narrow in (
-        (scouts.STRENGTHS, {"widths": ((8,), (3, 2), (2, 2, 2))}),
-        (binmat.STRENGTHS, {"deals": (1, 1, 1)}),
-        (search.STRENGTHS, {"width": 3, "replies": 3}),
+        (scouts.PARAMETERS_BY_LEVEL, {"widths": ((8,), (3, 2), (2, 2, 2))}),
+        (binmat.PARAMETERS_BY_LEVEL, {"deals": (1, 1, 1)}),
+        (search.PARAMETERS_BY_LEVEL, {"beam_width": 3, "reply_count": 3}),
     ):
         monkeypatch.setitem(strengths, 3, strengths[3]._replace(**narrow))
 

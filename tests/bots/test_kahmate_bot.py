@@ -12,9 +12,9 @@ from kahmate_tools import make_state
 from companion.bots.base import LEVELS
 from companion.bots.kahmate import KahmateBot
 from companion.bots.kahmate.moves import (
+    candidate_plays,
     end_turn,
-    key_of,
-    plays,
+    repetition_key,
     state_if_lost,
     state_if_won,
     state_of,
@@ -32,7 +32,7 @@ GAME = game_named("kahmate")
 def is_same(mine: State, state: State) -> bool:
     if mine.ball == IN_GOAL:
         return state.ball == IN_GOAL and state.outcome is not None
-    return key_of(mine) == key_of(state)
+    return repetition_key(mine) == repetition_key(state)
 
 
 def after_cards(waiting: State, plan: ActionPlan, lead: int) -> State | None:
@@ -59,7 +59,7 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
         assert mine == replace(state, turn=1, last_face_off_turn=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same(end_turn(mine), after)
-        for action, plan in plays(mine, may_any_run_into=True):
+        for action, plan in candidate_plays(mine, may_non_carriers_face_off=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not plan.face_offs:
@@ -142,7 +142,7 @@ def test_it_kicks_only_to_empty_squares() -> None:
     state = make_state("R@d5 F@a3", "S@e7 T@b9", "d5")
     targets = {
         str(action).partition("!")[2]
-        for action, _ in plays(state, may_any_run_into=True)
+        for action, _ in candidate_plays(state, may_non_carriers_face_off=True)
         if isinstance(action, Kick)
     }
     assert "d8" in targets

@@ -16,7 +16,7 @@ from internals import live_of
 from table_tools import TableRig, follow_instructions, open_table_rig
 
 from companion.bots import machine_players
-from companion.bots.bot_process import bot_command, sentence_of
+from companion.bots.bot_process import bot_command, parse_sentence
 from companion.bots.machine_players import MAX_ATTEMPTS, MachinePlayers
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
@@ -175,7 +175,7 @@ def reasons_of_machine(rig: TableRig) -> tuple[str, ...]:
 
 
 def test_reasons_are_told_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:
-    machine_rig.programs.why = (sentence_of("This gathers intel."),)
+    machine_rig.programs.why = (parse_sentence("This gathers intel."),)
     machine_rig.rig.begin()
     machine_rig.round()
     machine_rig.round(3.1)

@@ -12,12 +12,12 @@ from bot_tools import consecutive_states
 
 from companion.bots.base import LEVELS
 from companion.bots.outbuffered import OutbufferedBot
-from companion.bots.outbuffered.turn_game import equilibrium
+from companion.bots.outbuffered.turn_game import find_equilibrium
 from companion.bots.outbuffered.turns import (
     DRAWN,
     LOST,
     WON,
-    Turns,
+    TransitionModel,
 )
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
@@ -33,21 +33,23 @@ def test_its_rules_are_those_of_the_game() -> None:
     rng = Random(11)
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
-        turns = Turns(OutbufferedOptions(**options))
+        model = TransitionModel(OutbufferedOptions(**options))
         states = consecutive_states("outbuffered", 10, rng.getrandbits(30), options)
         for state in itertools.islice(states, 0, None, 3):
-            ends, table = turns.ends_of_turn(turns.position(GAME.view(state, None)))
+            successors, table = model.turn_successors(model.position(GAME.view(state, None)))
             for _ in range(5):
                 actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
                 after = GAME.apply(state, actions, rng).state
                 south = BUFFERS.index(actions[Seat.SOUTH])
                 north = BUFFERS.index(actions[Seat.NORTH])
-                end, is_eventful = ends[table[south, north]]
+                position, is_eventful = successors[table[south, north]]
                 if after.outcome:
                     winners = after.outcome.winners
-                    assert end == (DRAWN if not winners else WON if Seat.SOUTH in winners else LOST)
+                    assert position == (
+                        DRAWN if not winners else WON if Seat.SOUTH in winners else LOST
+                    )
                 else:
-                    assert end == turns.position(GAME.view(after, None))
+                    assert position == model.position(GAME.view(after, None))
                 assert is_eventful == (after.last_eventful_turn == state.turn)
 
 
@@ -72,9 +74,9 @@ def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
 def test_a_small_matrix_is_balanced() -> None:
     """Scissors, paper, stone, where a win with stone counts twice."""
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
-    mine, _, safe = equilibrium(payoff, None, 0.0)
+    mine, _, safe = find_equilibrium(payoff, None, 0.0)
     assert mine == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
     assert safe == pytest.approx(0, abs=0.02)
-    leaning, _, safe = equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
+    leaning, _, safe = find_equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
     assert leaning[2] > 0.9
     assert safe < -0.3

@@ -10,14 +10,14 @@ from bot_tools import bot_of, is_legal, random_states
 from scouts_tools import GAME, make_state, state_after
 
 from companion.bots.base import LEVELS
-from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, rank_values
+from companion.bots.scouts_evaluation import WIN, Evaluation, position_of, values_by_ranks_left
 from companion.core.kit import Seat
 from companion.games.scouts.state import State, move_scout
 
 
 @pytest.mark.parametrize("stacking", ["on", "off"])
 def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
-    evaluation = Evaluation(rank_values(Random(0), 0.0))
+    evaluation = Evaluation(values_by_ranks_left(Random(0), 0.0))
     for state in random_states("scouts", 100, 150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position

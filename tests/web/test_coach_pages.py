@@ -11,7 +11,7 @@ from table_tools import follow_instructions
 from web_fixtures import WebRig, error_of, open_web_rig, page_text, view_of
 
 from companion.bots.base import Choice, Verdict
-from companion.bots.bot_process import sentence_of
+from companion.bots.bot_process import parse_sentence
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 
@@ -96,7 +96,7 @@ def test_the_machine_says_why_to_who_asks(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.to_orders()
-    ours = sentence_of("This wins whatever the other side does.")
+    ours = parse_sentence("This wins whatever the other side does.")
     rig.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
     early = ada.post("/api/seat/south/coach", json=question(rig, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"

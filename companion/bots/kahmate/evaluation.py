@@ -1,8 +1,8 @@
 """Value of a state of Kahmate: chances of a try, possession, ground, pieces down, and cards.
 
 Values are in points for the seat on turn, and a try, which wins the game, is worth `TRY` points.
-The value of a state is the mean of a try and of its quiet value, weighted by the chance of a try in
-this turn. The quiet value is the sum of the other terms. The weights were chosen by hand, and
+The value of a state is the mean of `TRY` and of its static value, weighted by the chance of a try
+in this turn. The static value is the sum of the other terms. The weights were chosen by hand, and
 matches (`tests/bench/bots`) judge all of them together.
 
 Squares and pieces are numbers (see `companion.games.kahmate.board`). Seats are 0 (South) and 1
@@ -17,7 +17,7 @@ from math import ceil
 from typing import NamedTuple
 
 from companion.bots.kahmate.moves import steps_apart
-from companion.bots.mixed_strategies import solve
+from companion.bots.mixed_strategies import solve_matrix_game
 from companion.games.kahmate.board import (
     BALL_RANK,
     CLEAR_LEAD,
@@ -41,12 +41,12 @@ from companion.games.kahmate.state import FULL_HAND, NO_PIECE, State
 Hand = tuple[int, ...]
 
 
-class FaceOffEnds(NamedTuple):
-    """A value or a chance for each end of a face-off, from the side that attacks."""
+class FaceOffResults(NamedTuple):
+    """A value or a chance for each result of a face-off, for the side that attacks."""
 
-    by_much: float
+    clear_win: float
     """The attack wins by a lead of more than `CLEAR_LEAD`."""
-    by_little: float
+    narrow_win: float
     """The attack wins by a smaller lead."""
     loss: float
     """The attack loses."""
@@ -92,11 +92,11 @@ _RANK_GAINED = 7.0
 # Additional value of ground beyond the middle, for the square of the number of ranks.
 _FAR_GROUND = 2.5
 
-# Price of a pip in the odds of one face-off, as a share of what the face-off is about.
+# Assumed price of a pip in a face-off, as a share of what the face-off is about.
 _PIP_PRICE = 0.05
 
-# Number of rounds of regret matching for the odds of one face-off. More: slower. Fewer: odds
-# farther from equilibrium.
+# Number of rounds of regret matching for one face-off. More: slower. Fewer: farther from
+# equilibrium.
 _CARD_ROUNDS = 40
 
 # Maximum assumed chance that a face-off or a turn ends as expected. It makes plans with several
@@ -107,90 +107,98 @@ _MAX_CHANCE = 0.99
 # ---- cards ---------------------------------------------------------------------------------------
 
 
-def plain_odds(attack: Hand, defence: Hand, ahead: int) -> float:
-    """Return the attack's chance to win if both draw random cards and play on after a tie."""
-    leads = [own + ahead - other for own in attack for other in defence]
+def random_cards_win_chance(attack: Hand, defence: Hand, strength_lead: int) -> float:
+    """Return the attack's chance to win if both play random cards until there is no tie."""
+    leads = [
+        attack_card + strength_lead - defence_card
+        for attack_card in attack
+        for defence_card in defence
+    ]
     wins = sum(lead > 0 for lead in leads)
     losses = sum(lead < 0 for lead in leads)
     return wins / (wins + losses) if wins + losses else 0.5
 
 
-def card_matrix(
-    attack: Hand, defence: Hand, ahead: int, end_values: FaceOffEnds, pip_value: float
+def face_off_matrix(
+    attack: Hand, defence: Hand, strength_lead: int, values: FaceOffResults, pip_value: float
 ) -> list[list[float]]:
-    """Return the value of each pair of cards for the attack, including the value of the cards.
+    """Return the payoff matrix of a face-off for the attack, including the value of the cards.
 
-    Rows are cards of the attack and columns cards of the defence. After a tie, the remaining cards
-    are assumed to come at random.
+    Rows are cards of the attack and columns cards of the defence. After a tie, both sides are
+    assumed to play random cards.
 
-    :param ahead: the attack's strength without cards, minus the defence's
-    :param end_values: value of each end of the face-off for the attack
+    :param strength_lead: as `strength_lead_of` returns it
+    :param values: value of each result of the face-off for the attack
     :param pip_value: value of a pip that stays in hand
     """
     rows = []
-    for own in attack:
+    for attack_card in attack:
         row = []
-        for other in defence:
-            lead = own + ahead - other
+        for defence_card in defence:
+            lead = attack_card + strength_lead - defence_card
             if lead > CLEAR_LEAD:
-                value = end_values.by_much
+                value = values.clear_win
             elif lead > 0:
-                value = end_values.by_little
+                value = values.narrow_win
             elif lead < 0:
-                value = end_values.loss
+                value = values.loss
             else:
-                chance = plain_odds(
-                    _hand_without(attack, own), _hand_without(defence, other), ahead
+                chance = random_cards_win_chance(
+                    _hand_without(attack, attack_card),
+                    _hand_without(defence, defence_card),
+                    strength_lead,
                 )
-                value = chance * end_values.by_little + (1 - chance) * end_values.loss
-            row.append(value - pip_value * (own - other))
+                value = chance * values.narrow_win + (1 - chance) * values.loss
+            row.append(value - pip_value * (attack_card - defence_card))
         rows.append(row)
     return rows
 
 
 def _hand_without(hand: Hand, card: int) -> Hand:
     """Return a hand after a card is played. After the last card it is full again."""
-    return tuple(other for other in hand if other != card) or FULL_HAND
+    return tuple(other_card for other_card in hand if other_card != card) or FULL_HAND
 
 
 @lru_cache(maxsize=4096)
-def odds(attack: Hand, defence: Hand, ahead: int) -> FaceOffEnds:
-    """Return the chance of each end of a face-off if both sides play their mixed strategies.
+def face_off_chances(attack: Hand, defence: Hand, strength_lead: int) -> FaceOffResults:
+    """Return the chance of each result of a face-off if both sides play their mixed strategies.
 
-    :param ahead: the attack's strength without cards, minus the defence's
+    :param strength_lead: as `strength_lead_of` returns it
     """
-    payoff = card_matrix(attack, defence, ahead, FaceOffEnds(1.0, 1.0, -1.0), _PIP_PRICE)
-    mine, theirs = solve(payoff, _CARD_ROUNDS)
-    by_much = by_little = tie = 0.0
-    for own, share in zip(attack, mine, strict=True):
-        for other, other_share in zip(defence, theirs, strict=True):
-            lead = own + ahead - other
-            chance = share * other_share
+    values = FaceOffResults(1.0, 1.0, -1.0)
+    payoff = face_off_matrix(attack, defence, strength_lead, values, _PIP_PRICE)
+    attack_strategy, defence_strategy = solve_matrix_game(payoff, _CARD_ROUNDS)
+    clear_win = narrow_win = tie = 0.0
+    for attack_card, attack_chance in zip(attack, attack_strategy, strict=True):
+        for defence_card, defence_chance in zip(defence, defence_strategy, strict=True):
+            lead = attack_card + strength_lead - defence_card
+            chance = attack_chance * defence_chance
             if lead > CLEAR_LEAD:
-                by_much += chance
+                clear_win += chance
             elif lead > 0:
-                by_little += chance
+                narrow_win += chance
             elif lead == 0:
                 tie += chance
-    by_little += tie * plain_odds(attack, defence, ahead)
-    return FaceOffEnds(by_much, by_little, max(0.0, 1 - by_much - by_little))
+    narrow_win += tie * random_cards_win_chance(attack, defence, strength_lead)
+    return FaceOffResults(clear_win, narrow_win, max(0.0, 1 - clear_win - narrow_win))
 
 
-def strength_ahead(attackers: Sequence[int], defender: int) -> int:
+def strength_lead_of(attackers: Sequence[int], defender: int) -> int:
     """Return the attackers' strength without cards, minus the defender's."""
     return sum(ROLE_OF[piece].attack for piece in attackers) - ROLE_OF[defender].defence
 
 
-def chances_of(state: State, attackers: Sequence[int], defender: int) -> FaceOffEnds:
-    """Return the chance of each end of a face-off in which the seat on turn attacks."""
-    seat = state.seat
-    return odds(state.cards[seat], state.cards[1 - seat], strength_ahead(attackers, defender))
+def chances_of(state: State, attackers: Sequence[int], defender: int) -> FaceOffResults:
+    """Return the chance of each result of a face-off in which the seat on turn attacks."""
+    attack = state.cards[state.seat]
+    defence = state.cards[1 - state.seat]
+    return face_off_chances(attack, defence, strength_lead_of(attackers, defender))
 
 
 def _win_chance(state: State, attacker: int, defender: int) -> float:
     """Return the assumed chance of the seat on turn to win a face-off, at most `_MAX_CHANCE`."""
     chances = chances_of(state, (attacker,), defender)
-    return min(_MAX_CHANCE, chances.by_much + chances.by_little)
+    return min(_MAX_CHANCE, chances.clear_win + chances.narrow_win)
 
 
 # ---- chances of a try ----------------------------------------------------------------------------
@@ -199,8 +207,8 @@ def _win_chance(state: State, attacker: int, defender: int) -> float:
 def try_chance(state: State) -> float:
     """Return the chance of the seat on turn to score in the rest of its turn.
 
-    It takes the best run after any passes. Kicks and sequences with more than one runner are
-    ignored.
+    This is the chance of the best run after any passes. Kicks and sequences with more than one
+    runner are ignored.
     """
     seat = state.seat
     goal_rank = GOAL_LINE_RANKS[1 - seat]
@@ -218,7 +226,7 @@ def try_chance(state: State) -> float:
     best = 0.0
     for runner in runners:
         # the last step enters the goal
-        by_any_path, with_fetched_ball = reach(state, runner, SPEED[runner] - 1)
+        by_any_path, with_fetched_ball = reach_chances(state, runner, SPEED[runner] - 1)
         run_chance = max(by_any_path[goal_squares])
         pass_chance = ball_chances.get(runner, 0.0)
         best = max(best, run_chance * pass_chance, *with_fetched_ball[goal_squares])
@@ -232,39 +240,38 @@ def _pass_chances(state: State, carrier: int) -> dict[int, float]:
     foremost_first = sorted(
         TEAMS[state.seat], key=lambda piece: ranks_ahead(state.piece_squares[piece], 0, state.seat)
     )
-    for giver in foremost_first:
-        if giver not in chances or state.turns_to_miss[giver]:
+    for passer in foremost_first:
+        if passer not in chances or state.turns_to_miss[passer]:
             continue
-        for taker in foremost_first:
-            chance = _pass_chance(state, giver, taker, chances[giver])
-            if chance > chances.get(taker, 0.0):
-                chances[taker] = chance
+        for receiver in foremost_first:
+            chance = _pass_chance(state, passer, receiver, chances[passer])
+            if chance > chances.get(receiver, 0.0):
+                chances[receiver] = chance
     return chances
 
 
-def _pass_chance(state: State, giver: int, taker: int, chance: float) -> float:
-    """Return the chance that the taker gets the ball by this pass, or 0 if it is not allowed.
+def _pass_chance(state: State, passer: int, receiver: int, chance: float) -> float:
+    """Return the chance that the receiver gets the ball by this pass, or 0 if it is not allowed.
 
-    :param chance: chance that the giver has the ball
+    :param chance: chance that the passer has the ball
     """
-    start = state.piece_squares[giver]
-    end = state.piece_squares[taker]
-    if state.turns_to_miss[taker] or not may_pass(state.seat, start, end):
+    start = state.piece_squares[passer]
+    end = state.piece_squares[receiver]
+    if state.turns_to_miss[receiver] or not may_pass(state.seat, start, end):
         return 0.0
     # each standing opponent on the way costs a face-off
     for square in squares_between(start, end):
-        other = state.board[square]
-        if state.is_standing_opponent(other):
-            chance *= _win_chance(state, giver, other)
+        piece = state.board[square]
+        if state.is_standing_opponent(piece):
+            chance *= _win_chance(state, passer, piece)
     return chance
 
 
-def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[float]]:
-    """Return the chances of a runner to reach each square within `steps`.
+def reach_chances(state: State, runner: int, steps: int) -> tuple[list[float], list[float]]:
+    """Return the chance of a runner to reach each square within `steps`, in two lists.
 
     The first list is for any path, the second for paths that fetch a loose ball. Both are indexed
-    by square, and have the chance of the likeliest path. Each round extends the paths of the one
-    before by a step.
+    by square. The chance is that of the likeliest path, which has to win the face-offs on its way.
     """
     start = state.piece_squares[runner]
     loose_ball = state.loose_ball
@@ -276,6 +283,7 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
     if loose_ball == start:
         with_fetched_ball[start] = 1.0
     improved = {start}
+    # each round extends the paths of the one before by a step
     for _ in range(steps):
         by_any_path_before = by_any_path
         with_ball_before = with_fetched_ball
@@ -285,22 +293,23 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
         improved = set()
         for square in improved_before:
             chance = by_any_path_before[square]
-            for to in NEIGHBOURS[square]:
-                if to == forbidden:
+            for target in NEIGHBOURS[square]:
+                if target == forbidden:
                     continue
-                other = state.board[to]
-                factor = 1.0
+                piece = state.board[target]
+                step_chance = 1.0
                 # a standing opponent in the way costs a face-off
-                if state.is_standing_opponent(other):
-                    factor = _win_chance(state, runner, other)
-                chance_by_step = chance * factor
-                if chance_by_step > by_any_path[to]:
-                    by_any_path[to] = chance_by_step
-                    improved.add(to)
-                with_ball = (chance if to == loose_ball else with_ball_before[square]) * factor
-                if with_ball > with_fetched_ball[to]:
-                    with_fetched_ball[to] = with_ball
-                    improved.add(to)
+                if state.is_standing_opponent(piece):
+                    step_chance = _win_chance(state, runner, piece)
+                new_chance = chance * step_chance
+                if new_chance > by_any_path[target]:
+                    by_any_path[target] = new_chance
+                    improved.add(target)
+                chance_with_ball = chance if target == loose_ball else with_ball_before[square]
+                chance_with_ball *= step_chance
+                if chance_with_ball > with_fetched_ball[target]:
+                    with_fetched_ball[target] = chance_with_ball
+                    improved.add(target)
     return by_any_path, with_fetched_ball
 
 
@@ -309,13 +318,13 @@ def reach(state: State, runner: int, steps: int) -> tuple[list[float], list[floa
 
 def value_of(state: State) -> float:
     """Return the value of a state for the seat on turn, at the beginning of its turn."""
-    points = _quiet_value(state)
+    points = _static_value(state)
     chance = min(_MAX_CHANCE, try_chance(state))
     return points + chance * (TRY - points)
 
 
-def _quiet_value(state: State) -> float:
-    """Return the quiet value of a state: cards, pieces down, and who has or gets the ball."""
+def _static_value(state: State) -> float:
+    """Return the static value of a state: cards, pieces down, and who has or gets the ball."""
     seat = state.seat
     points = PIP * (sum(state.cards[seat]) - sum(state.cards[1 - seat]))
     for piece, turns in enumerate(state.turns_to_miss):
@@ -326,17 +335,17 @@ def _quiet_value(state: State) -> float:
     if carrier == NO_PIECE:
         return points + _loose_value(state)
     owner = SEAT_OF[carrier]
-    carried = _carried_value(state, carrier, owner)
+    possession = _possession_value(state, carrier, owner)
     if owner == seat:
-        return points + carried
-    gain, chance = _tackle_gain(state, carrier)
+        return points + possession
+    gain, tackle_chance = _tackle_gain(state, carrier)
     # on the goal line of the seat on turn, only a tackle can prevent a try
     if rank_of(state.ball) == GOAL_LINE_RANKS[seat]:
-        points -= (1 - chance) * (_MAX_CHANCE * TRY - carried)
-    return points - carried + gain
+        points -= (1 - tackle_chance) * (_MAX_CHANCE * TRY - possession)
+    return points - possession + gain
 
 
-def _ground(rank: int, seat: int) -> float:
+def _ground_value(rank: int, seat: int) -> float:
     """Return the value for a seat of having the ball on this rank (from 0).
 
     It is 0 in the middle, where the ball begins, and negative on the seat's own half.
@@ -346,10 +355,10 @@ def _ground(rank: int, seat: int) -> float:
     return _RANK_GAINED * gained + _FAR_GROUND * max(0, gained) ** 2
 
 
-def _carried_value(state: State, carrier: int, owner: int) -> float:
-    """Return the value of possession for the ball's owner."""
+def _possession_value(state: State, carrier: int, owner: int) -> float:
+    """Return the value of carrying the ball, for the seat that has it."""
     file = file_of(state.ball)
-    points = _POSSESSION + _ground(rank_of(state.ball), owner)
+    points = _POSSESSION + _ground_value(rank_of(state.ball), owner)
     # opponents in the way cost points, team-mates that can take a pass are worth some
     for piece, square in enumerate(state.piece_squares):
         if state.turns_to_miss[piece]:
@@ -364,14 +373,14 @@ def _carried_value(state: State, carrier: int, owner: int) -> float:
                 points += _SUPPORT
             # a team-mate that a usual run of 3 steps cannot bring up to the ball is no support
             points -= 1.5 * max(0, ranks_behind_ball - 3)
-    # a strong or fast carrier is better than a regular piece, whose defence is 0 and speed 3
+    # a strong or fast carrier is worth more than a regular piece, whose defence is 0 and speed 3
     return points + 5.0 * (ROLE_OF[carrier].defence + SPEED[carrier] - 3)
 
 
 def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     """Return the expected gain of tackling the carrier, and the chance that it loses the ball.
 
-    The tackle is made by the two strongest pieces in reach.
+    The tacklers are the two strongest pieces within reach.
     """
     seat = state.seat
     ball = state.ball
@@ -385,22 +394,22 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     attacks.sort(reverse=True)
     # a second piece with a negative strength would not take part
     strength = attacks[0] + sum(max(0, attack) for attack in attacks[1:2])
-    by_much, by_little, _ = odds(
+    clear_win, narrow_win, _ = face_off_chances(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
     # the ball, and half of the ground that the other side loses with it
-    ball_value = _TACKLED_BALL + 0.5 * _ground(rank_of(ball), 1 - seat)
+    ball_value = _TACKLED_BALL + 0.5 * _ground_value(rank_of(ball), 1 - seat)
     # after a narrow win the ball is only loose
-    gain = (by_much + _LOOSE_SHARE * by_little) * ball_value
-    return gain, by_much + by_little
+    gain = (clear_win + _LOOSE_SHARE * narrow_win) * ball_value
+    return gain, clear_win + narrow_win
 
 
 def _loose_value(state: State) -> float:
     """Return the value of a loose ball: who reaches it first, and on which half it lies."""
     seat = state.seat
     ball = state.ball
-    # turns that each seat needs to the ball, at most 9
-    seat_turns = [9.0, 9.0]
+    # number of turns that each seat needs to reach the ball, at most 9
+    turns_to_ball = [9.0, 9.0]
     for piece, square in enumerate(state.piece_squares):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
@@ -410,9 +419,10 @@ def _loose_value(state: State) -> float:
         # a piece that is down waits, and one of the other side slightly less
         if turns_to_miss:
             turns += turns_to_miss if owner == seat else turns_to_miss - 0.4
-        seat_turns[owner] = min(seat_turns[owner], turns)
-    lead = seat_turns[1 - seat] - seat_turns[seat]
+        turns_to_ball[owner] = min(turns_to_ball[owner], turns)
+    lead = turns_to_ball[1 - seat] - turns_to_ball[seat]
     # the seat on turn is first if both need nearly the same time
-    first = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
+    points = _FIRST_AT_BALL if lead >= -0.05 else -_FIRST_AT_BALL
     # a lead of more than two turns is worth no more
-    return first + _TURN_AHEAD * max(-2.0, min(2.0, lead)) + 0.5 * _ground(rank_of(ball), seat)
+    points += _TURN_AHEAD * max(-2.0, min(2.0, lead))
+    return points + 0.5 * _ground_value(rank_of(ball), seat)

@@ -1,6 +1,6 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
-States, actions and plans are the game's own. A plan is what an action leads to, with its
+States, actions and plans are the game's own. The plan of a play is its consequences, with its
 face-offs: duels of cards, one for each opponent in the way. Each side adds a secret card to its
 strength. The higher total wins, and the difference is the lead. After a run or a tackle, a piece
 that loses is turned over and is down: it misses turns. The search leaves out runs into several
@@ -35,15 +35,15 @@ from companion.games.kahmate.state import (
 )
 
 
-class Play(NamedTuple):
-    """A play of a turn, or the end of the turn."""
+class CandidatePlay(NamedTuple):
+    """A play that the search considers, or the end of the turn."""
 
     action: Action
     plan: ActionPlan | None
-    """What the action leads to. None for the end of the turn."""
+    """Consequences of the play. None for the end of the turn."""
 
 
-END_TURN = Play(EndTurn(), None)
+END_TURN = CandidatePlay(EndTurn(), None)
 _OPTIONS = KahmateOptions()
 
 
@@ -70,8 +70,8 @@ def _square(name: str) -> int:
     return IN_GOAL if name == "goal" else SQUARE_NUMBERS[name]
 
 
-def key_of(state: State) -> tuple[object, ...]:
-    """Return what two states must have in common to count as a repetition. Cards do not count."""
+def repetition_key(state: State) -> tuple[object, ...]:
+    """Return the part of a state that is compared to detect a repetition. Cards do not count."""
     return (state.piece_squares, state.turns_to_miss, state.ball, state.seat, state.moved_pieces)
 
 
@@ -90,7 +90,7 @@ def end_turn(state: State) -> State:
 
 
 def state_if_won(state: State, plan: ActionPlan, lead: int = 1) -> State:
-    """Return the state after a plan with all face-offs won, the last one by `lead`.
+    """Return the state after a play with all face-offs won, the last one by `lead`.
 
     A tackle ends the turn, so the other seat is on turn after it.
     """
@@ -106,7 +106,7 @@ def state_if_won(state: State, plan: ActionPlan, lead: int = 1) -> State:
 
 
 def state_if_lost(state: State, plan: ActionPlan, face_off: FaceOff) -> State:
-    """Return the state after a plan that ends with the loss of this face-off.
+    """Return the state after a play that ends with the loss of this face-off.
 
     A tackle ends the turn, so the other seat is on turn after it.
     """
@@ -120,7 +120,7 @@ def state_if_lost(state: State, plan: ActionPlan, face_off: FaceOff) -> State:
 
 
 def _refill_hands(state: State, plan: ActionPlan) -> State:
-    """Return the state with the cards that both seats have after the face-offs of a plan.
+    """Return the state with the cards that both seats have after the face-offs of a play.
 
     Which cards these cost is unknown, so hands stay as they are. But after the last cards both
     hands are full again.
@@ -156,23 +156,23 @@ def _turn_over(state: State, pieces: Iterable[int]) -> tuple[int, ...]:
 # ---- the plays of a turn -------------------------------------------------------------------------
 
 
-def plays(state: State, *, may_any_run_into: bool) -> Iterator[Play]:
+def candidate_plays(state: State, *, may_non_carriers_face_off: bool) -> Iterator[CandidatePlay]:
     """Yield the plays that the search considers, one for each plan, without `END_TURN`.
 
     The carrier may run into one opponent at most.
 
-    :param may_any_run_into: whether pieces without the ball may also run into an opponent
+    :param may_non_carriers_face_off: whether pieces without the ball may also run into an opponent
     """
     for action, plan in distinct_plays(state):
         if plan is None:
             continue
-        max_face_offs = 1 if may_any_run_into or plan.mover == state.carrier else 0
+        max_face_offs = 1 if may_non_carriers_face_off or plan.mover == state.carrier else 0
         if plan.kind is ActionKind.RUN and len(plan.face_offs) > max_face_offs:
             continue
         # never kick the ball to an opponent, standing or turned over
         if plan.kind is ActionKind.KICK and state.board[plan.ball] != NO_PIECE:
             continue
-        yield Play(action, plan)
+        yield CandidatePlay(action, plan)
 
 
 def steps_apart(square: int, other: int) -> int:

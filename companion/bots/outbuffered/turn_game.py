@@ -1,7 +1,8 @@
 """A turn of Outbuffered as a matrix game, its mixed strategies, and models of kinds of players.
 
 Rows are buffers of the bot's side and columns buffers of the other one. A mixed strategy is a
-vector of shares whose sum is 1. Values range from -1 (the bot's side loses) to 1 (it wins).
+vector of probabilities, one for each row or for each column. Values range from -1 (the bot's side
+loses) to 1 (it wins).
 """
 
 from __future__ import annotations
@@ -13,34 +14,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.outbuffered.turns import VALUE_OF, End
+from companion.bots.outbuffered.turns import FINAL_VALUES, Successor
 from companion.games.outbuffered.board import BUFFERS
 
-# Number of rounds of regret matching for one matrix. More: slower. Fewer: shares farther from
-# equilibrium.
+# Number of rounds of regret matching for one matrix. More: slower. Fewer: farther from equilibrium.
 _MATCHING_ROUNDS = 240
 
 # Values of pairs of buffers, shape (rows, columns).
 Matrix = NDArray[np.float32]
-# Shares or values of buffers or of ends, shape (n,).
+# A probability or a value for each of n buffers or successors, shape (n,).
 Vector = NDArray[np.float32]
 
 
 class TurnGame:
     """A turn as a matrix game, from the point of view of the bot's side.
 
-    Buffers that always have the same effect are merged.
+    Buffers that always have the same effect are merged into one.
 
-    :param ends: possible ends of the turn
-    :param table: index of the end of each pair of buffers, shape (216, 216), own buffers by rows
-    :param values: value of each end for the bot's side
+    :param successors: what the turn may lead to
+    :param table: index of the successor of each pair of buffers, shape (216, 216), own buffers by
+        rows
+    :param values: value of each successor for the bot's side
     """
 
-    def __init__(self, ends: Sequence[End], table: NDArray[np.int32], values: Vector) -> None:
-        self.ends = ends
+    def __init__(
+        self, successors: Sequence[Successor], table: NDArray[np.int32], values: Vector
+    ) -> None:
+        self.successors = successors
         self.values = values
         self._full_table = table
-        # buffer of each row of `payoff`
+        # buffer of each row of `payoff`, as an index in `BUFFERS`
         self.rows = _distinct_rows(table)
         # buffer of each column of `payoff`
         self.columns = _distinct_rows(np.ascontiguousarray(table.T))
@@ -48,13 +51,13 @@ class TurnGame:
 
     @cached_property
     def payoff(self) -> Matrix:
-        """Return the value for the bot's side of each pair of buffers, without merged ones."""
+        """Payoff matrix for the bot's side, without merged buffers."""
         return self.values[self._table]
 
-    def sure_win(self) -> int | None:
-        """Return a row that wins against all columns, or None."""
-        sure = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
-        return int(sure[0]) if len(sure) else None
+    def find_sure_win(self) -> int | None:
+        """Return a row that wins against all columns. None if there is none."""
+        winning_rows = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
+        return int(winning_rows[0]) if len(winning_rows) else None
 
     def row_of(self, buffer: int) -> int:
         """Return the row of a buffer, or of the one into which it was merged."""
@@ -62,12 +65,15 @@ class TurnGame:
         return int(np.argmax(is_same))
 
     def with_noise(self, noise: Vector) -> TurnGame:
-        """Return the same turn with noise on all values except those of finished games."""
-        is_over = np.array([end.position in VALUE_OF for end in self.ends])
+        """Return the same turn with noise on all values except those of finished games.
+
+        :param noise: noise of each successor
+        """
+        is_over = np.array([after.position in FINAL_VALUES for after in self.successors])
         # noise must not make a position look like a finished game
-        noisy = np.clip(self.values + noise, -0.99, 0.99)
-        values = np.where(is_over, self.values, noisy).astype(np.float32)
-        return TurnGame(self.ends, self._full_table, values)
+        noisy_values = np.clip(self.values + noise, -0.99, 0.99)
+        values = np.where(is_over, self.values, noisy_values).astype(np.float32)
+        return TurnGame(self.successors, self._full_table, values)
 
 
 # All buffers, those with the most idle orders first. Among equivalent buffers the first is taken,
@@ -84,83 +90,96 @@ def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
 
 
 class Equilibrium(NamedTuple):
-    """Mixed strategies of both sides."""
+    """Mixed strategies of both sides, as `find_equilibrium` returns them."""
 
-    mine: Vector
-    """Shares of the rows."""
-    theirs: Vector
-    """Shares of the columns."""
-    guaranteed: float
-    """Value of `mine` for the bot's side against the best answer to it."""
+    row_strategy: Vector
+    """Probability of each row, for the bot's side."""
+    column_strategy: Vector
+    """Probability of each column, for the other side."""
+    guaranteed_value: float
+    """Value of `row_strategy` for the bot's side against the best response to it."""
 
 
-def equilibrium(payoff: Matrix, guess: Vector | None = None, trust: float = 0.0) -> Equilibrium:
-    """Return both sides' mixed strategies by regret matching+.
+def find_equilibrium(
+    payoff: Matrix, guess: Vector | None = None, trust: float = 0.0
+) -> Equilibrium:
+    """Solve a matrix game by regret matching+, and return both sides' mixed strategies.
 
     The other side plays `guess` with probability `trust`, and freely otherwise. Averages are
     weighted by round (Tammelin, 2014). `mixed_strategies` does the same without numpy, for
     matrices that are much smaller.
 
+    :param payoff: payoff matrix for the bot's side
     :param guess: a mixed strategy of the other side, or None without trust
     """
     rows, columns = payoff.shape
     payoff_by_column = np.ascontiguousarray(payoff.T)
-    my_regret = np.zeros(rows, np.float32)
-    their_regret = np.zeros(columns, np.float32)
-    my_sum = np.zeros(rows, np.float32)
-    their_sum = np.zeros(columns, np.float32)
-    mine = np.full(rows, 1 / rows, np.float32)
-    theirs = np.full(columns, 1 / columns, np.float32)
-    gain_from_guess = (
+    row_regrets = np.zeros(rows, np.float32)
+    column_regrets = np.zeros(columns, np.float32)
+    row_totals = np.zeros(rows, np.float32)
+    column_totals = np.zeros(columns, np.float32)
+    row_strategy = uniform_strategy(rows)
+    column_strategy = uniform_strategy(columns)
+    payoffs_from_guess = (
         payoff @ guess * np.float32(trust) if guess is not None else np.zeros(rows, np.float32)
     )
-    free_share = np.float32(1 - trust)
-    for number in range(1, _MATCHING_ROUNDS + 1):
-        gain = gain_from_guess + free_share * (payoff @ theirs)
-        # regret matching+: both sides answer the other's mix of this round
-        mine = _match_regrets(my_regret, gain - mine @ gain)
-        loss = payoff_by_column @ mine
-        theirs = _match_regrets(their_regret, theirs @ loss - loss)
-        my_sum += number * mine
-        their_sum += number * theirs
-    mine = my_sum / my_sum.sum()
-    theirs = their_sum / their_sum.sum()
-    return Equilibrium(mine, theirs, float((payoff_by_column @ mine).min()))
+    free_probability = np.float32(1 - trust)
+    for round_number in range(1, _MATCHING_ROUNDS + 1):
+        # expected payoff of each row, for the bot's side
+        row_payoffs = payoffs_from_guess + free_probability * (payoff @ column_strategy)
+        row_strategy = _match_regrets(row_regrets, row_payoffs - row_strategy @ row_payoffs)
+        # what each column is expected to cost the other side
+        column_costs = payoff_by_column @ row_strategy
+        column_strategy = _match_regrets(
+            column_regrets, column_strategy @ column_costs - column_costs
+        )
+        row_totals += round_number * row_strategy
+        column_totals += round_number * column_strategy
+    row_strategy = row_totals / row_totals.sum()
+    column_strategy = column_totals / column_totals.sum()
+    guaranteed_value = float((payoff_by_column @ row_strategy).min())
+    return Equilibrium(row_strategy, column_strategy, guaranteed_value)
 
 
-def _match_regrets(regret: Vector, change: Vector) -> Vector:
-    """Update the regrets in place, with a minimum of 0, and return shares in proportion to them."""
-    np.maximum(regret + change, 0, out=regret)
-    total = regret.sum()
-    return regret / total if total > 1e-9 else np.full_like(regret, 1 / len(regret))
+def _match_regrets(regrets: Vector, change: Vector) -> Vector:
+    """Update the regrets in place, with a minimum of 0. Return a strategy in proportion to them."""
+    np.maximum(regrets + change, 0, out=regrets)
+    total = regrets.sum()
+    return regrets / total if total > 1e-9 else uniform_strategy(len(regrets))
+
+
+def uniform_strategy(count: int) -> Vector:
+    """Return the mixed strategy that plays each of `count` buffers with the same probability."""
+    return np.full(count, 1 / count, np.float32)
 
 
 def softmax(values: Vector, temperature: float) -> Vector:
-    """Return probabilities that grow with the values.
+    """Return probabilities that grow with the values. Their sum is 1.
 
-    A high `temperature` makes differences matter less.
+    :param temperature: the higher, the less differences between values matter
     """
     weights = np.exp((values - values.max()) / temperature)
     return np.asarray(weights / weights.sum(), np.float32)
 
 
-def likely_mix(game: TurnGame, balanced: Vector) -> Vector:
-    """Return what the other side tends to play, as shares of the columns.
+def likely_strategy(game: TurnGame, balanced: Vector) -> Vector:
+    """Return the mixed strategy that people at the other side are likely to play.
 
-    Each kind of player is equally likely: one who plays anything, one who plays the mix of
-    `equilibrium`, and those who play the best answer to any buffer, to an idle side, or to a
-    beginner. How sharply they choose, the temperature, was chosen by hand.
+    It assumes that each kind of player is equally likely: one who plays anything, one who plays the
+    equilibrium, and those who play nearly the best response to any buffer, to an idle side, or to a
+    beginner. Their temperatures, which say how often they miss it, were chosen by hand.
 
-    :param balanced: the other side's mix of `equilibrium`
+    :param balanced: the other side's equilibrium strategy
     """
     their_payoff = -game.payoff
-    columns = their_payoff.shape[1]
-    uniform = np.full(columns, 1 / columns, np.float32)
+    uniform = uniform_strategy(their_payoff.shape[1])
+    # their expected payoffs, one for each column
     against_uniform = their_payoff.mean(axis=0)
+    # the first row only idles
     against_idle = their_payoff[0]
-    my_beginner_mix = softmax(-their_payoff.mean(axis=1), 0.05)
+    beginner = softmax(-their_payoff.mean(axis=1), 0.05)
     # somebody who expects a beginner still minds other buffers
-    against_beginner = 0.75 * (their_payoff.T @ my_beginner_mix) + 0.25 * against_uniform
+    against_beginner = 0.75 * (their_payoff.T @ beginner) + 0.25 * against_uniform
     kinds = [
         uniform,
         balanced,

@@ -12,8 +12,8 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from companion.bots.outbuffered import DISCOUNT, SCALE
-from companion.bots.outbuffered.turns import ORDER_COUNT, VALUE_OF, Position, Turns
+from companion.bots.outbuffered import DISCOUNT, TABLE_SCALE
+from companion.bots.outbuffered.turns import FINAL_VALUES, ORDER_COUNT, Position, TransitionModel
 from companion.games.outbuffered.board import BUFFERS
 from companion.games.outbuffered.turn import OutbufferedOptions
 
@@ -24,16 +24,16 @@ KEPT_REGRET = 0.7
 Floats = NDArray[np.float32]
 
 
-def reachable_positions(turns: Turns) -> list[Position]:
+def reachable_positions(model: TransitionModel) -> list[Position]:
     """Return every position that can follow from the beginning, and the three ends at last."""
-    positions = {turns.start: None}
-    queue = [turns.start]
+    positions = {model.start: None}
+    queue = [model.start]
     for position in queue:
-        for after, _ in turns.step_results(position):
-            if after not in positions and after not in VALUE_OF:
+        for after, _ in model.step_successors(position):
+            if after not in positions and after not in FINAL_VALUES:
                 positions[after] = None
                 queue.append(after)
-    return [*positions, *VALUE_OF]
+    return [*positions, *FINAL_VALUES]
 
 
 def results_of_buffers(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
@@ -71,14 +71,14 @@ def _probabilities(weights: Floats) -> Floats:
 
 def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
     """Return the table of the standard board with or without that house rule."""
-    turns = Turns(OutbufferedOptions(own_flag_blocks_base=own_flag_blocks_base))
-    positions = reachable_positions(turns)
-    count = len(positions) - len(VALUE_OF)
+    model = TransitionModel(OutbufferedOptions(own_flag_blocks_base=own_flag_blocks_base))
+    positions = reachable_positions(model)
+    count = len(positions) - len(FINAL_VALUES)
     number_of = {position: number for number, position in enumerate(positions)}
     step = np.array(
-        [[number_of[after] for after, _ in turns.step_results(at)] for at in positions], np.int32
+        [[number_of[after] for after, _ in model.step_successors(at)] for at in positions], np.int32
     )
-    values = np.array([VALUE_OF.get(position, 0.0) for position in positions], np.float32)
+    values = np.array([FINAL_VALUES.get(position, 0.0) for position in positions], np.float32)
     discount = np.where(np.arange(len(positions)) < count, DISCOUNT, 1).astype(np.float32)
     regrets = np.zeros((count, 2, len(BUFFERS)), np.float32)
     for sweep, rounds in enumerate(SWEEPS_ROUNDS, start=1):
@@ -89,11 +89,11 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
             rows, columns = regrets[number]
             values[number] = solve_matrix_game((discount * values)[ends], rows, columns, rounds)
         print(f"sweep {sweep}: greatest change {np.abs(values - before).max():.4f}", flush=True)
-    squares = len(turns.squares)
+    squares = len(model.squares)
     table = np.zeros((squares, squares, squares + 1, squares + 1), np.int16)
     for (south, north, own, other), value in zip(positions[:count], values, strict=False):
         # a flag that is carried has the number -1
-        table[south, north, own + 1, other + 1] = round(float(value) * SCALE)
+        table[south, north, own + 1, other + 1] = round(float(value) * TABLE_SCALE)
     return table
 
 
