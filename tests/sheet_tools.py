@@ -155,7 +155,7 @@ def corners_when_joined(
     """Return a board's markers, (4, 2) in mm on the first page, y down, when its pages overlap as
     they should.
     """
-    by_place = {(w.column, w.row): page for w, page in zip(tiling.windows, pages, strict=True)}
+    by_place = {(w.column, w.row): page for w, page in zip(tiling.pages, pages, strict=True)}
     lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
     for column, row in product(range(tiling.columns), range(tiling.rows)):
         if (column, row) not in lies:

@@ -36,9 +36,9 @@ MIN_REFUSALS = 20
 
 def write_calibration_page(path: Path, paper: Paper) -> None:
     """Write the page for printing, and print what to do with it."""
-    from companion.printing.lens_page import calibration_page  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.printing.lens_page import calibration_pdf  # noqa: PLC0415 - the PDF library is slow to import
 
-    write_file(path, calibration_page(paper))
+    write_file(path, calibration_pdf(paper))
     print(
         f"{path}: print it at 100 %, on matt paper, and glue it flat on something stiff. Then run "
         "companion calibrate "

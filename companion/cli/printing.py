@@ -50,7 +50,7 @@ _PDF_OPTIONS = (
 )
 def kit(options: argparse.Namespace) -> None:
     """Write the kit of a game. Raises `Malformed` for a map, options or a paper that do not fit."""
-    from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pdf  # noqa: PLC0415 - the PDF library is slow to import
+    from companion.printing.kit_pages.sheets import KitStyle, kit_pdf, paper_for_whole_board  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
     # the options of the game that have a choice of their own on the command line
@@ -70,7 +70,7 @@ def kit(options: argparse.Namespace) -> None:
     style = KitStyle(options.paper, options.language, options.low_ink, options.board_only)
     advice = "print it at 100 %, on matt paper"
     if options.board_only:
-        paper = board_in_one_piece(printed_kit)
+        paper = paper_for_whole_board(printed_kit)
         if paper is None:
             raise Malformed(
                 "The board is too large for one sheet, even of A1: print it without --board-only"
@@ -97,6 +97,6 @@ def card(options: argparse.Namespace) -> None:
     address = options.address.rstrip("/")
     if not address.startswith(("http://", "https://")):
         address = f"http://{address}"
-    pdf = KitPrinter(GAMES).join_card((f"{address}/",), None, options.paper, options.language)
+    pdf = KitPrinter(GAMES).join_card_pdf((f"{address}/",), None, options.paper, options.language)
     write_file(options.output, pdf)
     print(f"{options.output}: print it, and fold it along the dashes.")

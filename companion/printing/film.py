@@ -20,7 +20,7 @@ from companion.core.errors import SystemTrouble
 from companion.core.i18n import say
 
 # Font of all text. It comes with the PDF library.
-FAMILY = "Bitstream Vera Sans"
+FONT_FAMILY = "Bitstream Vera Sans"
 
 # Timeout in seconds for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
 _TIMEOUT_S = 180.0
@@ -51,14 +51,14 @@ class FilmError(SystemTrouble):
     kind = "film"
 
 
-def font(*, bold: bool = False) -> Path:
-    """Return the file of `FAMILY`, which every installation has."""
+def font_file(*, bold: bool = False) -> Path:
+    """Return the file of `FONT_FAMILY`, which every installation has."""
     import reportlab  # noqa: PLC0415 - only pictures of games need it
 
     return Path(reportlab.__file__).parent / "fonts" / ("VeraBd.ttf" if bold else "Vera.ttf")
 
 
-def film_webp(film: Film) -> bytes:
+def render_film(film: Film) -> bytes:
     """Draw a film as a WebP that loops, in a child process. Raises `FilmError`."""
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
@@ -75,12 +75,12 @@ def film_webp(film: Film) -> bytes:
     return result.stdout
 
 
-def draw_webp(film: Film) -> bytes:
+def draw_film(film: Film) -> bytes:
     """Draw a film as a WebP that loops, in this process. Only the child process calls it."""
     import resvg_py  # noqa: PLC0415 - the parent needs neither
     from PIL import Image  # noqa: PLC0415
 
-    fonts = [str(font()), str(font(bold=True))]
+    fonts = [str(font_file()), str(font_file(bold=True))]
     pictures = []
     for document in film.documents:
         png = resvg_py.svg_to_bytes(
@@ -89,7 +89,7 @@ def draw_webp(film: Film) -> bytes:
             background=film.background,
             skip_system_fonts=True,
             font_files=fonts,
-            font_family=FAMILY,
+            font_family=FONT_FAMILY,
         )
         pictures.append(Image.open(io.BytesIO(bytes(png))).convert("RGB"))
     file = io.BytesIO()
@@ -109,4 +109,4 @@ def draw_webp(film: Film) -> bytes:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
-    sys.stdout.buffer.write(draw_webp(msgspec.json.decode(sys.stdin.buffer.read(), type=Film)))
+    sys.stdout.buffer.write(draw_film(msgspec.json.decode(sys.stdin.buffer.read(), type=Film)))

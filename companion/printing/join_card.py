@@ -14,8 +14,8 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.core.network import Wifi, seat_url, short_url
-from companion.printing.page_furniture import draw_bar
 from companion.printing.pdf_pen import PALE_INK, Pen
+from companion.printing.shared_drawings import draw_bar
 from companion.printing.tiling import Paper, page_size
 
 # Margin of a half.
@@ -37,12 +37,12 @@ def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> 
         raise Malformed(say("There is no address to print: connect the companion to a network"))
     width, height = page_size(paper, landscape=False)
     pen = Pen(say("Table card"))
-    pen.page(width, height)
+    pen.start_page(width, height)
     pen.fold((0, height / 2), (width, height / 2))
     # the second half is upside down: once folded, the card is read from both sides
     for _ in pen.both_ways(width, height):
         _draw_half(pen, width, height / 2, addresses, wifi)
-    return pen.bytes()
+    return pen.to_pdf()
 
 
 def _draw_half(

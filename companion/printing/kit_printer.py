@@ -1,4 +1,4 @@
-"""The kit printer: makes kits and table cards as PDFs, one at a time, and caches the latest ones.
+"""The kit printer: makes PDFs of kits and table cards, one at a time, and caches the latest kits.
 
 The PDF libraries are imported with the first print, since they take memory and a tenth of a second.
 """
@@ -33,58 +33,68 @@ class PrintPlan(NamedTuple):
     page_count: int
     """Number of pages of the whole kit."""
     one_piece: str = ""
-    """Paper from a print shop that holds the board in one piece, such as `A2`. Empty if the board
-    fits on a page of `PAPERS` or on no paper.
+    """Smallest paper of a print shop that holds the board in one piece, such as `A2`. Empty if one
+    of `PAPERS` holds it, or no paper does.
     """
 
 
 class KitPrinter:
     """Prints kits and table cards for the pages and the command line. Any thread may call.
 
-    A lock lets it print one thing at a time. Its methods take the name of one of the `games`, `raw`
-    options of the game, as a page or a command gives them, `paper` as one of `PAPERS`, and
-    `language` as one of `companion.core.i18n.LANGUAGES`. They raise KeyError for an unknown game,
-    and `Malformed` for anything else, or if the board does not fit the paper.
+    A lock lets it print one thing at a time. Its methods take these arguments:
+
+    - `game`: name of one of the `games`. They raise KeyError for another one.
+    - `raw_options`: options of the game, as a page or a command gives them.
+    - `paper`: one of `PAPERS`.
+    - `language`: one of `companion.core.i18n.LANGUAGES`.
+
+    They raise `Malformed` for a wrong argument, and if the board does not fit the paper.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
         self._games = games
         self._lock = Lock()
-        self._cached_pdf = lru_cache(_MAX_CACHED)(self._pdf)
+        self._cached_pdf = lru_cache(_MAX_CACHED)(self._print_kit)
         self.plan = lru_cache(64)(self._plan)
         """Return the plan for a kit by its game, paper and language. Cached."""
 
     def _plan(self, game: str, paper: str, language: str) -> PrintPlan:
-        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece, kit_pages  # noqa: PLC0415 - at the first print
+        from companion.printing.kit_pages.sheets import KitStyle, kit_pages, paper_for_whole_board  # noqa: PLC0415 - at the first print
 
-        style = KitStyle(_paper(paper), _language(language))
+        style = KitStyle(_parse_paper(paper), _check_language(language))
         rules = self._games[game]
         options = rules.options({})
         kit = rules.kit(options)
         with self._lock:
             pages = kit_pages(kit, style, rules.extras(options))
-        board_paper = board_in_one_piece(kit) or ""
+        board_paper = paper_for_whole_board(kit) or ""
         one_piece = "" if board_paper in PAPERS else board_paper.upper()
         return PrintPlan(len(pages), one_piece)
 
-    def kit(
-        self, game: str, raw: Mapping[str, Any], paper: str, language: str, *, low_ink: bool = False
+    def kit_pdf(
+        self,
+        game: str,
+        raw_options: Mapping[str, Any],
+        paper: str,
+        language: str,
+        *,
+        low_ink: bool = False,
     ) -> bytes:
         """Return the PDF of board, pieces and cards to cut out, see `KitStyle` for `low_ink`."""
         from companion.printing.kit_pages.sheets import KitStyle  # noqa: PLC0415 - at the first print
 
-        style = KitStyle(_paper(paper), _language(language), low_ink)
-        return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
+        style = KitStyle(_parse_paper(paper), _check_language(language), low_ink)
+        return self._cached_pdf(game, json.dumps(raw_options, sort_keys=True), style)
 
-    def board(self, game: str, raw: Mapping[str, Any], language: str) -> bytes:
+    def board_pdf(self, game: str, raw_options: Mapping[str, Any], language: str) -> bytes:
         """Return the PDF of the board alone, on the smallest paper that holds it in one piece.
 
         Raises `Malformed` if there is none.
         """
-        from companion.printing.kit_pages.sheets import KitStyle, board_in_one_piece  # noqa: PLC0415 - at the first print
+        from companion.printing.kit_pages.sheets import KitStyle, paper_for_whole_board  # noqa: PLC0415 - at the first print
 
         rules = self._games[game]
-        paper = board_in_one_piece(rules.kit(rules.options(raw)))
+        paper = paper_for_whole_board(rules.kit(rules.options(raw_options)))
         if paper is None:
             raise Malformed(
                 say(
@@ -92,37 +102,37 @@ class KitPrinter:
                     "pages."
                 )
             )
-        style = KitStyle(paper, _language(language), board_only=True)
-        return self._cached_pdf(game, json.dumps(raw, sort_keys=True), style)
+        style = KitStyle(paper, _check_language(language), board_only=True)
+        return self._cached_pdf(game, json.dumps(raw_options, sort_keys=True), style)
 
-    def _pdf(self, game: str, raw_json: str, style: KitStyle) -> bytes:
-        """Return the PDF of a kit. Its raw options are JSON, which a cache can compare."""
+    def _print_kit(self, game: str, raw_options_json: str, style: KitStyle) -> bytes:
+        """Return the PDF of a kit. The options are JSON, because a cache needs hashable keys."""
         from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
         rules = self._games[game]
-        options = rules.options(json.loads(raw_json))
+        options = rules.options(json.loads(raw_options_json))
         with self._lock:
             pdf, _ = kit_pdf(rules.kit(options), style, rules.extras(options))
             return pdf
 
-    def join_card(
+    def join_card_pdf(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
         """Return the PDF of the table card, see `join_card_pdf`. It is not cached."""
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - at the first print
 
-        size = _paper(paper)
-        with self._lock, in_language(_language(language)):
-            return join_card_pdf(addresses, wifi, size)
+        paper_size = _parse_paper(paper)
+        with self._lock, in_language(_check_language(language)):
+            return join_card_pdf(addresses, wifi, paper_size)
 
 
-def _paper(name: str) -> Paper:
+def _parse_paper(name: str) -> Paper:
     if name not in PAPERS:
         raise Malformed(say("Paper “{paper}” is unknown: use a4 or letter", paper=name))
     return "letter" if name == "letter" else "a4"
 
 
-def _language(name: str) -> str:
+def _check_language(name: str) -> str:
     if name not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise Malformed(

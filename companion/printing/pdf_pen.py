@@ -25,7 +25,7 @@ from svglib.svglib import svg2rlg
 from companion.core.drawings import standalone_svg
 from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
-from companion.printing.tiling import Extent
+from companion.printing.tiling import Rectangle
 
 # The next five colours are those of the light theme in `web/static/base.css`: text, less important
 # text, thin rules, every second square of a board, pieces that belong to nobody.
@@ -59,8 +59,8 @@ LEANING_SCALE = 0.5
 _reportlab_colour = cache(toColor)
 # Width of the strokes below, about that of the letters of `BOLD`.
 _STROKE_WIDTH_EM = 0.145
-# Characters that fonts set too high, too low or too small, as strokes around the middle of their
-# cell, in em.
+# Strokes for characters that fonts set too high, too low or too small. Points are from the middle
+# of the character's cell, in em.
 _STROKES_EM = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
@@ -77,9 +77,9 @@ _STROKES_EM = {
 _SCALED_CHARACTERS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
 _NBSP = "\N{NO-BREAK SPACE}"
-# Stands for a non-breaking space while a text is broken into lines, because reportlab breaks them
+# Stands for a non-breaking space while a text is broken into lines, because reportlab breaks lines
 # at every kind of space.
-_PLACEHOLDER = "\N{MIDDLE DOT}"
+_NBSP_PLACEHOLDER = "\N{MIDDLE DOT}"
 # Replacements for characters that the fonts lack, or that reportlab does not handle when it breaks
 # lines.
 _REPLACEMENTS = str.maketrans(
@@ -105,13 +105,16 @@ CodeRows = Sequence[bytes]
 class Pen:
     """Draws one document, page by page, and returns it as PDF.
 
-    Begin each page with `page`, and call `bytes` last. Equal calls give equal bytes. A pen is
-    for one thread.
+    Begin each page with `start_page`, and call `to_pdf` last. Equal calls give equal bytes. A pen
+    is for one thread.
+
+    :param title: title of the document
+    :param low_ink: whether to print card backs as thin lines
     """
 
     def __init__(self, title: str, *, low_ink: bool = False) -> None:
         self.low_ink = low_ink
-        """Whether card backs are drawn as thin lines, see `page_furniture.draw_shutter`."""
+        """Whether card backs are thin lines, see `shared_drawings.draw_shutter`."""
         self.width_mm = self.height_mm = 0.0
         """Size of the current page. 0 before the first one."""
         self._buffer = io.BytesIO()
@@ -120,8 +123,8 @@ class Pen:
         self._canvas.setTitle(translate(title))
         self._canvas.setCreator("Tabletop Companion")
 
-    def page(self, width_mm: float, height_mm: float) -> None:
-        """Start a new page."""
+    def start_page(self, width_mm: float, height_mm: float) -> None:
+        """Start a new page of this size."""
         if self.width_mm:
             self._canvas.showPage()
         self.width_mm = width_mm
@@ -130,8 +133,8 @@ class Pen:
         # from here on everything is in millimetres
         self._canvas.scale(mm, mm)
 
-    def bytes(self) -> bytes:
-        """Return the finished PDF."""
+    def to_pdf(self) -> bytes:
+        """Finish the document and return it as PDF. The pen cannot be used any more."""
         self._canvas.showPage()
         self._canvas.save()
         return self._buffer.getvalue()
@@ -145,13 +148,15 @@ class Pen:
         turn_deg: float = 0.0,
         scale: float = 1.0,
         lean: float = 0.0,
-        clip: Extent | None = None,
+        clip: Rectangle | None = None,
     ) -> Iterator[None]:
-        """Move the origin to (x, y), turn counter-clockwise, and scale, until the block ends.
+        """Move the origin to (x, y), turn the axes, and scale them, until the block ends.
 
-        Only what is within `clip` is drawn, with the lines on its edge. `lean` draws a table top
-        seen at an angle: what is drawn at y is moved to the right by `lean` times y, and up by only
-        `LEANING_SCALE` times y.
+        :param turn_deg: angle of the turn, counter-clockwise
+        :param lean: slope for drawing a table top seen at an angle. A point at y is moved to the
+            right by `lean` times y, and drawn at only `LEANING_SCALE` times y. 0 is upright
+        :param clip: area outside of which nothing is drawn, in the new axes. Lines on its edge are
+            drawn whole
         """
         canvas = self._canvas
         canvas.saveState()
@@ -175,24 +180,28 @@ class Pen:
     def both_ways(self, width_mm: float, height_mm: float) -> Iterator[bool]:
         """Run the body of a `for` loop twice: upright, then turned by 180 degrees.
 
-        The turn is about the middle of an area of this size, from the origin. Yield whether it is
-        turned.
+        The turn is about the middle of an area of this size at the origin. Yield whether the axes
+        are turned.
         """
-        for is_turned in (False, True):
-            x, y, turn_deg = (width_mm, height_mm, 180) if is_turned else (0, 0, 0)
-            with self.at(x, y, turn_deg=turn_deg):
-                yield is_turned
+        with self.at(0, 0):
+            yield False
+        with self.at(width_mm, height_mm, turn_deg=180):
+            yield True
 
     def line(
         self,
         *points: Point,
-        width_mm: float = STROKE_MM,
+        stroke_mm: float = STROKE_MM,
         colour: str = INK,
         dash_mm: tuple[float, ...] = (),
     ) -> None:
-        """Draw a line through all points. `dash_mm` is the length of a dash and that of a gap."""
+        """Draw a line through all points.
+
+        :param stroke_mm: width of the line
+        :param dash_mm: lengths of a dash and of a gap. A line without them is solid
+        """
         self._canvas.setStrokeColor(_reportlab_colour(colour))
-        self._canvas.setLineWidth(width_mm)
+        self._canvas.setLineWidth(stroke_mm)
         # without lengths reportlab draws a solid line
         self._canvas.setDash(*dash_mm)
         self._canvas.drawPath(self._path(points))
@@ -206,24 +215,25 @@ class Pen:
         *,
         fill: str | None = None,
         stroke_mm: float = 0.0,
-        colour: str = INK,
+        stroke_colour: str = INK,
     ) -> None:
-        """Draw a filled rectangle, an outline that is wholly inside it, or both.
+        """Draw a rectangle with its lower left corner at (x, y).
 
-        (x, y) is its lower left corner. `colour` is the outline's, and `stroke_mm` its width.
+        :param fill: colour inside, or None for no fill
+        :param stroke_mm: width of its outline, which is wholly inside it, or 0 for no outline
         """
         self._canvas.setDash()
         if fill:
             self._canvas.setFillColor(_reportlab_colour(fill))
             self._canvas.rect(x, y, width_mm, height_mm, stroke=0, fill=1)
         if stroke_mm:
-            self._canvas.setStrokeColor(_reportlab_colour(colour))
+            self._canvas.setStrokeColor(_reportlab_colour(stroke_colour))
             self._canvas.setLineWidth(stroke_mm)
             # half of a stroke is on either side of its path, so the path moves in by half its width
             half = stroke_mm / 2
             self._canvas.rect(x + half, y + half, width_mm - stroke_mm, height_mm - stroke_mm)
 
-    def box(
+    def centred_rectangle(
         self,
         x: float,
         y: float,
@@ -233,12 +243,12 @@ class Pen:
         fill: str | None = None,
         stroke_mm: float = 0.0,
     ) -> None:
-        """Draw a rectangle like `rectangle`, but centred at (x, y)."""
+        """Draw a rectangle centred at (x, y), see `rectangle`."""
         left = x - width_mm / 2
         bottom = y - height_mm / 2
         self.rectangle(left, bottom, width_mm, height_mm, fill=fill, stroke_mm=stroke_mm)
 
-    def shape(self, *points: Point, fill: str = INK) -> None:
+    def polygon(self, *points: Point, fill: str = INK) -> None:
         """Draw a filled polygon."""
         path = self._path(points)
         path.close()
@@ -272,10 +282,11 @@ class Pen:
         anchor: Anchor = "left",
         max_width_mm: float = 0.0,
     ) -> float:
-        """Draw one line of text with its anchor at x and its base line at y. Return its width.
+        """Draw one line of text with its base line at y. Return its width.
 
-        The font is smaller than `size_mm` if the line would be wider than `max_width_mm`. 0 is no
-        limit.
+        :param size_mm: font size. It shrinks if the line would be wider than `max_width_mm`
+        :param anchor: which part of the line is at x
+        :param max_width_mm: maximum width, or 0 for no limit
         """
         words = printable(words)
         font = BOLD if bold else REGULAR
@@ -313,10 +324,12 @@ class Pen:
     def notation(
         self, x: float, y: float, words: str, size_mm: float, *, width_scale: float = 1.0
     ) -> None:
-        """Draw values and suits in bold cells of equal width, the first one to the right of x.
+        """Draw values and suits of cards in bold, in cells of equal width.
 
-        A cell is `CELL_WIDTH_EM` wide and `DIGIT_HEIGHT_EM` high, as factors of the font size.
-        `width_scale` makes cells and characters narrower, but not lower.
+        (x, y) is the lower left corner of the first cell. A cell is `CELL_WIDTH_EM` wide and
+        `DIGIT_HEIGHT_EM` high, as factors of the font size.
+
+        :param width_scale: factor of the width of cells and characters, but not of their height
         """
         cell = CELL_WIDTH_EM * size_mm * width_scale
         middle = y + DIGIT_HEIGHT_EM * size_mm / 2
@@ -324,7 +337,7 @@ class Pen:
             with self.at(x + (index + 0.5) * cell, middle, scale=size_mm):
                 self._canvas.scale(width_scale, 1)
                 for points in _STROKES_EM.get(character, ()):
-                    self.line(*points, width_mm=_STROKE_WIDTH_EM, colour=BLACK)
+                    self.line(*points, stroke_mm=_STROKE_WIDTH_EM, colour=BLACK)
                 if character not in _STROKES_EM:
                     self._character(character)
 
@@ -354,7 +367,7 @@ class Pen:
         *,
         bold: bool = False,
     ) -> float:
-        """Draw text below y, broken into lines of at most `width_mm`. Return the y below them."""
+        """Draw text below y, broken into lines of at most `width_mm`. Return the y below it."""
         for line in break_lines(words, width_mm, size_mm, bold=bold):
             y -= size_mm * LEADING
             self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
@@ -363,7 +376,7 @@ class Pen:
     def square_code(
         self, rows: CodeRows, x: float, y: float, size_mm: float, *, fill: str = BLACK
     ) -> None:
-        """Draw a square code with its lower left corner at (x, y).
+        """Draw a square code, such as a QR code, with its lower left corner at (x, y).
 
         All black modules are one path, so that no viewer and no printer shows seams between them.
         """
@@ -398,8 +411,8 @@ class Pen:
     ) -> None:
         """Draw a drawing of `companion.core.drawings`, centred at (x, y).
 
-        It has the side's colour, or `fill` without a side. With `plain`, nothing is printed on the
-        fill, not even dots.
+        :param side: side whose colour it has, or None for the colour `fill`
+        :param plain: whether nothing is drawn on the fill, not even dots
         """
         drawing = _vector_drawing(name, side.rgb if side else fill, plain)
         with self.at(x - size_mm / 2, y - size_mm / 2, scale=size_mm / drawing.width):
@@ -407,12 +420,12 @@ class Pen:
 
     def hairline(self, *points: Point) -> None:
         """Draw a thin cutting line."""
-        self.line(*points, width_mm=HAIR_MM)
+        self.line(*points, stroke_mm=HAIR_MM)
 
     def fold(self, start: Point, end: Point) -> None:
         """Draw a dashed fold line, with white below the dashes."""
-        self.line(start, end, width_mm=2 * HAIR_MM, colour=WHITE)
-        self.line(start, end, width_mm=2 * HAIR_MM, dash_mm=(1.2, 0.8))
+        self.line(start, end, stroke_mm=2 * HAIR_MM, colour=WHITE)
+        self.line(start, end, stroke_mm=2 * HAIR_MM, dash_mm=(1.2, 0.8))
 
     def outline(
         self,
@@ -421,14 +434,17 @@ class Pen:
         width_mm: float,
         height_mm: float,
         *,
-        line_mm: float = HAIR_MM,
+        stroke_mm: float = HAIR_MM,
         dash_mm: tuple[float, ...] = (),
     ) -> None:
-        """Draw the outline of a rectangle to cut out, with its lower left corner at (x, y)."""
+        """Draw the outline of a rectangle to cut out, with its lower left corner at (x, y).
+
+        Half of the line is outside the rectangle, unlike that of `rectangle`.
+        """
         right = x + width_mm
         top = y + height_mm
         corners = ((x, y), (right, y), (right, top), (x, top), (x, y))
-        self.line(*corners, width_mm=line_mm, dash_mm=dash_mm)
+        self.line(*corners, stroke_mm=stroke_mm, dash_mm=dash_mm)
 
 
 def printable(words: str) -> str:
@@ -452,17 +468,17 @@ def text_width(words: str, size_mm: float, *, bold: bool = False) -> float:
 def break_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = False) -> list[str]:
     """Break a paragraph into lines of at most `width_mm`.
 
-    No line breaks at a non-breaking space, or between a number and its unit. If the last line has
-    only one word, it gets another one from the line above, unless that has fewer than three.
+    No line breaks at a non-breaking space, or between a number and its unit. If the last line would
+    have only one word, a second one comes down from the line above, if that has at least three.
 
     >>> break_lines("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
     """
     # no line break between a number and its unit
-    unbroken = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _PLACEHOLDER, printable(words))
-    unbroken = unbroken.replace(_NBSP, _PLACEHOLDER)
-    lines = simpleSplit(unbroken, BOLD if bold else REGULAR, size_mm, width_mm)
-    lines = [line.replace(_PLACEHOLDER, _NBSP) for line in lines]
+    protected = re.sub(r"(?<=\d) (?=mm\b|g\b|%)", _NBSP_PLACEHOLDER, printable(words))
+    protected = protected.replace(_NBSP, _NBSP_PLACEHOLDER)
+    lines = simpleSplit(protected, BOLD if bold else REGULAR, size_mm, width_mm)
+    lines = [line.replace(_NBSP_PLACEHOLDER, _NBSP) for line in lines]
     if len(lines) > 1 and " " not in lines[-1] and lines[-2].count(" ") > 1:
         before, _, word = lines[-2].rpartition(" ")
         last = f"{word} {lines[-1]}"
@@ -472,12 +488,12 @@ def break_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = Fal
 
 
 def tint(colour: str, share: float) -> str:
-    """Mix a `#rrggbb` colour with white. `share` is the colour's share of the mixture."""
-    parts = [round(255 + share * (part - 255)) for part in _channels(colour)]
+    """Mix a `#rrggbb` colour with white. `share` is the colour's share of the mixture, 0 to 1."""
+    parts = [round(255 + share * (part - 255)) for part in _rgb(colour)]
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
-def _channels(colour: str) -> tuple[int, int, int]:
+def _rgb(colour: str) -> tuple[int, int, int]:
     """Return red, green and blue of `#rrggbb`, 0 to 255 each."""
     red, green, blue = bytes.fromhex(colour[1:])
     return red, green, blue
@@ -490,14 +506,14 @@ def ink_on(colour: str) -> str:
     contrast.
     """
     # the exponent approximates sRGB's curve, closely enough to choose between two colours
-    red, green, blue = ((part / 255) ** 2.2 for part in _channels(colour))
+    red, green, blue = ((part / 255) ** 2.2 for part in _rgb(colour))
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return INK if luminance > 0.18 else WHITE
 
 
 @cache
 def _vector_drawing(name: str, colour: str, plain: bool) -> Any:
-    """Return a drawing as vector graphics of reportlab, see `Pen.drawing`."""
+    """Return a drawing as a reportlab graphic, see `Pen.drawing`."""
     face = colour if plain else ink_on(colour)
     svg = standalone_svg(name, colour=colour, edge=BLACK if colour == BLACK else INK, face=face)
     return svg2rlg(io.BytesIO(svg.encode()))

@@ -17,9 +17,9 @@ from companion.core.kit import Kit
 from companion.printing.kit_pages.board_pages import draw_board
 from companion.printing.kit_pages.deck_pages import draw_card
 from companion.printing.kit_pages.tag_faces import Tag, draw_top
-from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import Pen
-from companion.printing.tiling import Extent, Tiling, board_extent
+from companion.printing.shared_drawings import draw_shutter
+from companion.printing.tiling import Rectangle, Tiling, board_extent
 from vision.simulation.printed import PrintedKit, PrintedSheet, encode_png
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView
@@ -63,8 +63,8 @@ def _print_board(kit: Kit) -> PrintedSheet:
     extent = board_extent(kit.board)
     tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
     pen = Pen(kit.title)
-    pen.page(extent.width, extent.height)
-    draw_board(pen, kit, tiling, tiling.windows[0], Extent(0.0, 0.0, extent.width, extent.height))
+    pen.start_page(extent.width, extent.height)
+    draw_board(pen, kit, tiling, tiling.pages[0], Rectangle(0.0, 0.0, extent.width, extent.height))
     (picture,) = _render_pages(pen)
     low_mm = (extent.left, extent.bottom)
     high_mm = (extent.right, extent.top)
@@ -84,7 +84,7 @@ def _print_tops(kit: Kit) -> Mapping[int, bytes]:
     for tag in tags:
         for face, marker in tag.faces:
             width, depth = kit.tops_mm[face.name]
-            pen.page(width, depth)
+            pen.start_page(width, depth)
             with pen.at((width - tag.top_width_mm) / 2, (depth - tag.top_depth_mm) / 2):
                 draw_top(pen, tag, face, marker)
             markers.append(marker)
@@ -102,9 +102,9 @@ def _print_cards(kit: Kit) -> tuple[Mapping[str, bytes], bytes]:
     size = deck.width_mm, deck.height_mm
     pen = Pen(kit.title)
     for card in deck.cards:
-        pen.page(*size)
+        pen.start_page(*size)
         draw_card(pen, deck, card)
-    pen.page(*size)
+    pen.start_page(*size)
     draw_shutter(pen, *size)
     *faces, back = map(encode_png, _render_pages(pen))
     names = [card.name for card in deck.cards]
@@ -122,7 +122,7 @@ def _render_pages(pen: Pen) -> list[Picture]:
     # reflected light.
     shares = np.arange(256)[:, None, None] / 255
     light = (ink + (paper - ink) * shares).round().astype(np.uint8)
-    document = pypdfium2.PdfDocument(pen.bytes())
+    document = pypdfium2.PdfDocument(pen.to_pdf())
     try:
         scale = PX_PER_MM / points_per_mm
         pages = [page.render(scale=scale).to_numpy()[..., :3] for page in document]

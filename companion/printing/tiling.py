@@ -24,7 +24,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board
 
 Paper = Literal["a4", "letter", "a3", "a2", "a1"]
-# Upright width and height, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop.
+# Width and height of upright paper, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop.
 PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a4": (210.0, 297.0),
     "letter": (215.9, 279.4),
@@ -34,8 +34,8 @@ PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
 }
 # White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page.
 MARGIN_MM = 7.0
-# Height of the ruler with its words, see `page_furniture.draw_foot`. Pages of cards leave only
-# this above the margin.
+# Height of the ruler with its words, see `shared_drawings.draw_foot`. Pages of cards leave only
+# this free above the lower margin.
 LOW_FOOT_MM = 6.4
 # Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board.
 FOOT_MM = 10.0
@@ -54,13 +54,13 @@ TRIM_MM = 0.6
 LABEL_MM = 7.0
 
 # Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number.
-_CLEARANCE_MM = 8.0
+_CROSS_CLEARANCE_MM = 8.0
 # Allowance for sums of lengths that are not exact in floating point.
 _ROUNDING_MM = 1e-6
 
 
-class Extent(NamedTuple):
-    """A rectangle in board axes, mm."""
+class Rectangle(NamedTuple):
+    """A rectangle along the axes of the board or of a page, in mm."""
 
     left: float
     bottom: float
@@ -82,9 +82,9 @@ class Extent(NamedTuple):
         """Middle along x and y."""
         return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
-    def shifted(self, x_mm: float, y_mm: float) -> Extent:
+    def shifted(self, x_mm: float, y_mm: float) -> Rectangle:
         """Return the rectangle moved to the right by `x_mm` and up by `y_mm`."""
-        return Extent(self.left + x_mm, self.bottom + y_mm, self.right + x_mm, self.top + y_mm)
+        return Rectangle(self.left + x_mm, self.bottom + y_mm, self.right + x_mm, self.top + y_mm)
 
 
 def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
@@ -93,23 +93,25 @@ def page_size(paper: Paper, landscape: bool) -> tuple[float, float]:
     return (height, width) if landscape else (width, height)
 
 
-def printable_area(paper: Paper, landscape: bool) -> Extent:
+def printable_area(paper: Paper, landscape: bool) -> Rectangle:
     """Return the part of a page within its margins and above its foot.
 
     The origin is the page's lower left corner.
     """
     width, height = page_size(paper, landscape)
-    return Extent(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
+    return Rectangle(MARGIN_MM, MARGIN_MM + FOOT_MM, width - MARGIN_MM, height - MARGIN_MM)
 
 
-class Window(NamedTuple):
-    """The part of the board on one page."""
+class BoardPage(NamedTuple):
+    """One page of the board."""
 
     column: int
+    """Number of the column of pages, from 0 at South's left."""
     row: int
-    core: Extent
-    """What belongs to the page and stays visible."""
-    printed: Extent
+    """Number of the row of pages, from 0 at South."""
+    core: Rectangle
+    """The part of the board that stays visible on this page once it is glued."""
+    printed: Rectangle
     """The core with flap and bleed."""
 
     @property
@@ -127,13 +129,14 @@ def page_label(column: int, row: int) -> str:
 class Tiling:
     """The board split into columns and rows of pages, which are joined along straight cuts."""
 
-    extent: Extent
-    """The whole board."""
+    extent: Rectangle
+    """The whole board, see `board_extent`."""
     landscape: bool
+    """Whether the pages lie on their long edge."""
     cuts_x: tuple[float, ...]
-    """The x of the joints between columns."""
+    """The x of each joint between two columns."""
     cuts_y: tuple[float, ...]
-    """The y of the joints between rows."""
+    """The y of each joint between two rows."""
     cross_spots_x: Sequence[float] = ()
     """Preferred x of a cross along a horizontal joint, where it hides no label."""
     cross_spots_y: Sequence[float] = ()
@@ -155,17 +158,17 @@ class Tiling:
         return self.columns * self.rows
 
     @cached_property
-    def windows(self) -> tuple[Window, ...]:
+    def pages(self) -> tuple[BoardPage, ...]:
         """The pages, row by row from South."""
         whole = self.extent
         columns = _spans((whole.left, *self.cuts_x, whole.right))
         rows = _spans((whole.bottom, *self.cuts_y, whole.top))
         return tuple(
-            Window(
+            BoardPage(
                 column,
                 row,
-                core=Extent(x.low, y.low, x.high, y.high),
-                printed=Extent(x.printed_low, y.printed_low, x.printed_high, y.printed_high),
+                core=Rectangle(x.low, y.low, x.high, y.high),
+                printed=Rectangle(x.printed_low, y.printed_low, x.printed_high, y.printed_high),
             )
             for row, y in enumerate(rows)
             for column, x in enumerate(columns)
@@ -176,34 +179,36 @@ class Tiling:
 
         Both pages print them, so that they can be aligned.
         """
-        for window in self.windows:
-            core = window.core
-            if window.column < self.columns - 1:
+        for page in self.pages:
+            core = page.core
+            if page.column < self.columns - 1:
                 for y in _cross_spots(core.bottom, core.top, self.cross_spots_y):
                     yield core.right, y
-            if window.row < self.rows - 1:
+            if page.row < self.rows - 1:
                 for x in _cross_spots(core.left, core.right, self.cross_spots_x):
                     yield x, core.top
 
 
 def _cross_spots(low: float, high: float, preferred: Sequence[float]) -> tuple[float, float]:
-    """Return two spots between low and high, about a fifth from either end.
+    """Return two spots for crosses between low and high, about a fifth from either end.
 
-    They are preferred ones if at least two of those are inside.
+    They are preferred spots if at least two of those are far enough from the ends.
     """
-    inside = [spot for spot in preferred if low + _CLEARANCE_MM < spot < high - _CLEARANCE_MM]
+    usable = [
+        spot for spot in preferred if low + _CROSS_CLEARANCE_MM < spot < high - _CROSS_CLEARANCE_MM
+    ]
     # a fifth from either end: crosses far apart keep a page from turning about one of them
-    first = low + 0.2 * (high - low)
-    second = low + 0.8 * (high - low)
-    if len(inside) < 2:
-        return first, second
-    near_first = min(inside, key=lambda spot: abs(spot - first))
-    near_second = min(inside, key=lambda spot: abs(spot - second))
-    return near_first, near_second
+    ideal_first = low + 0.2 * (high - low)
+    ideal_second = low + 0.8 * (high - low)
+    if len(usable) < 2:
+        return ideal_first, ideal_second
+    first = min(usable, key=lambda spot: abs(spot - ideal_first))
+    second = min(usable, key=lambda spot: abs(spot - ideal_second))
+    return first, second
 
 
 class _Span(NamedTuple):
-    """The extent of a page along one axis: of its core, and of what is printed."""
+    """The extent of a page along one axis: of its core, and of its printed part."""
 
     low: float
     high: float
@@ -212,7 +217,10 @@ class _Span(NamedTuple):
 
 
 def _spans(edges: tuple[float, ...]) -> list[_Span]:
-    """Return the span of each page between two edges. All edges but the outer two are joints."""
+    """Return the span of each page along one axis.
+
+    :param edges: the lower edge of the board, its joints, and its upper edge
+    """
     spans = []
     for low, high in pairwise(edges):
         # a page extends beyond its lower joint by a bleed, beyond its upper one by a flap
@@ -223,9 +231,9 @@ def _spans(edges: tuple[float, ...]) -> list[_Span]:
 
 
 def quiet_mm(marker_mm: float) -> float:
-    """Return the width of the white around a marker: one of the marker's modules.
+    """Return the width of the quiet zone, the white around a marker: one module of the marker.
 
-    A marker has seven of them: five bits, and the border on both sides.
+    The side of a marker has seven modules: five bits, and the border at both ends.
     """
     return marker_mm / 7
 
@@ -238,38 +246,45 @@ def has_outside_labels(board: Board) -> bool:
     return not board.labels_in_squares and not board.depth_mm
 
 
-def board_extent(board: Board) -> Extent:
-    """Return the extent of a whole board: squares, strips, the corner markers' quiet zones, outside
-    labels.
+def board_extent(board: Board) -> Rectangle:
+    """Return the extent of a whole board: squares, strips, quiet zones of the corner markers, and
+    outside labels.
+
+    The origin is the lower left corner of the squares.
     """
     quiet = quiet_mm(board.corner_mm)
-    beside = quiet + TRIM_MM
+    # how far the board reaches beyond its squares: left and right of them, and beyond the strips
+    margin_x = quiet + TRIM_MM
     # corner markers are in the middle of their strip, and may reach beyond it
     corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet
-    beyond = max(board.strip_mm, corner_reach) + TRIM_MM / 2
+    margin_y = max(board.strip_mm, corner_reach) + TRIM_MM / 2
     if has_outside_labels(board):
-        beside = max(beside, LABEL_MM)
-        beyond += LABEL_MM
-    return Extent(-beside, -beyond, board.width_mm + beside, board.height_mm + beyond)
+        margin_x = max(margin_x, LABEL_MM)
+        margin_y += LABEL_MM
+    return Rectangle(-margin_x, -margin_y, board.width_mm + margin_x, board.height_mm + margin_y)
 
 
 def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) -> Tiling:
-    """Return the split of a board into the fewest pages, upright ones if either way takes as many.
+    """Return the split of a board into the fewest pages. On a tie the pages are upright.
 
-    `width_mm` and `height_mm` are those of an upright page within its margins. The foot takes
-    `foot_mm` of the height whichever way the page is turned. Joints run between squares and clear
-    of the corner markers. Raises `Malformed` when the squares are too large for any page.
+    Joints run between squares and clear of the corner markers. Raises `Malformed` if the squares
+    are too large for any page.
+
+    :param width_mm: width of an upright page within its margins
+    :param height_mm: height of an upright page within its margins
+    :param foot_mm: height of the foot of a page, upright or landscape
     """
     extent = board_extent(board)
-    gaps_x = _seams(board.files, board.pitch_mm, board.gap_mm)
+    gaps_x = _gap_middles(board.files, board.pitch_mm, board.gap_mm)
     # corner markers are clear of all gaps between ranks, but not of all gaps between files
-    reach = board.corner_mm + quiet_mm(board.corner_mm)
-    seams_x = [x for x in gaps_x if reach <= x <= board.width_mm - reach]
-    seams_y = _seams(board.ranks, board.rank_pitch_mm, board.gap_mm)
+    corner_reach = board.corner_mm + quiet_mm(board.corner_mm)
+    seams_x = [x for x in gaps_x if corner_reach <= x <= board.width_mm - corner_reach]
+    seams_y = _gap_middles(board.ranks, board.rank_pitch_mm, board.gap_mm)
+    # crosses stand between the squares, too
     spots_x = gaps_x
     spots_y = seams_y
     if not board.gap_mm:
-        # a cross would vanish in the lines, so it goes to the middle of a square
+        # without gaps a cross would vanish in the lines, so it goes to the middle of a square
         spots_x = [(file + 0.5) * board.pitch_mm for file in range(board.files)]
         spots_y = [(rank + 0.5) * board.rank_pitch_mm for rank in range(board.ranks)]
     tilings = []
@@ -279,7 +294,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
         if cuts_x is not None and cuts_y is not None:
             tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, spots_x, spots_y))
     if not tilings:
-        # 30 mm are enough for flap, bleed, and labels or quiet zone at the edge of the board
+        # 30 mm are enough for flap, bleed, and the labels or quiet zone at the edge of the board
         raise Malformed(
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
@@ -288,15 +303,19 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     return min(tilings, key=lambda tiling: tiling.page_count)
 
 
-def _seams(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
-    """Return the middles of the gaps between squares along one axis, where a joint may run."""
+def _gap_middles(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
+    """Return the middles of the gaps between `count` squares along one axis."""
     return [number * pitch_mm - gap_mm / 2 for number in range(1, count)]
 
 
 def _cuts(low: float, high: float, page_mm: float, seams: list[float]) -> tuple[float, ...] | None:
-    """Return the fewest joints with which every page fits `page_mm`, and of those the most even.
+    """Return the fewest joints with which every page fits `page_mm`, or None if none do.
 
-    None when no choice of seams fits.
+    Of several choices, return that with the most even pages.
+
+    :param low: lower edge of the board
+    :param high: upper edge of the board
+    :param seams: places where a joint may run, in ascending order
     """
     for count in range(len(seams) + 1):
         fitting = []
@@ -307,7 +326,7 @@ def _cuts(low: float, high: float, page_mm: float, seams: list[float]) -> tuple[
                 widest = max(span.high - span.low for span in spans)
                 fitting.append((widest, cuts))
         if fitting:
-            # even: the widest page is as narrow as possible
+            # most even: the widest page is as narrow as possible
             _, most_even = min(fitting)
             return most_even
     return None

@@ -115,7 +115,7 @@ def test_equal_kits_have_equal_bytes_of_vectors() -> None:
     assert pdf == kit_pdf(kit, KitStyle())[0]
     assert b"/Image" not in pdf.replace(b"/ImageB /ImageC /ImageI", b"")
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, "):
-        KitPrinter(GAMES).kit("outbuffered", {}, "a4", "xx")
+        KitPrinter(GAMES).kit_pdf("outbuffered", {}, "a4", "xx")
 
 
 def test_a_space_that_must_not_break_does_not() -> None:
@@ -184,10 +184,10 @@ def test_a_card_without_wifi_has_addresses() -> None:
 
 def test_the_press_prints_the_same_but_once() -> None:
     press = KitPrinter(GAMES)
-    first = press.kit("outbuffered", {}, "a4", "en")
-    assert press.kit("outbuffered", {}, "a4", "en") is first
-    assert press.kit("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
-    assert press.kit("outbuffered", {}, "a4", "en") is first, "both have room"
+    first = press.kit_pdf("outbuffered", {}, "a4", "en")
+    assert press.kit_pdf("outbuffered", {}, "a4", "en") is first
+    assert press.kit_pdf("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
+    assert press.kit_pdf("outbuffered", {}, "a4", "en") is first, "both have room"
     with pytest.raises(Malformed, match="Paper “a5” is unknown"):
         press.plan("outbuffered", "a5", "en")
 
@@ -210,7 +210,7 @@ def test_the_commands_write_sheets_in_a_language(
 
 
 def test_a_card_keeps_the_given_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KitPrinter, "join_card", lambda _, urls, *__: urls[0].encode())
+    monkeypatch.setattr(KitPrinter, "join_card_pdf", lambda _, urls, *__: urls[0].encode())
     file = tmp_path / "card.pdf"
     main(["card", "https://table.local", "-o", str(file)])
     assert file.read_text() == "https://table.local/"

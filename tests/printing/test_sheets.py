@@ -34,7 +34,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board, Kit
 from companion.games import GAMES
 from companion.games.aids import Extras
-from companion.printing.kit_pages.sheets import KitStyle, Page, board_in_one_piece, kit_pdf
+from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf, paper_for_whole_board
 from companion.printing.pdf_pen import MARKER_MODULES
 from companion.printing.tiling import (
     FOOT_MM,
@@ -239,10 +239,10 @@ def test_any_board_is_cut_into_fitting_pages(
     tiling = tile_board(board, width, height, FOOT_MM)
     room = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
     whole = board_extent(board)
-    assert sum(w.core.width * w.core.height for w in tiling.windows) == pytest.approx(
+    assert sum(w.core.width * w.core.height for w in tiling.pages) == pytest.approx(
         whole.width * whole.height
     )
-    for window in tiling.windows:
+    for window in tiling.pages:
         assert window.printed.width <= room[0] + 1e-6
         assert window.printed.height <= room[1] + 1e-6
     reach = board.corner_mm / 2 + quiet_mm(board.corner_mm) - 1e-6
@@ -252,7 +252,7 @@ def test_any_board_is_cut_into_fitting_pages(
     for cross_x, cross_y in tiling.crosses():
         pages = [
             w
-            for w in tiling.windows
+            for w in tiling.pages
             if w.printed.left < cross_x < w.printed.right
             and w.printed.bottom < cross_y < w.printed.top
         ]
@@ -356,7 +356,7 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
 )
 def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
-    assert board_in_one_piece(kit) == paper
+    assert paper_for_whole_board(kit) == paper
     pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), extras_of(game))
     assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
     (page,) = rasterise(pdf, DPI)

@@ -33,7 +33,7 @@ from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_pages
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MARKER_MODULES
-from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Extent, Paper, tile_board
+from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Paper, Rectangle, tile_board
 
 # For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels.
 FINE_DPI = 300
@@ -267,7 +267,7 @@ def test_cards_larger_than_the_paper_are_refused() -> None:
         card_grid(replace(deck, width_mm=300, height_mm=400), "a4")
     with pytest.raises(Malformed, match="Places for piles 276 mm deep do not fit the paper"):
         pile_pages(
-            KIT, replace(deck, lane_piles=("deck", "discard", "out")), Extent(0, 0, 283, 186)
+            KIT, replace(deck, lane_piles=("deck", "discard", "out")), Rectangle(0, 0, 283, 186)
         )
 
 

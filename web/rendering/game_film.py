@@ -12,7 +12,7 @@ are four steps:
 2. `_resolve_colours` replaces variables by the colours of the light theme. Only `--face`, the
    colour of a print on a piece, remains, because it depends on the piece's side.
 3. `_inline_drawings` replaces each `use` by its drawing, with the print colour of its side.
-4. `film_webp` converts the documents with `_style_sheet`, in which the same is done to the rules
+4. `render_film` converts the documents with `_style_sheet`, in which the same is done to the rules
    of the pages' style sheet.
 """
 
@@ -28,7 +28,7 @@ from markupsafe import Markup
 from companion.archive.played_games import ReplayScene
 from companion.archive.replay import Replay
 from companion.core.drawings import DRAWINGS, PATTERNS, SIGN_COLOUR
-from companion.printing.film import FAMILY, Film, film_webp
+from companion.printing.film import FONT_FAMILY, Film, render_film
 from web.rendering.board import board_svg
 from web.rendering.board_picture import picture_from_scene
 from web.rendering.cards import lanes_picture
@@ -78,7 +78,7 @@ def game_film(game: Replay) -> bytes:
     # the longer the game, the shorter its frames
     frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _FILM_MS // len(documents)))
     durations_ms = [frame_ms] * (len(documents) - 1) + [_LAST_FRAME_MS]
-    return film_webp(Film(documents, durations_ms, _style_sheet(), _css_variables()["paper"]))
+    return render_film(Film(documents, durations_ms, _style_sheet(), _css_variables()["paper"]))
 
 
 def _choose_scenes(game: Replay) -> list[int]:
@@ -141,7 +141,10 @@ def _css_variables() -> dict[str, str]:
     sheet = _STYLE_SHEET.read_text(encoding="utf-8")
     # the light theme comes before the dark one
     light = sheet[: sheet.index('[data-theme="dark"]')]
-    return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {"sans": FAMILY, "mono": FAMILY}
+    return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {
+        "sans": FONT_FAMILY,
+        "mono": FONT_FAMILY,
+    }
 
 
 def _resolve_colours(text: str, print_colour: str = "") -> str:
@@ -175,7 +178,7 @@ def _style_sheet() -> str:
     # letters get their side's print colour, which they would inherit on a page
     letter_rules = [f".letter.{name}{{fill:{_print_colour(name)}}}" for name in side_classes]
     frame_rules = (
-        f"text{{font-family:{FAMILY};fill:{_css_variables()['ink']};font-weight:700}}"
+        f"text{{font-family:{FONT_FAMILY};fill:{_css_variables()['ink']};font-weight:700}}"
         f".name{{font-size:{_NAME_PX}px}}.turn{{font-size:17px;text-anchor:end}}"
         ".count{font-size:150px;text-anchor:middle}"
         f".rule{{stroke:{_css_variables()['line']};stroke-width:2}}"

@@ -74,11 +74,11 @@ class KitPages(TableRouteGroup):
             raise NotFound
         options = _parse_options(request.args, game)
         if name.endswith(_BOARD_SUFFIX):
-            pdf = self._run_in_worker(lambda: self.printer.board(game.name, options, language))
+            pdf = self._run_in_worker(lambda: self.printer.board_pdf(game.name, options, language))
             return _pdf_answer(pdf, f"{name}-{language}")
         low_ink = _wants_low_ink()
         pdf = self._run_in_worker(
-            lambda: self.printer.kit(game.name, options, paper, language, low_ink=low_ink)
+            lambda: self.printer.kit_pdf(game.name, options, paper, language, low_ink=low_ink)
         )
         ink = "-low-ink" if low_ink else ""
         return _pdf_answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
@@ -89,7 +89,7 @@ class KitPages(TableRouteGroup):
         """
         urls = self.page_context.join_urls()
         wifi = self._features.equipment.wifi() if self._may_show_wifi() else None
-        card = self._run_in_worker(lambda: self.printer.join_card(urls, wifi, paper, language))
+        card = self._run_in_worker(lambda: self.printer.join_card_pdf(urls, wifi, paper, language))
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 
     def _may_show_wifi(self) -> bool:

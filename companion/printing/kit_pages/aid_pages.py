@@ -20,9 +20,9 @@ from companion.games.aids import AidRow, Extras, OrderTile, PlayerAid
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import draw_picture
 from companion.printing.kit_pages.tag_pages import PagePart
-from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import INK, PALE_INK, RULE, WHITE, Pen, ink_on
-from companion.printing.tiling import Extent
+from companion.printing.shared_drawings import draw_shutter
+from companion.printing.tiling import Rectangle
 
 # Margin within a player aid.
 _MARGIN_MM = 5.0
@@ -71,7 +71,7 @@ _SCORE_ROW_MM = 8.0
 _MIN_SCORE_ROWS = 8
 
 
-def page_parts(kit: Kit, extras: Extras, area: Extent) -> Iterator[PagePart]:
+def page_parts(kit: Kit, extras: Extras, area: Rectangle) -> Iterator[PagePart]:
     """Yield everything that is printed below the pieces, in printing order."""
     width = area.width
     for seat, aid in extras.aids.items():
@@ -149,10 +149,10 @@ def _draw_aid(
     goal_x = _MARGIN_MM + 13
     max_goal_width = right - 18 - words_width - 4
     pen.text(goal_x, height - 10.4, aid.goal, _GOAL_MM, bold=True, max_width_mm=max_goal_width)
-    pen.line((_MARGIN_MM, top + 1), (right, top + 1), width_mm=0.6)
+    pen.line((_MARGIN_MM, top + 1), (right, top + 1), stroke_mm=0.6)
 
     middle = _LIST_SHARE * width
-    pen.line((middle, _MARGIN_MM), (middle, top - 2), width_mm=0.3, colour=RULE)
+    pen.line((middle, _MARGIN_MM), (middle, top - 2), stroke_mm=0.3, colour=RULE)
     with pen.at(_MARGIN_MM, top):
         _draw_aid_list(pen, kit, aid, middle - 2 * _MARGIN_MM, top - _MARGIN_MM)
 
@@ -170,7 +170,6 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, width: float, height: flo
     columns_x = width - _COLUMN_MM * len(aid.heads)
     middles = [columns_x + (column + 0.5) * _COLUMN_MM for column in range(len(aid.heads))]
     heads_y = -_COLUMN_HEADS_MM + 1.6
-    max_head_width = _COLUMN_MM - 1
     pen.text(0, heads_y, aid.list_title, _SMALL_MM, colour=PALE_INK)
     for x, head in zip(middles, aid.heads, strict=True):
         pen.text(
@@ -180,14 +179,14 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, width: float, height: flo
             _SMALL_MM,
             colour=PALE_INK,
             anchor="middle",
-            max_width_mm=max_head_width,
+            max_width_mm=_COLUMN_MM - 1,
         )
 
     max_name_width = columns_x - 13
     for index, row in enumerate(aid.rows):
         y = -_COLUMN_HEADS_MM - (index + 0.5) * row_height
         edge = y + row_height / 2
-        pen.line((0, edge), (width, edge), width_mm=0.2, colour=RULE)
+        pen.line((0, edge), (width, edge), stroke_mm=0.2, colour=RULE)
         _draw_aid_sign(pen, kit, row, y)
 
         name = row.name.capitalize()
@@ -312,7 +311,7 @@ def _draw_row_steps(pen: Pen, width: float) -> None:
         (say("Move your robots"), say("as the table screen says. Then take your tiles back.")),
     )
     column_mm = width / len(steps)
-    pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), width_mm=0.6)
+    pen.line((0, _STEPS_MM - 8), (width, _STEPS_MM - 8), stroke_mm=0.6)
     for index, (title, words) in enumerate(steps):
         x = index * column_mm
         pen.text(x, _STEPS_MM - 16.5, str(index + 1), _GOAL_MM, bold=True)
@@ -449,9 +448,9 @@ def draw_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None
     for left, head in zip(edges, heads, strict=True):
         pen.text(left + 1, top + 1.6, head.capitalize(), _SMALL_MM, colour=PALE_INK)
 
-    pen.line((0, top), (width, top), width_mm=0.5, colour=PALE_INK)
+    pen.line((0, top), (width, top), stroke_mm=0.5, colour=PALE_INK)
     for row in range(1, rows + 1):
         y = top - row * _SCORE_ROW_MM
-        pen.line((0, y), (width, y), width_mm=0.25, colour=RULE)
+        pen.line((0, y), (width, y), stroke_mm=0.25, colour=RULE)
     for x in edges[1:]:
-        pen.line((x, top + 5), (x, bottom), width_mm=0.2, colour=RULE)
+        pen.line((x, top + 5), (x, bottom), stroke_mm=0.2, colour=RULE)

@@ -5,7 +5,7 @@ Everything is drawn in board axes, see `companion.core.kit`. All lengths are in 
 have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which a fan of
 cards grows away from the seat's edge.
 
-A window is the part of the board on one page: `core` is what belongs to it, `printed` is that with
+A page is the part of the board on one page: `core` is what belongs to it, `printed` is that with
 flap and bleed. Offsets without a name, such as those of base lines, were chosen by eye.
 """
 
@@ -27,9 +27,9 @@ from companion.printing.pdf_pen import (
 )
 from companion.printing.tiling import (
     FLAP_MM,
-    Extent,
+    BoardPage,
+    Rectangle,
     Tiling,
-    Window,
     has_outside_labels,
     page_label,
     quiet_mm,
@@ -66,11 +66,11 @@ _CROSS_ARM_MM = 4.0
 _MIN_STRIP_SCALE = 0.4
 
 
-def draw_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent) -> None:
+def draw_board(pen: Pen, kit: Kit, tiling: Tiling, page: BoardPage, area: Rectangle) -> None:
     """Draw one page of the board, centred in the printable area of the page."""
-    printed = window.printed
+    printed = page.printed
     x, y = printed.centre
-    # from here on in board axes, with the middle of the window in the middle of the area
+    # from here on in board axes, with the middle of the page in the middle of the area
     with pen.at(*area.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _draw_lanes(pen, kit, kit.deck)
@@ -82,7 +82,7 @@ def draw_board(pen: Pen, kit: Kit, tiling: Tiling, window: Window, area: Extent)
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
         _draw_strips(pen, kit, tiling.cuts_x)
         _draw_crosses(pen, tiling)
-        _draw_joints(pen, tiling, window)
+        _draw_joints(pen, tiling, page)
 
 
 def _draw_squares(pen: Pen, kit: Kit) -> None:
@@ -95,7 +95,9 @@ def _draw_squares(pen: Pen, kit: Kit) -> None:
         middle_x, middle_y = board.centre_mm(square)
         is_even = (square.file + square.rank) % 2 == 0
         fill = SECOND_TONE if board.tones == 2 and is_even else None
-        pen.box(middle_x, middle_y, square_mm, square_mm, fill=fill, stroke_mm=STROKE_MM)
+        pen.centred_rectangle(
+            middle_x, middle_y, square_mm, square_mm, fill=fill, stroke_mm=STROKE_MM
+        )
 
         mark = marks.get(square)
         if mark:
@@ -233,7 +235,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         (-half_card, card_top),
         (half_card, card_top),
         (half_card, 0.0),
-        width_mm=0.3,
+        stroke_mm=0.3,
         dash_mm=(2.0, 1.4),
     )
     middle = card_top / 2
@@ -256,7 +258,7 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         for direction in (-1, 1):
             outer_x = direction * half_card
             inner_x = direction * (half_card - _CARD_MARK_MM)
-            pen.line((outer_x, mark_y), (inner_x, mark_y), width_mm=0.3)
+            pen.line((outer_x, mark_y), (inner_x, mark_y), stroke_mm=0.3)
         number_x = 1.5 + _CARD_MARK_MM - half_card
         number_y = mark_y - deck.step_mm / 2 - 1.4
         pen.text(number_x, number_y, str(number), _CARD_WORDS_MM, bold=True)
@@ -264,8 +266,8 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
         mark_y += deck.step_mm
 
     tip = depth_mm - 8
-    pen.line((0, card_top + 8), (0, tip - 10), width_mm=1.8)
-    pen.shape((-6, tip - 11), (6, tip - 11), (0, tip))
+    pen.line((0, card_top + 8), (0, tip - 10), stroke_mm=1.8)
+    pen.polygon((-6, tip - 11), (6, tip - 11), (0, tip))
 
 
 def _draw_outside_labels(pen: Pen, board: Board) -> None:
@@ -290,39 +292,39 @@ def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
     """Draw a numbered cross at each place where two pages are aligned."""
     for number, cross in enumerate(tiling.crosses(), start=1):
         with pen.at(*cross):
-            pen.line((-_CROSS_ARM_MM, 0), (_CROSS_ARM_MM, 0), width_mm=0.25)
-            pen.line((0, -_CROSS_ARM_MM), (0, _CROSS_ARM_MM), width_mm=0.25)
+            pen.line((-_CROSS_ARM_MM, 0), (_CROSS_ARM_MM, 0), stroke_mm=0.25)
+            pen.line((0, -_CROSS_ARM_MM), (0, _CROSS_ARM_MM), stroke_mm=0.25)
             # the number twice, in opposite corners, so that it is on both sides of the cut
             for corner in ((4.6, 2.8), (-4.6, -4.9)):
                 with pen.at(*corner):
                     _draw_plate_text(pen, str(number))
 
 
-def _draw_joints(pen: Pen, tiling: Tiling, window: Window) -> None:
+def _draw_joints(pen: Pen, tiling: Tiling, page: BoardPage) -> None:
     """Draw the edge of the board, and the joints of a page: scissors where to cut it off, and the
     name of the page to glue on.
     """
-    core = window.core
-    printed = window.printed
+    core = page.core
+    printed = page.printed
     whole = tiling.extent
     middle_x, middle_y = core.centre
     pen.outline(whole.left, whole.bottom, whole.width, whole.height)
-    if window.column:
+    if page.column:
         pen.hairline((core.left, printed.bottom), (core.left, printed.top))
         with pen.at(core.left, core.bottom + 7, turn_deg=90):
             _draw_scissors(pen)
-    if window.row:
+    if page.row:
         pen.hairline((printed.left, core.bottom), (printed.right, core.bottom))
         with pen.at(core.left + 1, core.bottom):
             _draw_scissors(pen)
 
-    if window.column + 1 < tiling.columns:
-        right_page = page_label(window.column + 1, window.row)
+    if page.column + 1 < tiling.columns:
+        right_page = page_label(page.column + 1, page.row)
         pen.hairline((core.right, printed.bottom), (core.right, printed.top))
         with pen.at(core.right + FLAP_MM - 1.2, middle_y, turn_deg=90):
             _draw_plate_text(pen, say("glue {page} on this edge", page=right_page))
-    if window.row + 1 < tiling.rows:
-        upper_page = page_label(window.column, window.row + 1)
+    if page.row + 1 < tiling.rows:
+        upper_page = page_label(page.column, page.row + 1)
         pen.hairline((printed.left, core.top), (printed.right, core.top))
         with pen.at(middle_x, core.top + FLAP_MM - 3.4):
             _draw_plate_text(pen, say("glue {page} on this edge", page=upper_page))
@@ -332,7 +334,7 @@ def _draw_scissors(pen: Pen) -> None:
     """Draw a pair of scissors at the origin, cutting to the right along y = 0."""
     with pen.at(0, 0, scale=5):
         for side in (-1, 1):
-            pen.line((0.25, -0.16 * side), (1.0, 0.14 * side), width_mm=0.09)
+            pen.line((0.25, -0.16 * side), (1.0, 0.14 * side), stroke_mm=0.09)
             pen.dot(0.16, 0.23 * side, 0.16)
             pen.dot(0.16, 0.23 * side, 0.08, fill=WHITE)
 

@@ -28,9 +28,9 @@ from companion.core.errors import Malformed
 from companion.core.i18n import listed, say
 from companion.core.kit import Card, Deck, Kit, Seat
 from companion.games.aids import AidPoint
-from companion.printing.page_furniture import draw_shutter
 from companion.printing.pdf_pen import BLACK, CELL_WIDTH_EM, DIGIT_HEIGHT_EM, Pen, Point
-from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Extent, Paper, page_size
+from companion.printing.shared_drawings import draw_shutter
+from companion.printing.tiling import LOW_FOOT_MM, MARGIN_MM, Paper, Rectangle, page_size
 
 # Length of a cutting mark outside the cards.
 _TICK_MM = 4.0
@@ -159,7 +159,7 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
     right, bottom = grid.cells[-1]
     for x, y in grid.cells:
         # only the outer edges of the grid have a bleed: a factor is 1 there and 0 elsewhere
-        clip = Extent(
+        clip = Rectangle(
             -bleed_x * (x == left),
             -bleed_y * (y == bottom),
             grid.cell_width + bleed_x * (x == right),
@@ -224,7 +224,7 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     if readable:
         pen.marker(card.marker, marker_x, marker_y, marker_mm)
     else:
-        pen.box(marker_x, marker_y, marker_mm, marker_mm, fill=BLACK)
+        pen.centred_rectangle(marker_x, marker_y, marker_mm, marker_mm, fill=BLACK)
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT_HEIGHT_EM)
     middle = deck.height_mm / 2
     pen.rectangle(
@@ -271,7 +271,7 @@ class PileColumn(NamedTuple):
 PilePage = tuple[PileColumn, ...]
 
 
-def pile_pages(kit: Kit, deck: Deck, area: Extent) -> tuple[PilePage, ...]:
+def pile_pages(kit: Kit, deck: Deck, area: Rectangle) -> tuple[PilePage, ...]:
     """Return the pages of places for piles that fit the area: the ends of the lanes, then North's
     own piles.
 
@@ -308,7 +308,7 @@ def draw_pile_page(
     kit: Kit,
     deck: Deck,
     page: PilePage,
-    area: Extent,
+    area: Rectangle,
     *,
     beside: Callable[..., None] | None = None,
 ) -> None:
@@ -349,7 +349,7 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
     if is_nearest:
         pen.rectangle(0, 0, width_mm, height_mm, stroke_mm=1.2)
     else:
-        pen.outline(0, 0, width_mm, height_mm, line_mm=0.5, dash_mm=(2.0, 1.4))
+        pen.outline(0, 0, width_mm, height_mm, stroke_mm=0.5, dash_mm=(2.0, 1.4))
     x = width_mm / 2
     y = height_mm / 2
     max_text_mm = width_mm - 6
@@ -361,7 +361,7 @@ def _draw_place(pen: Pen, kit: Kit, deck: Deck, lane: str, pile: str, *, is_near
     pen.centred_bold_text(x, y - 15, pile, 7, max_width_mm=max_text_mm)
     if is_nearest and lane:
         top = height_mm - 4
-        pen.shape((x - 4, top - 5), (x + 4, top - 5), (x, top))
+        pen.polygon((x - 4, top - 5), (x + 4, top - 5), (x, top))
         pen.text(
             x,
             top - 10,

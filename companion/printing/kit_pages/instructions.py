@@ -18,7 +18,6 @@ from companion.core.i18n import say, say_n
 from companion.core.kit import SEATS, Deck, Kit, Seat
 from companion.printing.kit_pages.deck_pages import draw_card
 from companion.printing.kit_pages.tag_faces import side_of
-from companion.printing.page_furniture import HATCH, draw_bar, draw_rim, draw_shutter, draw_signpost
 from companion.printing.pdf_pen import (
     DIGIT_HEIGHT_EM,
     INK,
@@ -29,7 +28,14 @@ from companion.printing.pdf_pen import (
     WHITE,
     Pen,
 )
-from companion.printing.tiling import Extent, Tiling
+from companion.printing.shared_drawings import (
+    SHUTTER_TONE,
+    draw_bar,
+    draw_rim,
+    draw_shutter,
+    draw_signpost,
+)
+from companion.printing.tiling import Rectangle, Tiling
 
 # Text sizes, largest first. The first one that fits all steps on the page is used.
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
@@ -45,7 +51,7 @@ _TEXT_X_MM = 16.0
 _PICTURE_WIDTH_MM = 58.0
 _PICTURE_HEIGHT_MM = 36.0
 
-# Paragraphs of the steps, by what there is to do.
+# Paragraphs of the steps, by what people have to do.
 _PRINT = (
     say(
         "Matt white paper of 160 to 200 g. In the print dialogue choose 100 % or “actual size”, "
@@ -53,12 +59,12 @@ _PRINT = (
     ),
     say("Glossy paper and plastic film reflect the lamp, and the camera cannot read through that."),
 )
-_WHOLE = (
+_CUT_OUT_BOARD = (
     say(
         "Cut along the thin line around the board and glue it onto stiff card so that it lies flat."
     ),
 )
-_JOIN = (
+_JOIN_PAGES = (
     say(
         "Lay out the pages as in the picture. Where a page shows scissors (left and below), cut "
         "along that line."
@@ -69,7 +75,7 @@ _JOIN = (
         "along the thin line around the board and glue it onto card."
     ),
 )
-_CUT = say(
+_CUT_OUT_TAGS = say(
     "Cut out the tags along the thin lines and fold them along the dashes: flaps go down over the "
     "sides of the block, two faces go round the piece."
 )
@@ -114,8 +120,8 @@ _THUMBNAIL_CELLS = {
     "cards": (3.4, 0.6, 3, 3),
 }
 
-# A sketch of a QR code on a screen. It cannot be read.
-_CODE = (
+# Modules of a sketch of a QR code, which cannot be read. A # is black.
+_CODE_SKETCH = (
     "####...####",
     "#..#.#.#..#",
     "#..#...#..#",
@@ -133,7 +139,7 @@ _CODE = (
 Picture = Callable[[Pen], None]
 
 
-class _Measures(NamedTuple):
+class _Sizes(NamedTuple):
     """Sizes that all steps share."""
 
     width_mm: float
@@ -152,7 +158,9 @@ class _Step(NamedTuple):
     picture: Picture
 
 
-def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: list[str]) -> None:
+def draw_instructions(
+    pen: Pen, kit: Kit, tiling: Tiling, area: Rectangle, kinds: list[str]
+) -> None:
     """Fill the area of the current page with the instructions.
 
     `kinds` are the kinds of the pages that follow, see `sheets.Page`. Raises ValueError when the
@@ -162,7 +170,7 @@ def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: l
     right = area.right
     top = area.top
     draw_bar(pen, left, right, top)
-    width = right - left
+    width = area.width
     title_width = pen.text(left, top - 16, kit.title, 16, bold=True, max_width_mm=0.7 * width)
     pen.text(
         right,
@@ -175,70 +183,73 @@ def draw_instructions(pen: Pen, kit: Kit, tiling: Tiling, area: Extent, kinds: l
     draw_signpost(pen, left, top - 40, width, 18, words=say("Print at 100 % on matt paper"))
     steps = tuple(_steps(kit, tiling, kinds))
     y = top - 44.0
-    measures, spare_height = _largest_measures(kit, steps, width, y - area.bottom)
-    scale = measures.picture_scale
-    # the spare height goes between the steps, up to a limit
+    sizes, spare_height = _largest_sizes(kit, steps, width, y - area.bottom)
+    scale = sizes.picture_scale
+    # the spare height is spread between the steps, up to a limit
     gap = min(6.0, spare_height / len(steps))
     for number, step in enumerate(steps, start=1):
-        pen.line((left, y), (right, y), width_mm=0.5)
+        pen.line((left, y), (right, y), stroke_mm=0.5)
         with pen.at(left, y):
-            height = _draw_text(pen, number, step, measures)
+            height = _draw_step_text(pen, number, step, sizes)
         picture_y = y - _PICTURE_HEIGHT_MM * scale - 3
         with pen.at(right - _PICTURE_WIDTH_MM * scale, picture_y, scale=scale):
             step.picture(pen)
         y -= height + gap
 
 
-def _largest_measures(
+def _largest_sizes(
     kit: Kit, steps: tuple[_Step, ...], width: float, height: float
-) -> tuple[_Measures, float]:
-    """Return the largest measures with which all steps fit, and the height that is then left."""
-    # each try is drawn on a page that is thrown away
-    scratch = Pen("")
+) -> tuple[_Sizes, float]:
+    """Return the largest sizes with which all steps fit this height, and the height left over.
+
+    Raises ValueError if they do not fit with the smallest sizes.
+    """
+    # each attempt is drawn on a page that is thrown away
+    scratch_pen = Pen("")
     # pictures shrink before the text does
     for text_mm, picture_scale in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
-        measures = _Measures(width, text_mm, picture_scale)
-        spare_height = height - sum(_draw_text(scratch, 0, step, measures) for step in steps)
-        if spare_height >= 0:
-            return measures, spare_height
+        sizes = _Sizes(width, text_mm, picture_scale)
+        steps_height = sum(_draw_step_text(scratch_pen, 0, step, sizes) for step in steps)
+        if steps_height <= height:
+            return sizes, height - steps_height
     raise ValueError(
         f"the notes in the kit of {kit.game} do not fit the page of instructions: make them shorter"
     )
 
 
-def _draw_text(pen: Pen, number: int, step: _Step, measures: _Measures) -> float:
+def _draw_step_text(pen: Pen, number: int, step: _Step, sizes: _Sizes) -> float:
     """Draw a step's text: big number, title and paragraphs. The origin is at its upper left.
 
-    Return the height of the step, including its picture.
+    Return the height of the step, with its picture.
     """
-    text_width = measures.width_mm - _TEXT_X_MM
-    picture_width = _PICTURE_WIDTH_MM * measures.picture_scale
+    text_width = sizes.width_mm - _TEXT_X_MM
+    picture_width = _PICTURE_WIDTH_MM * sizes.picture_scale
     pen.text(0, -3 - DIGIT_HEIGHT_EM * _NUMBER_MM, str(number), _NUMBER_MM, bold=True)
     y = pen.paragraph(_TEXT_X_MM, -2.2, text_width, step.title, _TITLE_MM, bold=True)
     for words in step.paragraphs:
-        y = pen.paragraph(_TEXT_X_MM, y, text_width - picture_width - 6, words, measures.text_mm)
+        y = pen.paragraph(_TEXT_X_MM, y, text_width - picture_width - 6, words, sizes.text_mm)
         y -= 1.5
-    return max(2.3 - y, _PICTURE_HEIGHT_MM * measures.picture_scale + 6)
+    return max(2.3 - y, _PICTURE_HEIGHT_MM * sizes.picture_scale + 6)
 
 
 def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
     """Yield the steps that this kit needs, in order."""
-    yield _Step(say("Print this file"), _PRINT, partial(_piles_picture, kinds=kinds))
-    joining: tuple[str, ...] = _JOIN
+    deck = kit.deck
+    yield _Step(say("Print this file"), _PRINT, partial(_draw_page_piles, kinds=kinds))
+    joining: tuple[str, ...] = _JOIN_PAGES
     if tiling.page_count == 1:
-        joining = _WHOLE
+        joining = _CUT_OUT_BOARD
         title = say("Cut out the board, one page")
     else:
         title = say_n("Join the board, {n} page", "Join the board, {n} pages", tiling.page_count)
-    if kit.deck:
+    if deck:
         joining = (*joining, _PLACES)
-    yield _Step(title, joining, partial(_board_picture, kit=kit, tiling=tiling))
+    yield _Step(title, joining, partial(_draw_small_board, kit=kit, tiling=tiling))
     notes = kit.notes
-    if kit.deck:
+    if deck:
         # the instructions are page 1, so the pages that follow start at 2
         first = kinds.index("cards") + 2
         last = first + kinds.count("cards") + kinds.count("backs") - 1
-        deck = kit.deck
         both_sides = say(
             "Pages {first} to {last} are cards, each page followed by its backs: print only these "
             "double-sided on strong matt paper, flipped on the long edge. Cut from cross to cross: "
@@ -253,26 +264,26 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
             first=first,
         )
         title = say_n("Make the {n} card", "Make the {n} cards", len(deck.cards))
-        yield _Step(title, (both_sides, one_side), partial(_card_picture, deck=deck))
+        yield _Step(title, (both_sides, one_side), partial(_draw_card_and_back, deck=deck))
         fan_rules = say(
             "The first card goes on its outline at your edge, each next one on top of it and "
             "{step:g} mm farther from you: marks in the lane show the steps. Tilted or upside down "
             "does no harm.",
             step=deck.step_mm,
         )
-        fan = partial(_fan_picture, deck=deck)
+        fan = partial(_draw_fan, deck=deck)
         yield _Step(say("Lay cards open in a fan"), (fan_rules, *notes), fan)
         notes = ()
     if kit.pieces:
-        yield _Step(say("Make the pieces"), (_CUT, *notes), partial(_piece_picture, kit=kit))
-    yield _Step(say("Place the camera"), _CAMERA, _camera_picture)
-    setting_up = _SET_UP_PIECES if kit.pieces or not kit.deck else _SET_UP_CARDS
-    yield _Step(say("Start"), (_SWITCH_ON, setting_up), _start_picture)
+        yield _Step(say("Make the pieces"), (_CUT_OUT_TAGS, *notes), partial(_draw_piece, kit=kit))
+    yield _Step(say("Place the camera"), _CAMERA, _draw_camera)
+    setting_up = _SET_UP_PIECES if kit.pieces or not deck else _SET_UP_CARDS
+    yield _Step(say("Start"), (_SWITCH_ON, setting_up), _draw_phone_and_screen)
 
 
-def _piles_picture(pen: Pen, kinds: list[str]) -> None:
-    """Draw the pages that follow in their order: a small pile for each kind, with its page numbers
-    and its name.
+def _draw_page_piles(pen: Pen, kinds: list[str]) -> None:
+    """Draw the pages that follow, in order: a small pile for each kind, with its page numbers and
+    its name.
     """
     # backs belong to their cards
     names = ["cards" if kind == "backs" else kind for kind in kinds]
@@ -312,35 +323,38 @@ def _draw_thumbnail(pen: Pen, kind: str, width: float, height: float) -> None:
         x = left + column * (cell_width + gap)
         y = low + row * (cell_height + gap)
         # every second card is a back
-        fills = {"pieces": INK, "cards": HATCH if (column + row) % 2 else None}
+        fills = {"pieces": INK, "cards": SHUTTER_TONE if (column + row) % 2 else None}
         pen.rectangle(x, y, cell_width, cell_height, fill=fills.get(kind), stroke_mm=0.25)
         if kind == "pieces":
             pen.rectangle(x + 0.8, y + 0.8, 0.7, 0.7, fill=WHITE)
 
 
-def _start_picture(pen: Pen) -> None:
+def _draw_phone_and_screen(pen: Pen) -> None:
     """Draw a phone held over the code on a screen."""
     # lower left corner, size, and width of the outline, or 0 for a filled rectangle
-    for x, y, width, height, stroke in (
+    for x, y, width, height, stroke_mm in (
         (4, 5, 34, 22, 0.9),  # the screen
         (16, 1.5, 10, 3.5, 0.0),  # its foot
         (43, 6, 14, 26, 0.9),  # the phone
         (45, 20, 10, 8, 0.5),  # its screen
     ):
-        pen.rectangle(x, y, width, height, fill=WHITE if stroke else INK, stroke_mm=stroke)
+        fill = WHITE if stroke_mm else INK
+        pen.rectangle(x, y, width, height, fill=fill, stroke_mm=stroke_mm)
     # the sign on the screen, the code, and lines of text
-    pen.shape((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN_COLOUR)
-    pen.square_code([bytes(module == "#" for module in row) for row in _CODE], 24, 13, 11, fill=INK)
+    pen.polygon((5, 6.2), (35, 6.2), (37, 8.2), (35, 10.2), (5, 10.2), fill=SIGN_COLOUR)
+    pen.square_code(
+        [bytes(module == "#" for module in row) for row in _CODE_SKETCH], 24, 13, 11, fill=INK
+    )
     for row in range(3):
-        pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), width_mm=1.0)
+        pen.line((7, 23 - 4 * row), (19 - 3 * row, 23 - 4 * row), stroke_mm=1.0)
     # keys of the phone, and the lines along which it sees the code
     for column, row in product(range(3), range(2)):
         pen.rectangle(45 + 3.5 * column, 9 + 4 * row, 3, 3, fill=RULE)
-    pen.line((42, 24), (36.5, 20), width_mm=0.35, dash_mm=(1.2, 1.0))
-    pen.line((42, 16), (36.5, 15), width_mm=0.35, dash_mm=(1.2, 1.0))
+    pen.line((42, 24), (36.5, 20), stroke_mm=0.35, dash_mm=(1.2, 1.0))
+    pen.line((42, 16), (36.5, 15), stroke_mm=0.35, dash_mm=(1.2, 1.0))
 
 
-def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
+def _draw_small_board(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     """Draw the whole board at a small scale, with the names of its pages."""
     extent = tiling.extent
     scale = min(_PICTURE_WIDTH_MM / extent.width, _PICTURE_HEIGHT_MM / extent.height)
@@ -354,34 +368,34 @@ def _board_picture(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         depth = board.depth_mm or board.square_mm
         for square in board.squares:
             x, y = board.centre_mm(square)
-            pen.box(x, y, width, depth, fill=SECOND_TONE, stroke_mm=0.15 / scale)
-        # plain squares, so that a camera does not take this for a board
+            pen.centred_rectangle(x, y, width, depth, fill=SECOND_TONE, stroke_mm=0.15 / scale)
+        # plain squares instead of markers, so that no camera takes this for a board
         for x, y in board.corner_centres_mm.values():
-            pen.box(x, y, board.corner_mm, board.corner_mm, fill=INK)
+            pen.centred_rectangle(x, y, board.corner_mm, board.corner_mm, fill=INK)
         cuts = [((x, extent.bottom), (x, extent.top)) for x in tiling.cuts_x]
         cuts += [((extent.left, y), (extent.right, y)) for y in tiling.cuts_y]
         for start, end in cuts:
-            pen.line(start, end, width_mm=1.0 / scale, colour=WHITE)
-            pen.line(start, end, width_mm=0.5 / scale)
+            pen.line(start, end, stroke_mm=1.0 / scale, colour=WHITE)
+            pen.line(start, end, stroke_mm=0.5 / scale)
         if tiling.page_count == 1:
             return
-        for window in tiling.windows:
-            size = min(6.0 / scale, 0.35 * window.core.width)
-            with pen.at(*window.core.centre):
-                pen.box(0, 0, 2 * size, 1.4 * size, fill=WHITE)
-                pen.centred_bold_text(0, -0.36 * size, window.label, size)
+        for board_page in tiling.pages:
+            size = min(6.0 / scale, 0.35 * board_page.core.width)
+            with pen.at(*board_page.core.centre):
+                pen.centred_rectangle(0, 0, 2 * size, 1.4 * size, fill=WHITE)
+                pen.centred_bold_text(0, -0.36 * size, board_page.label, size)
 
 
-def _piece_picture(pen: Pen, kit: Kit) -> None:
+def _draw_piece(pen: Pen, kit: Kit) -> None:
     """Draw a tag glued on its block, seen from the front."""
     face = kit.face(kit.pieces[0][0])
     side = side_of(kit, face) or kit.sides[SEATS[0]]
     width = 30.0
     left = 12.0
     low = 1.0
-    # in proportion to the width of a tag, which is a marker of 7 modules and one of white at each
-    # side
-    height = max(1.5, min(14.0, width * face.height_mm / (kit.tag_mm * 9 / 7)))
+    # a tag is as wide as its marker, which has 7 modules, with a white module on either side
+    tag_width_mm = kit.tag_mm * 9 / 7
+    height = max(1.5, min(14.0, width * face.height_mm / tag_width_mm))
     right = left + width
     top = low + height
     pen.rectangle(left, low, width, height, fill=WHITE, stroke_mm=0.4)
@@ -392,19 +406,19 @@ def _piece_picture(pen: Pen, kit: Kit) -> None:
     back_x = right + lean * width
     rise = LEANING_SCALE * width
     corners = ((right, low), (back_x, low + rise), (back_x, top + rise), (right, top))
-    pen.shape(*corners, fill=RULE)
-    pen.line(*corners, corners[0], width_mm=0.4)
+    pen.polygon(*corners, fill=RULE)
+    pen.line(*corners, corners[0], stroke_mm=0.4)
     # the tag on top
     with pen.at(left, top, lean=lean):
         pen.rectangle(0, 0, width, width, fill=WHITE)
         draw_rim(pen, width, 1.4, side, dotted=face.seat is Seat.NORTH)
-        # a white ring keeps a camera from taking the picture for the piece: no marker has one
+        # a white ring instead of a marker, so that no camera takes the picture for the piece
         for share, fill in ((1.0, INK), (4 / 6, WHITE), (2 / 6, INK)):
-            ring = share * 0.7 * width
-            pen.box(width / 2, width / 2, ring, ring, fill=fill)
+            ring_mm = share * 0.7 * width
+            pen.centred_rectangle(width / 2, width / 2, ring_mm, ring_mm, fill=fill)
 
 
-def _card_picture(pen: Pen, deck: Deck) -> None:
+def _draw_card_and_back(pen: Pen, deck: Deck) -> None:
     """Draw a card and its back, with the crosses along which to cut them out."""
     scale = (_PICTURE_HEIGHT_MM - 5) / deck.height_mm
     width = deck.width_mm * scale
@@ -423,7 +437,7 @@ def _card_picture(pen: Pen, deck: Deck) -> None:
         draw_shutter(pen, deck.width_mm, deck.height_mm)
 
 
-def _fan_picture(pen: Pen, deck: Deck) -> None:
+def _draw_fan(pen: Pen, deck: Deck) -> None:
     """Draw a fan of four open cards. The player who laid them sits at the left."""
     count = min(4, len(deck.cards))
     length = deck.height_mm + (count - 1) * deck.step_mm
@@ -437,8 +451,8 @@ def _fan_picture(pen: Pen, deck: Deck) -> None:
                 _draw_unreadable_card(pen, deck, 19 * index % len(deck.cards))
     # an arrow from the player's edge in the direction in which the fan grows
     width = pen.text(left, 1.2, say("your edge"), 3.4, max_width_mm=32)
-    pen.line((left + width + 3, 2.4), (tip - 4, 2.4), width_mm=0.8)
-    pen.shape((tip - 5, 0.4), (tip - 5, 4.4), (tip, 2.4))
+    pen.line((left + width + 3, 2.4), (tip - 4, 2.4), stroke_mm=0.8)
+    pen.polygon((tip - 5, 0.4), (tip - 5, 4.4), (tip, 2.4))
 
 
 def _draw_unreadable_card(pen: Pen, deck: Deck, index: int) -> None:
@@ -447,14 +461,14 @@ def _draw_unreadable_card(pen: Pen, deck: Deck, index: int) -> None:
     draw_card(pen, deck, deck.cards[index], readable=False)
 
 
-def _camera_picture(pen: Pen) -> None:
+def _draw_camera(pen: Pen) -> None:
     """Draw table, board and camera from the side."""
-    pen.line((0, 3), (58, 3), width_mm=1.2)
-    pen.line((6, 4.3), (40, 4.3), width_mm=1.4, colour=PALE_INK)
-    pen.line((54, 3), (54, 31), (46, 33), width_mm=0.8)
+    pen.line((0, 3), (58, 3), stroke_mm=1.2)
+    pen.line((6, 4.3), (40, 4.3), stroke_mm=1.4, colour=PALE_INK)
+    pen.line((54, 3), (54, 31), (46, 33), stroke_mm=0.8)
     lens = (44.0, 31.6)
     for x in (2.0, 44.0):
-        pen.line(lens, (x, 4.0), width_mm=0.3, dash_mm=(1.2, 1.0))
-    pen.shape((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
+        pen.line(lens, (x, 4.0), stroke_mm=0.3, dash_mm=(1.2, 1.0))
+    pen.polygon((42, 33.2), (47, 36), (49, 33.4), (44, 30.6))
     pen.text(23, 6.4, say("board"), 3.4, anchor="middle")
     pen.text(40, 33.5, say("camera"), 3.4, anchor="right")

@@ -27,8 +27,8 @@ from companion.printing.kit_pages.deck_pages import (
 )
 from companion.printing.kit_pages.instructions import draw_instructions
 from companion.printing.kit_pages.tag_pages import draw_tag_page, tag_pages
-from companion.printing.page_furniture import draw_foot
 from companion.printing.pdf_pen import Pen, tint
+from companion.printing.shared_drawings import draw_foot
 from companion.printing.tiling import (
     FOOT_MM,
     MARGIN_MM,
@@ -123,7 +123,7 @@ def kit_pdf(
     with in_language(style.language):
         pen = Pen(say("{game}: board and pieces", game=kit.title), low_ink=style.low_ink)
         for number, page in enumerate(pages, start=1):
-            pen.page(*page_size(style.paper, page.landscape))
+            pen.start_page(*page_size(style.paper, page.landscape))
             page.draw(pen)
             draw_foot(
                 pen,
@@ -131,10 +131,10 @@ def kit_pdf(
                 say("Print at 100 %. The black and white bar is 100 mm long."),
                 say("{page} of {pages}", page=number, pages=len(pages)),
             )
-        return pen.bytes(), pages
+        return pen.to_pdf(), pages
 
 
-def board_in_one_piece(kit: Kit) -> Paper | None:
+def paper_for_whole_board(kit: Kit) -> Paper | None:
     """Return the smallest paper that holds the board without a joint. None if no paper is large
     enough.
     """
@@ -150,14 +150,14 @@ def board_in_one_piece(kit: Kit) -> Paper | None:
 def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
     """Yield the pages of the board, row by row from South."""
     area = printable_area(paper, tiling.landscape)
-    for window in tiling.windows:
+    for board_page in tiling.pages:
         name = "board"
         title = say("board")
         if tiling.page_count > 1:
-            name = f"board {window.label}"
-            last = tiling.windows[-1].label
-            title = say("board {page} of A1-{last}", page=window.label, last=last)
-        draw = partial(draw_board, kit=kit, tiling=tiling, window=window, area=area)
+            name = f"board {board_page.label}"
+            last = tiling.pages[-1].label
+            title = say("board {page} of A1-{last}", page=board_page.label, last=last)
+        draw = partial(draw_board, kit=kit, tiling=tiling, page=board_page, area=area)
         yield Page("board", (name,), title, draw, tiling.landscape)
 
 

@@ -1,5 +1,5 @@
 """A tag with its measures, and what is printed around a piece's marker: a rim with letters or
-drawings, or the stone of a piece of several squares.
+drawings, or stone on a piece that covers several squares.
 
 A tag is the paper of one piece, to cut out, see `tag_pages.py`. All lengths are in mm. Lengths and
 shares without another reason were chosen by eye.
@@ -8,7 +8,6 @@ shares without another reason were chosen by eye.
 from __future__ import annotations
 
 from companion.core.kit import Face, Kit, Seat, Side
-from companion.printing.page_furniture import draw_rim
 from companion.printing.pdf_pen import (
     DIGIT_HEIGHT_EM,
     STONE,
@@ -18,25 +17,26 @@ from companion.printing.pdf_pen import (
     ink_on,
     text_width,
 )
-from companion.printing.tiling import Extent, quiet_mm
+from companion.printing.shared_drawings import draw_rim
+from companion.printing.tiling import Rectangle, quiet_mm
 
 # Minimum height of a drawing below a marker. A smaller one would not be recognised.
 MIN_APRON_MM = 3.8
 
 # Maximum height of a drawing on a cut-out, below the marker or on a flap.
 _MAX_APRON_MM = 12.0
-# Minimum width of a rim with writing. It could not be read in a narrower one.
+# Minimum width of a rim with letters or drawings. They could not be read in a narrower one.
 _MIN_WRITING_RIM_MM = 2.4
 # Maximum width of the rim of a face that lies down.
 _MAX_LYING_RIM_MM = 1.0
-# Size of a drawing divided by the width of the rim, through which only its middle shows. An eye or
+# Size of a drawing divided by the width of its rim, in which only the middle of it shows. An eye or
 # a ring must be recognisable from a step away.
 _RIM_DRAWING_SCALE = 1.8
 # Height of a letter divided by the width of its rim. The rest keeps it clear of the edges.
 _LETTER_SCALE = 0.7
 # Size of a side's drawing on a piece of several squares.
 _STONE_SIGN_MM = 10.0
-# Maximum width of a plain rim. It is narrower where the square has less space.
+# Maximum width of a rim without letters or drawings. It is narrower if the square has less space.
 _MAX_PLAIN_RIM_MM = 1.4
 # Height of a tag's name and markers below it.
 _CAPTION_MM = 10.5
@@ -44,7 +44,7 @@ _CAPTION_MM = 10.5
 _PICTURE_MM = 10.0
 # Minimum height of a block that gets flaps over its sides.
 _MIN_LID_HEIGHT_MM = 6.0
-# Difference between a square and the tag in it, so that tags do not cover the lines.
+# Gap between a tag and the lines of its square.
 _CLEARANCE_MM = 0.3
 # Minimum width of a cut-out with its caption.
 _MIN_TAG_MM = 24.0
@@ -80,30 +80,33 @@ class Tag:
         self.faces = faces
         """The faces of the piece, each with the id of its marker."""
         self.first_face = first = faces[0][0]
-        square = kit.board.square_mm
+        square_mm = kit.board.square_mm
         top_width_mm, top_depth_mm = kit.tops_mm[first.name]
-        # side of the white square on which the marker lies
-        white = kit.tag_mm + 2 * quiet_mm(kit.tag_mm)
+        self.marker_mm = kit.tag_mm
+        """Side of the marker."""
+        self.white_mm = self.marker_mm + 2 * quiet_mm(self.marker_mm)
+        """Side of the white square in whose middle the marker is."""
         self.is_big = first.size != (1, 1)
         """Whether the piece covers several squares."""
         # a high block with one face gets a lid
         self.is_lid = len(faces) == 1 and first.height_mm >= _MIN_LID_HEIGHT_MM and not self.is_big
 
-        is_wide = kit.has_wide_rim(first)
+        has_wide_rim = kit.has_wide_rim(first)
         # the rim gets what the square has left beside the marker and its white
-        self.rim_mm = max(0.0, min(_MAX_PLAIN_RIM_MM, (square - white) / 2))
-        if is_wide:
-            self.rim_mm = max(self.rim_mm, (top_width_mm - white) / 2)
+        spare_mm = square_mm - self.white_mm
+        self.rim_mm = max(0.0, min(_MAX_PLAIN_RIM_MM, spare_mm / 2))
+        if has_wide_rim:
+            self.rim_mm = max(self.rim_mm, (top_width_mm - self.white_mm) / 2)
         self.apron_mm = 0.0
         """Height of the apron of each leaf. 0 where the square has no space for it."""
         self.flap_mm = min(_MAX_APRON_MM, first.height_mm) if self.is_lid else 0.0
         """Height of each of a lid's four flaps. 0 if it is no lid."""
-        may_have_apron = not (is_wide or self.is_big or self.is_lid)
+        may_have_apron = not (has_wide_rim or self.is_big or self.is_lid)
         if may_have_apron:
-            self._fit_apron(square - white)
+            self._fit_apron(spare_mm)
 
         # size of each top
-        self.top_width_mm = self.top_depth_mm = white + 2 * self.rim_mm
+        self.top_width_mm = self.top_depth_mm = self.white_mm + 2 * self.rim_mm
         if self.is_big:
             self.top_width_mm, self.top_depth_mm = top_width_mm, top_depth_mm
         self.spine_mm = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
@@ -122,13 +125,13 @@ class Tag:
         """Height of the cut-out, without the picture and the caption below it."""
         self.height_mm = self.cut_height_mm + self.picture_mm + _CAPTION_MM
 
-    def _fit_apron(self, space_mm: float) -> None:
+    def _fit_apron(self, spare_mm: float) -> None:
         """Add an apron if its drawing fits below the marker, with a whole rim or with half of one.
 
-        `space_mm` is what the square has left beside the marker and its white.
+        `spare_mm` is what the square has left beside the marker and its white.
         """
         for rim_mm in (_MAX_PLAIN_RIM_MM, _MAX_PLAIN_RIM_MM / 2):
-            apron_mm = space_mm - 2 * rim_mm - _CLEARANCE_MM
+            apron_mm = spare_mm - 2 * rim_mm - _CLEARANCE_MM
             if apron_mm >= MIN_APRON_MM:
                 self.rim_mm = rim_mm
                 self.apron_mm = min(_MAX_APRON_MM, apron_mm)
@@ -136,22 +139,24 @@ class Tag:
 
 
 def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
-    """Draw a face with its marker, with its lower left corner at the origin."""
+    """Draw the top with this face and its marker, with its lower left corner at the origin."""
     if tag.is_big:
         _draw_stone(pen, tag, face)
     else:
         _draw_rim(pen, tag, face)
-    pen.marker(marker, tag.top_width_mm / 2, tag.top_depth_mm / 2, tag.kit.tag_mm)
+    pen.marker(marker, tag.top_width_mm / 2, tag.top_depth_mm / 2, tag.marker_mm)
 
 
 def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     """Draw the rim of a square face, with its lower left corner at the origin.
 
-    A wide rim names the piece on all four sides. A face with a sign shows it with its name to both
-    players. A face that lies down is white with a thin edge, and its letters are turned by a right
-    angle.
+    A wide rim shows on all four edges which piece it is: the letter or drawing of the face, or its
+    sign and name on the two edges towards the players. A face that lies down has a white rim with a
+    thin coloured edge, and its letters are turned by a right angle.
     """
-    kit, width, rim = tag.kit, tag.top_width_mm, tag.rim_mm
+    kit = tag.kit
+    width = tag.top_width_mm
+    rim = tag.rim_mm
     side = side_of(kit, face)
     coloured_mm = min(rim, _MAX_LYING_RIM_MM) if face.lies else rim
     draw_rim(pen, width, coloured_mm, side, dotted=face.seat is Seat.NORTH)
@@ -161,12 +166,12 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _MAX_LYING_RIM_MM if face.lies else 0.0
     name = kit.letters.get(face.letter, face.letter)
-    # from the middle of the face to the middle of what the edge leaves of the rim
+    # from the middle of the face to the middle of the rim inside its coloured edge
     writing_y = (edge + rim - width) / 2
-    for turn in (0, 90, 180, 270):
-        with pen.at(width / 2, width / 2, turn_deg=turn), pen.at(0, writing_y):
-            # names above and below, signs at both sides
-            if face.sign and turn % 180 == 0:
+    for turn_deg in (0, 90, 180, 270):
+        with pen.at(width / 2, width / 2, turn_deg=turn_deg), pen.at(0, writing_y):
+            is_towards_player = turn_deg % 180 == 0
+            if face.sign and is_towards_player:
                 _draw_sign_with_name(pen, face, name, fill, rim, max_width=0.72 * width)
             else:
                 _draw_letter_or_drawing(pen, face, rim - edge, fill, side)
@@ -186,7 +191,7 @@ def _draw_sign_with_name(
     fitting_mm = (max_width - sign_mm - gap) / text_width(words, 1.0, bold=True)
     size_mm = min(0.6 * rim / DIGIT_HEIGHT_EM, fitting_mm)
     width = sign_mm + gap + text_width(words, size_mm, bold=True)
-    pen.box(0, 0, width + 0.8, 0.94 * rim, fill=fill)
+    pen.centred_rectangle(0, 0, width + 0.8, 0.94 * rim, fill=fill)
     ink = ink_on(fill)
     pen.drawing(face.sign, (sign_mm - width) / 2, 0, sign_mm, fill=ink)
     low = -DIGIT_HEIGHT_EM * size_mm / 2
@@ -203,16 +208,16 @@ def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: S
         drawing_mm = _RIM_DRAWING_SCALE * rim
         half_width = drawing_mm / 2
         half_height = 0.47 * rim
-        pen.box(0, 0, drawing_mm, 2 * half_height, fill=fill)
-        with pen.at(0, 0, clip=Extent(-half_width, -half_height, half_width, half_height)):
+        pen.centred_rectangle(0, 0, drawing_mm, 2 * half_height, fill=fill)
+        with pen.at(0, 0, clip=Rectangle(-half_width, -half_height, half_width, half_height)):
             pen.drawing(face.drawing, 0, 0, drawing_mm, side)
         return
     size_mm = _LETTER_SCALE * rim / DIGIT_HEIGHT_EM
-    # a face that lies down has its letter on its side
+    # the letter of a face that lies down also lies on its side
     with pen.at(0, 0, turn_deg=90 if face.lies else 0):
         letter_width = text_width(face.letter, size_mm, bold=True)
         plate_width = max(letter_width, _LETTER_SCALE * rim) + 0.5
-        pen.box(0, 0, plate_width, 0.94 * rim, fill=fill)
+        pen.centred_rectangle(0, 0, plate_width, 0.94 * rim, fill=fill)
         pen.centred_bold_text(
             0, -DIGIT_HEIGHT_EM * size_mm / 2, face.letter, size_mm, colour=ink_on(fill)
         )
@@ -244,7 +249,6 @@ def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
     """
     width = tag.top_width_mm
     depth = tag.top_depth_mm
-    tag_mm = tag.kit.tag_mm
     side = side_of(tag.kit, face)
     pen.rectangle(0, 0, width, depth, fill=STONE)
     # drawings of pieces are upright
@@ -252,11 +256,10 @@ def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
         pen.drawing(face.drawing, 0, 0, max(width, depth))
     if side:
         # half-way between the white around the marker and the edge
-        sign_x = (width / 2 + tag_mm / 2 + quiet_mm(tag_mm)) / 2
-        for turn in (0, 180):
-            with pen.at(width / 2, depth / 2, turn_deg=turn):
+        sign_x = (width / 2 + tag.white_mm / 2) / 2
+        for turn_deg in (0, 180):
+            with pen.at(width / 2, depth / 2, turn_deg=turn_deg):
                 pen.dot(sign_x, 0, 0.62 * _STONE_SIGN_MM, fill=WHITE)
                 pen.drawing(side.drawing, sign_x, 0, _STONE_SIGN_MM, side)
-    white = tag_mm + 2 * quiet_mm(tag_mm)
-    pen.box(width / 2, depth / 2, white, white, fill=WHITE)
-    pen.outline(0, 0, width, depth, line_mm=0.3)
+    pen.centred_rectangle(width / 2, depth / 2, tag.white_mm, tag.white_mm, fill=WHITE)
+    pen.outline(0, 0, width, depth, stroke_mm=0.3)

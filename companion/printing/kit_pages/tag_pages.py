@@ -33,9 +33,9 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS, Face, Kit
 from companion.printing.kit_pages import seat_words
 from companion.printing.kit_pages.tag_faces import MIN_APRON_MM, Tag, draw_picture, draw_top
-from companion.printing.page_furniture import draw_head
 from companion.printing.pdf_pen import DIGIT_HEIGHT_EM, INK, WHITE, Pen, break_lines
-from companion.printing.tiling import Extent
+from companion.printing.shared_drawings import draw_head
+from companion.printing.tiling import Rectangle
 
 # Gap between two tags in a row. Rows are half as far apart, because captions separate them.
 _TAG_GAP_MM = 2.4
@@ -89,7 +89,7 @@ class TagPage:
         self.parts.append((self.free_mm, part))
 
 
-def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Extent) -> list[TagPage]:
+def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Rectangle) -> list[TagPage]:
     """Return the pages, filled with the rows of all tags in order, then with these parts.
 
     Each part is on the first page with room for it, or on every such page if it grows.
@@ -157,7 +157,7 @@ def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
             yield section, row
 
 
-def draw_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Extent) -> None:
+def draw_tag_page(pen: Pen, page: TagPage, kit: Kit, title: str, area: Rectangle) -> None:
     """Draw one page of tags and other parts, with its head."""
     words = say("{game}: cut along thin lines, fold along dashes", game=kit.title)
     draw_head(pen, title, words)
@@ -174,7 +174,7 @@ def _draw_row(pen: Pen, height: float, *, row: list[Tag], width: float, title: s
     top = height
     if title:
         top -= _SECTION_MM
-        pen.line((0, top + 7.2), (width, top + 7.2), width_mm=0.3)
+        pen.line((0, top + 7.2), (width, top + 7.2), stroke_mm=0.3)
         pen.text(0, top + 2.2, title, 4.2, bold=True)
     x = 0.0
     for tag in row:

@@ -236,7 +236,7 @@ def test_only_people_at_the_table_get_the_wifi(
         printed.append(wifi)
         return b"%PDF"
 
-    monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card", card)
+    monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card_pdf", card)
     with open_web_rig(tmp_path, equipment=TableEquipment(lambda: wifi)) as home:
         guest = stranger(home)
         for browser, code in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):

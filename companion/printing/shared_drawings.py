@@ -1,5 +1,5 @@
-"""Drawings that several kinds of printed pages share: head and foot of a page, the signpost, card
-backs and the rims of tags.
+"""Drawings that printed pages share: head and foot of a page, the signpost, the shutter of card
+backs and walls, and the rims of tags.
 
 All lengths are in mm, in the axes of the pen, see `companion.printing.pdf_pen`. Offsets without a
 name were chosen by eye.
@@ -21,13 +21,13 @@ from companion.printing.pdf_pen import (
     ink_on,
     text_width,
 )
-from companion.printing.tiling import MARGIN_MM, Extent
+from companion.printing.tiling import MARGIN_MM, Rectangle
 
-# Colour between the stripes of the shutter.
-HATCH = "#4A4339"
+# Colour of the light stripes of the shutter.
+SHUTTER_TONE = "#4A4339"
 
 # Width of a stripe of the shutter.
-_SHUTTER_MM = 5.0
+_STRIPE_MM = 5.0
 # Width of the heavy rule at the head of a page.
 _BAR_MM = 1.2
 # Length of the ruler at the foot of every page, by which people check the scale of a print.
@@ -41,13 +41,11 @@ _RIM_DOT_PITCH_MM = 2.4
 
 def draw_bar(pen: Pen, left: float, right: float, top: float) -> None:
     """Draw the heavy rule at the head of a page."""
-    pen.line((left, top - _BAR_MM / 2), (right, top - _BAR_MM / 2), width_mm=_BAR_MM)
+    pen.line((left, top - _BAR_MM / 2), (right, top - _BAR_MM / 2), stroke_mm=_BAR_MM)
 
 
 def draw_head(pen: Pen, title: str, words: str) -> None:
-    """Draw the head of a page within its margins: a rule, the title, and one sentence at the
-    right.
-    """
+    """Draw the head of a page: a rule, the title, and at the right smaller words."""
     left = MARGIN_MM
     right = pen.width_mm - MARGIN_MM
     top = pen.height_mm - MARGIN_MM
@@ -63,19 +61,19 @@ def draw_signpost(
 
     (x, y) is its lower left corner.
     """
-    tip = height_mm / 2
+    half_mm = height_mm / 2
     right = x + width_mm
-    neck = right - tip
+    # the tip is as long as half of the height
+    neck = right - half_mm
     top = y + height_mm
-    pen.shape((x, y), (neck, y), (right, y + tip), (neck, top), (x, top), fill=SIGN_COLOUR)
+    pen.polygon((x, y), (neck, y), (right, y + half_mm), (neck, top), (x, top), fill=SIGN_COLOUR)
     # as large as the height of the signpost and the length of its words allow
-    size_mm = min(0.52 * height_mm, (width_mm - tip - 8) / text_width(words, 1.0, bold=True))
-    pen.text(x + 5, y + tip - DIGIT_HEIGHT_EM / 2 * size_mm, words, size_mm, bold=True)
+    size_mm = min(0.52 * height_mm, (width_mm - half_mm - 8) / text_width(words, 1.0, bold=True))
+    pen.text(x + 5, y + half_mm - DIGIT_HEIGHT_EM / 2 * size_mm, words, size_mm, bold=True)
 
 
 def draw_foot(pen: Pen, words: str, hint: str, page_number: str = "") -> None:
-    """Draw the foot of a page: the ruler, the page's name beside it with a hint below, and the
-    page number at the right.
+    """Draw the foot of a page: the ruler, words and a hint beside it, the page number at the right.
 
     The ruler is a bar of exactly `_RULER_MM`, in black and white sections of 10 mm.
     """
@@ -98,45 +96,52 @@ def draw_foot(pen: Pen, words: str, hint: str, page_number: str = "") -> None:
 # ---- drawings on a page --------------------------------------------------------------------------
 
 
-def draw_shutter(pen: Pen, width_mm: float, height_mm: float, clip: Extent | None = None) -> None:
+def draw_shutter(
+    pen: Pen, width_mm: float, height_mm: float, clip: Rectangle | None = None
+) -> None:
     """Draw the shutter: the dark diagonal stripes of card backs and walls, on width x height.
 
-    They reach as far as `clip` if it is given. The pattern looks the same after a half turn
-    about the middle of width x height, so a card's back does not tell which end is up.
+    The pattern looks the same after a half turn about the middle of width x height, so a card's
+    back does not tell which end is up. With `pen.low_ink` the stripes are thin lines.
+
+    :param clip: area to fill instead, if the stripes have to reach beyond width x height
     """
-    clip = clip or Extent(0, 0, width_mm, height_mm)
+    clip = clip or Rectangle(0, 0, width_mm, height_mm)
     reach = max(clip.width, clip.height)
     # a pair is a dark stripe and a light one
-    pairs = int(reach / (2 * _SHUTTER_MM)) + 1
+    pairs = int(reach / (2 * _STRIPE_MM)) + 1
     with pen.at(width_mm / 2, height_mm / 2, clip=clip.shifted(-width_mm / 2, -height_mm / 2)):
         if not pen.low_ink:
-            pen.box(0, 0, 2 * reach, 2 * reach, fill=HATCH)
-        stripe = STROKE_MM if pen.low_ink else _SHUTTER_MM
+            pen.centred_rectangle(0, 0, 2 * reach, 2 * reach, fill=SHUTTER_TONE)
+        stripe_mm = STROKE_MM if pen.low_ink else _STRIPE_MM
         with pen.at(0, 0, turn_deg=-45):
             # symmetric about the middle, so a half turn changes nothing
             for pair in range(-pairs, pairs + 1):
-                pen.box(2 * pair * _SHUTTER_MM, 0, stripe, 2 * reach, fill=INK)
+                pen.centred_rectangle(2 * pair * _STRIPE_MM, 0, stripe_mm, 2 * reach, fill=INK)
 
 
 def draw_rim(pen: Pen, size_mm: float, rim_mm: float, side: Side | None, *, dotted: bool) -> None:
-    """Draw the coloured frame of a square tag, with its lower left corner at the origin.
+    """Draw the coloured rim of a square tag, with its lower left corner at the origin.
 
-    It is grey without a side. North's is `dotted`.
+    :param size_mm: side of the tag
+    :param rim_mm: width of the rim
+    :param side: side whose colour it has, or None for grey
+    :param dotted: whether dots are drawn on it, the pattern of North
     """
     colour = side.rgb if side else STONE
-    inner = size_mm - 2 * rim_mm
-    pen.rectangle(0, 0, size_mm, size_mm, stroke_mm=rim_mm, colour=colour)
-    pen.outline(rim_mm, rim_mm, inner, inner)
+    inner_mm = size_mm - 2 * rim_mm
+    pen.rectangle(0, 0, size_mm, size_mm, stroke_mm=rim_mm, stroke_colour=colour)
+    pen.outline(rim_mm, rim_mm, inner_mm, inner_mm)
     if not dotted:
         return
-    # dots at equal distances along the middle of all four rims, and only one at a corner
+    # dots at equal distances along the middle of all four edges, with a single one at each corner
     low = rim_mm / 2
     high = size_mm - low
-    count = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
-    radius = min(0.25 * rim_mm, 0.45)
-    for index in range(count):
-        # counter-clockwise: the lower rim to the right, the upper one back to the left
-        step = low + (high - low) * index / count
-        back = size_mm - step
-        for x, y in ((step, low), (high, step), (back, high), (low, back)):
-            pen.dot(x, y, radius, fill=ink_on(colour))
+    dots_per_edge = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
+    radius_mm = min(0.25 * rim_mm, 0.45)
+    for index in range(dots_per_edge):
+        # counter-clockwise: the lower edge to the right, the upper one back to the left
+        forward = low + (high - low) * index / dots_per_edge
+        back = size_mm - forward
+        for x, y in ((forward, low), (high, forward), (back, high), (low, back)):
+            pen.dot(x, y, radius_mm, fill=ink_on(colour))
