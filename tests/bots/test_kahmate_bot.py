@@ -135,7 +135,7 @@ def test_it_avoids_positions_that_it_has_seen_often() -> None:
     bot = KahmateBot(Seat.SOUTH, {}, 3, 9)
     for _ in range(50):
         bot.see(GAME.view(usual, Seat.SOUTH), ())
-    assert key_of(end_of_turn(bot, start)) != key_of(usual)
+    assert repetition_key(end_of_turn(bot, start)) != repetition_key(usual)
 
 
 def test_it_kicks_only_to_empty_squares() -> None:
