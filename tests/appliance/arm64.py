@@ -23,15 +23,15 @@ TOOLS = (
     "pytest", "pytest-timeout", "pytest-xdist", "hypothesis",
     "selenium", "chess", "babel", "colorama",
 )  # fmt: skip
-TAKEN = (
+COPIED = (
     "companion", "hardware", "vision", "web", "tests", "systemd", "docs",
     "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
 )  # fmt: skip
-_LENT = "/opt/wheels"
+_WHEELS = "/opt/wheels"
 
 
 def main(chosen: list[str]) -> int:
-    """Build what is not there, run the tests; answers pytest's exit status."""
+    """Build what is missing, run the tests, and return pytest's exit status."""
     try:
         root = package.distribution(SUITE, "arm64")
     except build.CannotBuild as reason:
@@ -39,17 +39,17 @@ def main(chosen: list[str]) -> int:
         return 1
     with (
         tempfile.TemporaryDirectory() as folder,
-        package.copy_of(root, Path(folder) / "root") as inside,
+        package.copy_of(root, Path(folder) / "root") as chroot,
     ):
-        _fetch(inside.root / _LENT.lstrip("/"), package.SUITES[SUITE])
-        _lend(inside.root, package.SUITES[SUITE])
-        source = inside.root / "src"
+        _fetch(chroot.root / _WHEELS.lstrip("/"), package.SUITES[SUITE])
+        _connect(chroot.root, package.SUITES[SUITE])
+        source = chroot.root / "src"
         source.mkdir()
-        for name in TAKEN:
-            build.do("cp", "-a", str(build.ROOT / name), str(source))
+        for name in COPIED:
+            build.run("cp", "-a", str(build.ROOT / name), str(source))
         command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m"]
         command += [MARKS, *(chosen or FOLDERS)]
-        given = {
+        environment = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root",
             "LC_ALL": "C.UTF-8",
@@ -58,8 +58,8 @@ def main(chosen: list[str]) -> int:
         }
         shell = 'cd /src && exec "$@"'
         return subprocess.run(
-            ["chroot", str(inside.root), "/bin/sh", "-c", shell, "sh", *command],
-            env=given,
+            ["chroot", str(chroot.root), "/bin/sh", "-c", shell, "sh", *command],
+            env=environment,
             check=False,
         ).returncode
 
@@ -74,15 +74,15 @@ def _fetch(folder: Path, python: str) -> None:
     common += [
         word for year in ("2014", "_2_28") for word in ("--platform", f"manylinux{year}_aarch64")
     ]
-    build.do(*common, "--no-deps", "-r", str(build.ROOT / "companion/requirements.lock"))
-    build.do(*common, *TOOLS)
+    build.run(*common, "--no-deps", "-r", str(build.ROOT / "companion/requirements.lock"))
+    build.run(*common, *TOOLS)
 
 
-def _lend(root: Path, python: str) -> None:
-    """Let every Python there find the program and the wheels, and make a localhost."""
+def _connect(root: Path, python: str) -> None:
+    """Let every Python there find the program and the wheels, and name localhost."""
     packages = root / f"usr/local/lib/python{python}/dist-packages"
     packages.mkdir(parents=True, exist_ok=True)
-    (packages / "companion.pth").write_text(f"/src\n{_LENT}\n")
+    (packages / "companion.pth").write_text(f"/src\n{_WHEELS}\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n")
 
 

@@ -90,7 +90,7 @@ SOURCES = (
 
 
 class CannotBuild(Exception):
-    """The machine cannot be built here; says what is missing."""
+    """The machine cannot be built here. The message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ def disk() -> Disk:
         raise CannotBuild("a disk is built as root, or taken from the cache of an earlier run")
     began_s = time.monotonic()
     below = base()
-    folder = cache() / f"disk-{mark(below.name, *_sources(), GUEST, Path(__file__))}"
+    folder = cache() / f"disk-{content_mark(below.name, *_sources(), GUEST, Path(__file__))}"
     if not (folder / "disk.img").exists():
-        drop("disk-", keep=1)
-        with work(folder) as made:
+        delete_old("disk-", keep=1)
+        with finished_folder(folder) as made:
             _make_disk(below, made)
     kernel, initrd = (
         next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
@@ -137,13 +137,14 @@ def disk() -> Disk:
 def base() -> Path:
     """Return a base: distribution, kernel and camera module. Raises `CannotBuild`."""
     folder = (
-        cache() / f"base-{mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
+        cache()
+        / f"base-{content_mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
     )
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
-        drop("base-", keep=0)
+        delete_old("base-", keep=0)
         try:
-            with work(folder) as made:
+            with finished_folder(folder) as made:
                 _make_base(made)
         # Debian's part: an archive out of reach, no right to mount
         except subprocess.CalledProcessError as error:
@@ -161,7 +162,7 @@ def _make_base(root: Path) -> None:
     options += [
         f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "locale", "man")
     ]
-    do(
+    run(
         "mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}",
         *options, SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)),
     )  # fmt: skip
@@ -193,7 +194,7 @@ def _finish_base(root: Path, mirror: str) -> None:
         inside(f"depmod {kernel.name} && update-initramfs -u -k {kernel.name}")
 
 
-def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
+def _camera_module(root: Path, mirror: str, inside: Chroot) -> None:
     """Build v4l2loopback for this kernel, Debian's newest: older ones do not build against it."""
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
@@ -214,8 +215,10 @@ def _camera_module(root: Path, mirror: str, inside: Inside) -> None:
 
 def mirror() -> str:
     """Return the Debian archive that this machine's apt uses. Raises `CannotBuild`."""
-    said = do("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
-    debian = [line for line in said if "debian" in line and "security" not in line]
+    output = run(
+        "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"
+    ).split()
+    debian = [line for line in output if "debian" in line and "security" not in line]
     if not debian:
         raise CannotBuild(
             "this machine's apt knows no Debian archive: the machine is made of Debian's packages"
@@ -225,14 +228,14 @@ def mirror() -> str:
 
 def apt_settings() -> list[tuple[str, str]]:
     """Return how this machine's apt reaches and checks archives."""
-    found = []
-    for line in do("apt-config", "dump").splitlines():
+    result = []
+    for line in run("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
         if key.startswith(
             ("Acquire::Check-", "Acquire::http::", "Acquire::https::")
         ) and value.strip('";'):
-            found.append((key, value.strip('";')))
-    return found
+            result.append((key, value.strip('";')))
+    return result
 
 
 # ---- the disk ------------------------------------------------------------------------------------
@@ -241,11 +244,11 @@ def apt_settings() -> list[tuple[str, str]]:
 def _make_disk(base: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
-    do("cp", "-a", "--reflink=auto", str(base), str(root))
+    run("cp", "-a", "--reflink=auto", str(base), str(root))
     source = root / "usr/src/tabletop-companion"
     source.mkdir(parents=True)
     for path in _sources():
-        do("cp", "-a", str(path), str(source))
+        run("cp", "-a", str(path), str(source))
     with chroot(root) as inside:
         inside(INSTALL)
         inside(TIDY)
@@ -254,7 +257,7 @@ def _make_disk(base: Path, folder: Path) -> None:
     image = folder / "disk.new"
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
-    do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    run("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
     shutil.rmtree(root)
     image.rename(folder / "disk.img")
 
@@ -265,7 +268,7 @@ def _add_guest(root: Path) -> None:
         _copy(script, root / "opt/appliance" / script.name)
     for unit in GUEST.glob("*.service"):
         _copy(unit, root / "etc/systemd/system" / unit.name)
-        do("systemctl", f"--root={root}", "enable", unit.name)
+        run("systemctl", f"--root={root}", "enable", unit.name)
     for name in ("companion", "companion-lamp"):
         _copy(GUEST / "emulated.conf", root / f"etc/systemd/system/{name}.service.d/emulated.conf")
     _copy(GUEST / "idle.conf", root / "etc/modprobe.d/idle.conf")
@@ -275,7 +278,7 @@ def _add_guest(root: Path) -> None:
     (root / "etc/hostname").write_text("table\n")
     (root / "etc/machine-id").write_text(hashlib.md5(b"appliance").hexdigest() + "\n")
     _copy(GUEST / "network.conf", root / "etc/NetworkManager/conf.d/network.conf")
-    do("systemctl", f"--root={root}", "disable", *LATER_UNITS)
+    run("systemctl", f"--root={root}", "disable", *LATER_UNITS)
     for unit in IDLE_UNITS:
         (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
     for folder in ("etc", "var"):
@@ -290,8 +293,8 @@ def _copy(source: Path, target: Path) -> None:
 # ---- tools ---------------------------------------------------------------------------------------
 
 
-class Inside:
-    """A shell in a chroot that reaches packages as this machine does."""
+class Chroot:
+    """Runs scripts in a chroot, which reaches packages as this machine does."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -308,11 +311,11 @@ class Inside:
             "DEBIAN_FRONTEND": "noninteractive",
         }
         given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
-        do("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
+        run("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
 
 
 @contextmanager
-def chroot(root: Path) -> Iterator[Inside]:
+def chroot(root: Path) -> Iterator[Chroot]:
     """Open a chroot with `/proc` and this machine's way to packages until the end of the block."""
     lent = [path for path in LENT if path.exists()]
     own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
@@ -324,15 +327,15 @@ def chroot(root: Path) -> Iterator[Inside]:
         ):
             place.mkdir(parents=True, exist_ok=True)
             (root / target).mkdir(parents=True, exist_ok=True)
-            do("mount", "--bind", str(place), str(root / target))
-            stack.callback(do, "umount", "--lazy", str(root / target))
+            run("mount", "--bind", str(place), str(root / target))
+            stack.callback(run, "umount", "--lazy", str(root / target))
             if place != wheels:
-                do("mount", "-o", "remount,bind,ro", str(root / target))
-        do("mount", "-t", "proc", "proc", str(root / "proc"))
-        stack.callback(do, "umount", "--lazy", str(root / "proc"))
+                run("mount", "-o", "remount,bind,ro", str(root / target))
+        run("mount", "-t", "proc", "proc", str(root / "proc"))
+        stack.callback(run, "umount", "--lazy", str(root / "proc"))
         for path in lent:
             _copy(path, root / f".{path}")
-        yield Inside(root)
+        yield Chroot(root)
         for path in lent:
             (root / f".{path}").unlink(missing_ok=True)
             if path in own:
@@ -344,28 +347,28 @@ def chroot(root: Path) -> Iterator[Inside]:
 
 def _pip_folders() -> list[Path]:
     """Return the folders of packages on this machine that its pip looks into."""
-    said = do(sys.executable, "-m", "pip", "config", "list")
-    words = said.replace("'", " ").replace("file://", " ").split()
+    output = run(sys.executable, "-m", "pip", "config", "list")
+    words = output.replace("'", " ").replace("file://", " ").split()
     named = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
     own = ("etc", "usr", "bin", "sbin", "lib", "var", "tmp")
     return sorted({Path(*path.parts[:3]) for path in named if path.parts[1] not in own})
 
 
 @contextmanager
-def work(target: Path) -> Iterator[Path]:
-    """Open a folder that gets its name only if the block succeeds."""
-    work = target.with_name(f".{target.name}.{os.getpid()}")
+def finished_folder(target: Path) -> Iterator[Path]:
+    """Yield a path for a new folder, which gets the name `target` only if the block succeeds."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        yield work
-        work.rename(target)
+        yield unfinished
+        unfinished.rename(target)
     finally:
-        # never into what is lent
-        if work.exists() and str(work) not in Path("/proc/self/mountinfo").read_text():
-            shutil.rmtree(work)
+        # never what is still mounted in it
+        if unfinished.exists() and str(unfinished) not in Path("/proc/self/mountinfo").read_text():
+            shutil.rmtree(unfinished)
 
 
-def drop(prefix: str, keep: int) -> None:
+def delete_old(prefix: str, keep: int) -> None:
     """Delete old bases or disks, the oldest first, to make room."""
     old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
     for folder in old[: len(old) - keep]:
@@ -376,24 +379,27 @@ def _sources() -> list[Path]:
     return [ROOT / name for name in SOURCES]
 
 
-def mark(*parts: str | Path) -> str:
-    """Return a name made of the contents of files and folders, and of words."""
-    found = hashlib.sha256()
+def content_mark(*parts: str | Path) -> str:
+    """Return a hash of words and of the contents of files and folders."""
+    digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, str):
-            found.update(part.encode() + b"\0")
+            digest.update(part.encode() + b"\0")
             continue
         files = [part] if part.is_file() else sorted(p for p in part.rglob("*") if p.is_file())
         for file in files:
             if "__pycache__" not in file.parts:
-                found.update(
+                digest.update(
                     str(file.relative_to(part.parent)).encode() + b"\0" + file.read_bytes() + b"\0"
                 )
-    return found.hexdigest()[:16]
+    return digest.hexdigest()[:16]
 
 
-def do(*command: str, env: dict[str, str] | None = None) -> str:
-    """Run a command; its words are shown when it fails."""
+def run(*command: str, env: dict[str, str] | None = None) -> str:
+    """Run a command, and return its standard output.
+
+    Raises `CalledProcessError` with the end of both outputs.
+    """
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
@@ -409,10 +415,10 @@ def command_output(error: subprocess.CalledProcessError) -> str:
 def main(arguments: Sequence[str] = ()) -> None:
     """Build the disk and say where it is."""
     try:
-        found = disk()
+        result = disk()
     except subprocess.CalledProcessError as error:
         sys.exit(command_output(error))
-    print(found.image, f"{found.build_s:.0f} s")
+    print(result.image, f"{result.build_s:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""The machine is only built when it is asked for by name: `make appliance`, or this folder's
-path.
-"""
+"""Fixtures of the machine. It is only built by `make appliance`, or for this folder's path."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from appliance import build
-from appliance.house import House, boot
+from appliance.house import SharedMachine, boot
 from companion import __version__
 
 
@@ -23,8 +21,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    asked = any("tests/appliance" in str(argument) for argument in config.invocation_params.args)
-    return None if asked else True
+    is_asked_for = any(
+        "tests/appliance" in str(argument) for argument in config.invocation_params.args
+    )
+    return None if is_asked_for else True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -74,28 +74,28 @@ def disk(figures: list[str]) -> build.Disk:
 
 
 @pytest.fixture(scope="session")
-def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedMachine]:
     """The machine, booted once for all tests that do not pull its plug."""
     machine, ready_s = boot(disk, tmp_path_factory.mktemp("machine"))
     with machine:
-        yield House(machine, ready_s)
+        yield SharedMachine(machine, ready_s)
 
 
 @pytest.fixture(scope="session")
 def deb(figures: list[str], short: bool) -> Packages:
-    """Answers the package of the tree as it is, built or taken from the cache."""
+    """A function that returns the package of the tree as it is, built or from the cache."""
     if short:
         pytest.skip("the packages are no part of the short form")
     if not shutil.which("dpkg-deb"):
         pytest.skip("packages are built on Debian")
-    folder = build.cache() / f"deb-{build.mark(*(build.ROOT / name for name in PACKAGED))}"
+    folder = build.cache() / f"deb-{build.content_mark(*(build.ROOT / name for name in PACKAGED))}"
 
     def build_package(architecture: str) -> Path:
         name = f"tabletop-companion_{__version__}_{architecture}.deb"
         if not (folder / name).exists():
-            build.drop("deb-", keep=1)
+            build.delete_old("deb-", keep=1)
             folder.mkdir(parents=True, exist_ok=True)
-            build.do("make", "-C", str(build.ROOT), "deb", f"ARCHITECTURES={architecture}")
+            build.run("make", "-C", str(build.ROOT), "deb", f"ARCHITECTURES={architecture}")
             shutil.copyfile(build.ROOT / "dist" / name, folder / f"{name}.new")
             (folder / f"{name}.new").rename(folder / name)
         figures.append(f"{name}: {(folder / name).stat().st_size / 1e6:.0f} MB")

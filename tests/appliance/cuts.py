@@ -52,49 +52,52 @@ class Promises:
 
 
 @dataclass
-class Findings:
-    """What was found: every list empty, and the disk whole, is how it must be."""
+class CutReport:
+    """What is wrong on a disk after a cut. All texts and lists must be empty."""
 
     file_system: str = ""
     journal: str = ""
     lost: list[SentInput] = field(default_factory=list)
-    twice: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
     revealed: list[str] = field(default_factory=list)
     inputs: int = 0
 
     @property
     def is_whole(self) -> bool:
-        return not (self.file_system or self.journal or self.lost or self.twice or self.revealed)
+        return not (self.file_system or self.journal or self.lost or self.doubled or self.revealed)
 
 
-def examine(image: Path, folder: Path, promises: Promises, kept_in: str = STATE) -> Findings:
-    """Return the file system, journal, inputs and secrets of a disk after a cut. Mends the image on
-    the way.
+def examine(image: Path, folder: Path, promises: Promises, state_dir: str = STATE) -> CutReport:
+    """Check file system, journal, inputs and secrets of a disk after a cut.
+
+    The check of the file system mends the image. `state_dir` is the service's folder on the disk.
     """
-    found = Findings(file_system=_check_file_system(image))
-    state = _take_out(image, folder, kept_in)
+    report = CutReport(file_system=_check_file_system(image))
+    state = _take_out(image, folder, state_dir)
     path = state / "journal.sqlite"
     if not path.exists():
-        found.journal = "there is no journal"
-        return found
+        report.journal = "there is no journal"
+        return report
     with contextlib.closing(sqlite3.connect(path)) as db:
         try:
-            said = db.execute("PRAGMA integrity_check").fetchone()[0]
+            verdict = db.execute("PRAGMA integrity_check").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            found.journal, found.lost = str(error), list(promises.accepted)
-            return found
+            report.journal, report.lost = str(error), list(promises.accepted)
+            return report
     with Journal(path) as journal:
-        found.journal = "" if said == "ok" and not journal.notice else f"{said} {journal.notice}"
+        report.journal = (
+            "" if verdict == "ok" and not journal.notice else f"{verdict} {journal.notice}"
+        )
         entries = [entry.record for entry in journal.entries()]
-        found.inputs = len(entries)
-        kept = [record for record in entries if isinstance(record, HandIn)]
-        found.lost = [
-            sent for sent in promises.accepted if not any(_is(record, sent) for record in kept)
+        report.inputs = len(entries)
+        hand_ins = [record for record in entries if isinstance(record, HandIn)]
+        report.lost = [
+            sent for sent in promises.accepted if not any(_is(record, sent) for record in hand_ins)
         ]
-        found.twice = _find_doubled(kept, promises)
-        found.revealed = _find_revealed(journal)
-        found.journal += journal.notice
-    return found
+        report.doubled = _find_doubled(hand_ins, promises)
+        report.revealed = _find_revealed(journal)
+        report.journal += journal.notice
+    return report
 
 
 def _is(record: HandIn, sent: SentInput) -> bool:
@@ -102,15 +105,17 @@ def _is(record: HandIn, sent: SentInput) -> bool:
     return by and (record.moment, record.action) == sent[1:3] and sent.salt in ("", record.salt)
 
 
-def _find_doubled(kept: list[HandIn], promises: Promises) -> list[str]:
-    """Return inputs that count more often than somebody has made them, or that nobody has made."""
+def _find_doubled(hand_ins: list[HandIn], promises: Promises) -> list[str]:
+    """Return the inputs that are stored more often than they were sent, or that nobody has sent."""
     counted: list[str] = []
     for sent in promises.asked:
-        times = sum(_is(record, sent) for record in kept)
+        times = sum(_is(record, sent) for record in hand_ins)
         if times > promises.asked.count(sent):
             counted.append(f"{sent} {times} times")
-    strange = [record for record in kept if not any(_is(record, sent) for sent in promises.asked)]
-    return counted + [str(record) for record in strange]
+    unknown = [
+        record for record in hand_ins if not any(_is(record, sent) for sent in promises.asked)
+    ]
+    return counted + [str(record) for record in unknown]
 
 
 def _find_revealed(journal: Journal) -> list[str]:
@@ -153,11 +158,13 @@ def _check_file_system(image: Path) -> str:
     return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
 
 
-def _take_out(image: Path, folder: Path, kept_in: str) -> Path:
+def _take_out(image: Path, folder: Path, state_dir: str) -> Path:
     """Copy the service's state out of the image, and return its folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(
-        ["debugfs", "-R", f"rdump {kept_in} {folder}", str(image)], capture_output=True, check=True
+        ["debugfs", "-R", f"rdump {state_dir} {folder}", str(image)],
+        capture_output=True,
+        check=True,
     )
-    return folder / Path(kept_in).name
+    return folder / Path(state_dir).name

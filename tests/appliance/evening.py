@@ -23,11 +23,11 @@ PROMISE_S = 60.0
 
 
 class Refusal(Exception):
-    """The service said no, in its own words."""
+    """The service refused a request, for the reason in the message."""
 
 
 class Browser:
-    """Cookies and JSON, without a screen."""
+    """An HTTP client with cookies that speaks JSON."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -54,7 +54,7 @@ class Browser:
 
 
 class Evening:
-    """Two phones and what they were told."""
+    """Two phones, and the inputs that they were told are accepted."""
 
     def __init__(self, url: str, host_key: str, rng: Random) -> None:
         self.phones = {seat: Browser(url) for seat in SEATS}
@@ -73,13 +73,13 @@ class Evening:
         for phone in self.phones.values():
             phone.move(url)
 
-    def begin(self, clock: bool) -> None:
+    def begin(self, has_clock: bool) -> None:
         """Begin a game with a clock, or one with sealed orders, instead of the current one."""
         if self.view()["phase"] not in ("lobby", "over"):
             self._post("south", "/api/host/abandon", {})
-        game, options = ("binmat", {"way": "referee"}) if clock else ("outbuffered", {})
+        game, options = ("binmat", {"way": "referee"}) if has_clock else ("outbuffered", {})
         self._post("south", "/api/host/new-game", {"game": game, "options": options})
-        if clock:
+        if has_clock:
             until("the first turn", self._has_begun, 30, 0.1)
 
     def _has_begun(self) -> bool:
@@ -95,8 +95,9 @@ class Evening:
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
-        """Play for so long after the next promise, as fast as the machine answers; raises `Refusal`
-        when none comes.
+        """Play for so long after the next accepted input, as fast as the machine answers.
+
+        Raises `Refusal` if no input is accepted.
         """
         count, refused = len(self.promises.accepted), Refusal("nobody has handed anything in")
         end_s, is_promised = time.monotonic() + PROMISE_S, False
@@ -122,7 +123,7 @@ class Evening:
         elif now["phase"] == "orders":
             self._seal(now)
         else:
-            self.begin(clock=False)
+            self.begin(has_clock=False)
 
     def _confirm(self, now: dict[str, Any]) -> None:
         body = {"moment": now["moment"], "stage": now["stage"], "force": True}

@@ -19,11 +19,11 @@ def boot(
     panics: int = 1,
     stick: Path | None = None,
 ) -> tuple[Machine, float]:
-    """A machine that has come up until its agent answers; and from switching on to the first page,
-    in seconds.
+    """Boot a machine, and wait for its agent and its first page.
 
-    Where other programs share the cores the emulated kernel now and then ends in a panic before it
-    has any disk: so often it is switched on once more.
+    Return the machine, and the time from switching on to the first page in seconds. Where other
+    programs share the cores, the emulated kernel sometimes panics before it has found its disk. Up
+    to `panics` times the machine is then switched on again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     image = image or copy_image(disk.image, folder / "disk.img")
@@ -44,8 +44,8 @@ def boot(
 
 
 @dataclass(frozen=True)
-class House:
-    """The machine that is shared by all tests that do not pull its plug."""
+class SharedMachine:
+    """The machine that all tests share that do not pull its plug."""
 
     machine: Machine
     ready_s: float

@@ -1,7 +1,7 @@
-"""The machine under QEMU: booted, its hands inside the guest, its plug.
+"""The machine under QEMU: how it is booted, reached from outside, and unplugged.
 
-Software emulation, two cores. The guest is reached by two virtio ports (`guest/agent.py`,
-`guest/camera.py`), so nothing here waits for a network; phones come by a forwarded port where there
+QEMU emulates two cores in software. The guest is reached by two virtio ports (`guest/agent.py`,
+`guest/camera.py`), so nothing here waits for a network. Phones come by a forwarded port where there
 is one.
 """
 
@@ -28,7 +28,7 @@ from appliance.build import Disk
 ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,avx=off,avx2=off")
 MEMORY_MB = 1024
 PAGES_PORT = 8080
-# Timeout for booting, and generous: two shared cores emulate two others.
+# Timeout for booting. It is generous, because two shared cores emulate two others.
 BOOT_S = 240.0
 SOUTH = {"up": 5, "down": 6, "left": 13, "right": 19, "a": 26, "b": 11, "back": 9, "ready": 10}
 NORTH = {"up": 12, "down": 16, "left": 20, "right": 21, "a": 7, "b": 8, "back": 25, "ready": 24}
@@ -42,13 +42,11 @@ T = TypeVar("T")
 
 
 class MachineError(Exception):
-    """The machine did not do what it was asked; says what, with the end of its console."""
+    """The machine did not do what it was asked. The message ends with its console."""
 
 
 def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: float = 0.2) -> T:
-    """Wait for something true; raises `MachineError` with what never came, and what was seen
-    last.
-    """
+    """Wait until `look` returns something true, and return it. Raises `MachineError`."""
     pause, end_s = threading.Event(), time.monotonic() + timeout_s
     while True:
         answer = look()
@@ -60,9 +58,9 @@ def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: fl
 
 
 class Machine:
-    """One QEMU with a disk of its own; a context manager, `close` may be called twice.
+    """Context manager of one QEMU with a disk of its own. `close` may be called twice.
 
-    `folder` gets console and sockets. `stick` is a second disk.
+    `folder` gets its console and sockets. `stick` is the image of a second disk.
     """
 
     def __init__(
@@ -82,9 +80,9 @@ class Machine:
         command = self._command(disk, network)
         if stick:
             command += ["-drive", f"file={stick},format=raw,if=virtio,cache=writeback"]
-        with (folder / "qemu.log").open("wb") as said:
+        with (folder / "qemu.log").open("wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         try:
             self._monitor = self._join("monitor", 30)

@@ -1,5 +1,4 @@
-"""Roots of Debian to install the package in: a distribution as it is, without the program, and no
-network inside.
+"""Roots of plain Debian, without the program or a network, in which the package is installed.
 
 Each is kept like the machine's base, under a name made of what went into it.
 """
@@ -31,11 +30,11 @@ def distribution(suite: str, architecture: str = "amd64") -> Path:
         )
     if os.geteuid():
         raise build.CannotBuild("a root is built as root")
-    folder = build.cache() / f"root-{suite}-{architecture}-{build.mark(*PACKAGES)}"
+    folder = build.cache() / f"root-{suite}-{architecture}-{build.content_mark(*PACKAGES)}"
     if not folder.exists():
         print(f"Building a root of {suite}, some minutes …", file=sys.stderr, flush=True)
         try:
-            with build.work(folder) as made:
+            with build.finished_folder(folder) as made:
                 _make(made, suite, architecture)
         except subprocess.CalledProcessError as error:
             raise build.CannotBuild(build.command_output(error)) from None
@@ -46,27 +45,27 @@ def _make(root: Path, suite: str, architecture: str) -> None:
     options = ['--aptopt=APT::Install-Recommends "false"', f"--architectures={architecture}"]
     options += [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "locale", "man")]
-    build.do(
+    build.run(
         "mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}",
         *options, suite, str(root), f"deb {build.mirror()} {suite} main",
     )  # fmt: skip
 
 
 @contextmanager
-def copy_of(root: Path, target: Path) -> Iterator[Inside]:
+def copy_of(root: Path, target: Path) -> Iterator[IsolatedRoot]:
     """Copy a root to install in, with `/proc` and `/dev` until the end of the block."""
-    build.do("cp", "-a", "--reflink=auto", str(root), str(target))
+    build.run("cp", "-a", "--reflink=auto", str(root), str(target))
     with ExitStack() as stack:
         for kind, name in (("proc", "proc"), ("tmpfs", "dev"), ("tmpfs", "run")):
-            build.do("mount", "-t", kind, kind, str(target / name))
-            stack.callback(build.do, "umount", "--lazy", str(target / name))
+            build.run("mount", "-t", kind, kind, str(target / name))
+            stack.callback(build.run, "umount", "--lazy", str(target / name))
         for device in ("null", "zero", "random", "urandom"):
-            build.do("cp", "-a", f"/dev/{device}", str(target / "dev"))
-        yield Inside(target)
+            build.run("cp", "-a", f"/dev/{device}", str(target / "dev"))
+        yield IsolatedRoot(target)
 
 
-class Inside:
-    """A shell in that copy, which reaches no network."""
+class IsolatedRoot:
+    """Runs scripts in such a copy, without a network."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -83,6 +82,6 @@ class Inside:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=self.environment | environment
         )
-        said = done.stdout + done.stderr
-        assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{said}"
-        return said
+        output = done.stdout + done.stderr
+        assert done.returncode == status, f"{script}\nended with {done.returncode}:\n{output}"
+        return output

@@ -84,7 +84,7 @@ class PadMatch:
 
     @property
     def is_over(self) -> bool:
-        """Has somebody won, by the rules?"""
+        """Whether somebody has won, by the rules."""
         return self._state.outcome is not None
 
     def hand_in(self, seat: str) -> str:
@@ -142,6 +142,7 @@ class PadMatch:
         self.presses += len(keys)
 
     def until(self, what: str, done: Any) -> dict[str, Any]:
+        """Wait until `done` is true of the public view, and return it. Raises `MachineError`."""
         last_view: dict[str, Any] = {}
 
         def look() -> bool:

@@ -47,7 +47,7 @@ def test_nothing_promised_is_lost_by_pulled_plugs(
                 is_found(evening, is_clock=number % 2 == 0)
             if number == count:
                 return
-            evening.begin(clock=number % 2 == 1)
+            evening.begin(has_clock=number % 2 == 1)
             evening.play(rng.uniform(1.0, LONGEST_S))
             machine.pull_the_plug()
         cut = copy_image(image, tmp_path / "cut.img")
@@ -83,7 +83,7 @@ def test_without_sync_it_would_lose_inputs(
         machine.run("systemctl", "daemon-reload")
         machine.run("systemctl", "restart", "companion", timeout_s=300)
         wait_for_pages(machine, BOOT_S)
-        evening.begin(clock=False)
+        evening.begin(has_clock=False)
         evening.play(LONGEST_S)
         machine.pull_the_plug()
         found = cuts.examine(machine.image, tmp_path / "state", evening.promises)

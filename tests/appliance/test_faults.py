@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from appliance.house import House
+from appliance.house import SharedMachine
 from appliance.machine import Machine, until
 from appliance.play import Board, view
 from companion.core.ports import CameraState
@@ -23,7 +23,7 @@ def _long_form(short: bool) -> None:
         pytest.skip("part of the long form")
 
 
-def test_a_camera_is_pulled_and_put_back(house: House, figures: list[str]) -> None:
+def test_a_camera_is_pulled_and_put_back(house: SharedMachine, figures: list[str]) -> None:
     machine = house.machine
     board, restarts = Board(machine, Outbuffered()), machine.property("NRestarts")
     board.lay({})

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from appliance.house import House
+from appliance.house import SharedMachine
 from appliance.machine import Machine, MachineError, until
 from companion.maintenance.own_wifi import NO_ADDRESS_TIMEOUT_S
 
@@ -31,7 +31,7 @@ def phone(machine: Machine, *words: str) -> str:
 
 
 @pytest.fixture
-def machine(house: House, short: bool) -> Iterator[Machine]:
+def machine(house: SharedMachine, short: bool) -> Iterator[Machine]:
     """One with NetworkManager and a radio; a phone and the home's router have the others."""
     if short:
         pytest.skip("part of the long form")

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from appliance.build import Disk
-from appliance.house import House, boot
+from appliance.house import SharedMachine, boot
 from appliance.machine import BOOT_S, TABLE_BUTTON, Machine, MachineError, until
 from appliance.play import PadMatch, view
 
@@ -24,7 +24,7 @@ LIT = 0
 
 
 @pytest.fixture(scope="module")
-def match(house: House) -> PadMatch:
+def match(house: SharedMachine) -> PadMatch:
     """The game that all of these tests play on."""
     return PadMatch(house.machine, Random(7))
 
@@ -34,7 +34,7 @@ def says_ready(machine: Machine) -> bool:
     return bool(machine.ask("lamps", [SYSTEM_LAMP], times=3, pause_s=0.4) == [[LIT]] * 3)
 
 
-def test_it_boots_to_its_pages_and_says_ready(house: House, figures: list[str]) -> None:
+def test_it_boots_to_its_pages_and_says_ready(house: SharedMachine, figures: list[str]) -> None:
     machine = house.machine
     until("ready", lambda: machine.property("SubState") == "running", BOOT_S)
     until("the lamp", lambda: says_ready(machine), BOOT_S)
@@ -48,7 +48,7 @@ def test_it_boots_to_its_pages_and_says_ready(house: House, figures: list[str]) 
     figures.append(f"from switching on to the first page: {house.ready_s:.0f} s (emulated)")
 
 
-def test_the_unit_is_hardened(house: House, figures: list[str]) -> None:
+def test_the_unit_is_hardened(house: SharedMachine, figures: list[str]) -> None:
     said = house.machine.run(
         "systemd-analyze", "security", "--no-pager", "companion.service", timeout_s=120
     )
@@ -59,7 +59,7 @@ def test_the_unit_is_hardened(house: House, figures: list[str]) -> None:
 
 
 def test_a_game_over_the_pins_and_the_camera(
-    house: House, match: PadMatch, short: bool, figures: list[str]
+    house: SharedMachine, match: PadMatch, short: bool, figures: list[str]
 ) -> None:
     began_s = time.monotonic()
     match.begin()
@@ -74,7 +74,9 @@ def test_a_game_over_the_pins_and_the_camera(
     assert match.misread == 0
 
 
-def test_a_game_survives_a_watchdog_kill(house: House, match: PadMatch, figures: list[str]) -> None:
+def test_a_game_survives_a_watchdog_kill(
+    house: SharedMachine, match: PadMatch, figures: list[str]
+) -> None:
     machine = house.machine
     if match.is_over:
         pytest.skip("the game is over: there is nothing to go on with")
@@ -103,7 +105,7 @@ def test_a_game_survives_a_watchdog_kill(house: House, match: PadMatch, figures:
 
 
 def test_holding_the_table_button_switches_it_off(
-    house: House, short: bool, figures: list[str]
+    house: SharedMachine, short: bool, figures: list[str]
 ) -> None:
     if short:
         pytest.skip("part of the long form")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from appliance import build, package
-from appliance.package import Inside
+from appliance.package import IsolatedRoot
 from companion import DEBIAN_HOME, __version__
 from companion.maintenance.settings.template import settings_text
 
@@ -31,7 +31,9 @@ Packages = Callable[[str], Path]
 
 
 @pytest.fixture(params=package.SUITES)
-def machine(request: pytest.FixtureRequest, deb: Packages, tmp_path: Path) -> Iterator[Inside]:
+def machine(
+    request: pytest.FixtureRequest, deb: Packages, tmp_path: Path
+) -> Iterator[IsolatedRoot]:
     """A distribution without the program, the package in `/root`."""
     if not HERE:
         pytest.skip("no package is built for this machine")
@@ -44,19 +46,19 @@ def machine(request: pytest.FixtureRequest, deb: Packages, tmp_path: Path) -> It
         yield inside
 
 
-def install(inside: Inside, file: str = "/root/companion.deb") -> str:
+def install(inside: IsolatedRoot, file: str = "/root/companion.deb") -> str:
     return inside(f"apt-get install -y {file}", DEBIAN_FRONTEND="noninteractive")
 
 
-def newer(inside: Inside, folder: Path) -> None:
+def newer(inside: IsolatedRoot, folder: Path) -> None:
     """The same package once more, as a later version."""
     tree = folder / "newer"
-    build.do("dpkg-deb", "-R", str(inside.root / "root/companion.deb"), str(tree))
+    build.run("dpkg-deb", "-R", str(inside.root / "root/companion.deb"), str(tree))
     control = tree / "DEBIAN/control"
     control.write_text(re.sub(r"(?m)^Version: .*$", f"Version: {NEWER}", control.read_text()))
     (program,) = tree.glob(f"{DEBIAN_HOME[1:]}/lib/python3/site-packages/companion/__init__.py")
     program.write_text(program.read_text().replace(__version__, NEWER))
-    build.do(
+    build.run(
         "dpkg-deb",
         "-Zzstd",
         "-z1",
@@ -68,23 +70,23 @@ def newer(inside: Inside, folder: Path) -> None:
     shutil.rmtree(tree)
 
 
-def play_games(inside: Inside, folder: Path) -> None:
+def play_games(inside: IsolatedRoot, folder: Path) -> None:
     """Write three finished games as the service would."""
     fill(folder / "games", games=3)
     for path in (folder / "games").iterdir():
         if path.name != "settings.toml":
-            build.do("cp", "-r", str(path), str(inside.root / STATE[1:]))
+            build.run("cp", "-r", str(path), str(inside.root / STATE[1:]))
     inside(f"chown -R companion:companion {STATE}")
 
 
-def games(inside: Inside) -> int:
+def games(inside: IsolatedRoot) -> int:
     return len(inside("companion history --json").strip().splitlines())
 
 
 # ---- a life --------------------------------------------------------------------------------------
 
 
-def test_installed_upgraded_removed_and_purged(machine: Inside, tmp_path: Path) -> None:
+def test_installed_upgraded_removed_and_purged(machine: IsolatedRoot, tmp_path: Path) -> None:
     """One machine from the first installation to the last word."""
     said = install(machine)
     assert "No systemd is running here" in said
@@ -163,8 +165,8 @@ def test_everything_in_it_is_for_that_machine(
     deb: Packages, architecture: str, elf: str, tmp_path: Path
 ) -> None:
     file = deb(architecture)
-    assert build.do("dpkg-deb", "-f", str(file), "Architecture").strip() == architecture
-    build.do("dpkg-deb", "-x", str(file), str(tmp_path))
+    assert build.run("dpkg-deb", "-f", str(file), "Architecture").strip() == architecture
+    build.run("dpkg-deb", "-x", str(file), str(tmp_path))
     home = tmp_path / DEBIAN_HOME[1:]
     compiled = [
         path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"

@@ -62,7 +62,7 @@ def test_a_card_boots_and_survives_pulled_plugs(
     image = copy_image(card.image, tmp_path / "card.img")
     (tmp_path / "written").write_text(WRITTEN)
     written = (str(tmp_path / "written"), "::tabletop-companion.txt")
-    build.do("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *written)
+    build.run("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *written)
     evening: Evening | None = None
     for number, cut_s in enumerate((*CUTS_S, 0.0)):
         with pi.switch_on(card, image, tmp_path / f"boot-{number}") as machine:
@@ -76,7 +76,7 @@ def test_a_card_boots_and_survives_pulled_plugs(
                 machine.pull_the_plug()
         assert evening is not None
         cut, skip = tmp_path / "cut.img", f"skip={pi.ROOT_AT // pi.MIB}"
-        build.do("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
+        build.run("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         found = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
             f"  cut {number + 1}: {len(evening.promises.accepted)} inputs promised, "
@@ -99,7 +99,7 @@ def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Eve
     evening.move(machine.url)
     assert evening.view()["seats"]["south"]["name"] == "South", "the phones find their seats"
     if is_first:
-        evening.begin(clock=False)
+        evening.begin(has_clock=False)
     return evening
 
 

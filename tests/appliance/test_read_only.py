@@ -30,13 +30,13 @@ def disk_with_overlay(disk: build.Disk, short: bool, tmp_path: Path) -> build.Di
         pytest.skip("part of the long form")
     image, root = copy_image(disk.image, tmp_path / "disk.img"), tmp_path / "root"
     root.mkdir()
-    build.do("mount", "-o", "loop", str(image), str(root))
+    build.run("mount", "-o", "loop", str(image), str(root))
     try:
         with build.chroot(root) as inside:
             inside("apt-get install -y -qq --no-install-recommends overlayroot")
         shutil.copy(next(root.glob("boot/initrd.img-*")), tmp_path / "initrd")
     finally:
-        build.do("umount", str(root))
+        build.run("umount", str(root))
     return build.Disk(image, disk.kernel, tmp_path / "initrd", 0.0)
 
 
@@ -44,7 +44,7 @@ def test_a_pulled_plug_leaves_root_unchanged(
     disk_with_overlay: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     stick, starts = tmp_path / "stick.img", iter(range(9))
-    build.do("truncate", "-s", "256M", str(stick))
+    build.run("truncate", "-s", "256M", str(stick))
 
     def start_machine() -> Machine:
         return boot(
@@ -60,12 +60,12 @@ def test_a_pulled_plug_leaves_root_unchanged(
         machine.run("touch", WRITTEN)
         evening = Evening(machine.url, host_key(machine), Random(5))
         evening.sit_down()
-        evening.begin(clock=False)
+        evening.begin(has_clock=False)
         evening.play(8.0)
         machine.pull_the_plug()
     assert filecmp.cmp(before, disk_with_overlay.image, shallow=False)
     cut = copy_image(stick, tmp_path / "cut.img")
-    found = cuts.examine(cut, tmp_path / "state", evening.promises, kept_in="/")
+    found = cuts.examine(cut, tmp_path / "state", evening.promises, state_dir="/")
     figures.append(
         f"read-only root: {len(evening.promises.accepted)} inputs promised, {found.inputs} kept"
     )

@@ -1,4 +1,4 @@
-"""Requests from outside, made of the API's own description, by four kinds of people."""
+"""Requests to a table's pages, made from the API's own description, by four kinds of people."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
 ROLES = ("nobody", "south", "north", "host")
-# Doors that work for a good part of a second, and streams.
-SLOW = ("/kit/", ".webp", "backup.zip", "bundle.zip", "live")
+# Parts of the paths of streams, and of what takes a good part of a second.
+SLOW_PATHS = ("/kit/", ".webp", "backup.zip", "bundle.zip", "live")
 WIFI_PASSWORD = "nobody-tells-this-one"
 
 
-class Room:
+class Installation:
     """A whole simulated installation without threads, and four kinds of people in front of it."""
 
     def __init__(self, companion: Companion, app: Flask, clock: FakeClock) -> None:
@@ -102,15 +102,15 @@ class Room:
         elif self.asked % 3 == 0:
             self.play()
 
-    def look(self, status: int, headers: Any, content: bytes, role: str) -> None:
+    def check_answer(self, status: int, headers: Any, content: bytes, role: str) -> None:
         """Check what holds for every answer."""
         assert status < 500 or status == 503, f"{status}: {content[:300]!r}"
         assert b"Traceback" not in content
         assert status < 400 or content, "a refusal says something"
         if role != "host":
-            everything = str(headers).encode() + content
+            answer = str(headers).encode() + content
             for secret in (self.companion.host_key.encode(), WIFI_PASSWORD.encode()):
-                assert secret not in everything, f"tells {secret!r}"
+                assert secret not in answer, f"tells {secret!r}"
 
     def finish(self) -> None:
         """Check that the game goes on, and that its journal leads to the same table."""
@@ -124,12 +124,12 @@ class Room:
 
 
 @contextmanager
-def open_room(folder: Path) -> Iterator[Room]:
+def open_installation(folder: Path) -> Iterator[Installation]:
     """Open a simulated installation in a folder."""
     clock = FakeClock()
     wifi = WifiSettings(name="Table", password=WIFI_PASSWORD)
     with simulated(folder, clock, wifi=wifi) as companion:
-        yield Room(companion, app_of(companion.server), clock)
+        yield Installation(companion, app_of(companion.server), clock)
 
 
 @contextmanager
@@ -147,34 +147,44 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
         of_answers.status_code_conformance,
     ]
     modes = schemathesis.GenerationMode
-    with open_room(folder) as room:
-        room.rng = Random(number)
-        room.begin(room.rng.choice(sorted(GAMES)))
-        schema = schemathesis.openapi.from_wsgi(PATH, room.app)
-        doors = [door.ok() for door in schema.get_all_operations()]
-        doors = [door for door in doors if not any(part in door.path for part in SLOW)]
-        right = [door.as_strategy(generation_mode=modes.POSITIVE) for door in doors]
-        wrong = [door.as_strategy(generation_mode=modes.NEGATIVE) for door in doors]
-        is_api = [door.path.startswith("/api/") for door in doors]
-        often = [way for way, holds in zip(right, is_api, strict=True) if holds]
+    with open_installation(folder) as installation:
+        installation.rng = Random(number)
+        installation.begin(installation.rng.choice(sorted(GAMES)))
+        schema = schemathesis.openapi.from_wsgi(PATH, installation.app)
+        operations = [operation.ok() for operation in schema.get_all_operations()]
+        operations = [
+            operation
+            for operation in operations
+            if not any(part in operation.path for part in SLOW_PATHS)
+        ]
+        valid = [operation.as_strategy(generation_mode=modes.POSITIVE) for operation in operations]
+        invalid = [
+            operation.as_strategy(generation_mode=modes.NEGATIVE) for operation in operations
+        ]
+        is_api = [operation.path.startswith("/api/") for operation in operations]
+        api_cases = [way for way, holds in zip(valid, is_api, strict=True) if holds]
 
         def check(case: Any) -> tuple[str, int]:
-            room.pass_time()
-            made, role = case
-            made.headers.pop("X-Host-Key", None)
-            made.cookies.clear()
-            answer = made.call(session=room.people[role], environ_base={"REMOTE_ADDR": "192.0.2.5"})
+            installation.pass_time()
+            request, role = case
+            request.headers.pop("X-Host-Key", None)
+            request.cookies.clear()
+            answer = request.call(
+                session=installation.people[role], environ_base={"REMOTE_ADDR": "192.0.2.5"}
+            )
             try:
                 if answer.status_code != 503:
-                    made.validate_response(answer, checks=checks)
+                    request.validate_response(answer, checks=checks)
             except FailureGroup as group:
-                faults = "; ".join(f"{each.title}: {each.message}" for each in group.exceptions)
-                raise AssertionError(f"{made.method} {made.path}: {faults}") from None
-            room.look(answer.status_code, answer.headers, answer.content, role)
+                faults = "; ".join(
+                    f"{failure.title}: {failure.message}" for failure in group.exceptions
+                )
+                raise AssertionError(f"{request.method} {request.path}: {faults}") from None
+            installation.check_answer(answer.status_code, answer.headers, answer.content, role)
             return str(answer.status_code), 1
 
-        cases = st.one_of(st.one_of(*right, *wrong), st.one_of(*often))
-        yield Probe(st.tuples(cases, st.sampled_from(ROLES)), check, room.finish)
+        cases = st.one_of(st.one_of(*valid, *invalid), st.one_of(*api_cases))
+        yield Probe(st.tuples(cases, st.sampled_from(ROLES)), check, installation.finish)
 
 
 TARGETS = (Target("requests", 0.12, 600, requests),)

@@ -1,4 +1,4 @@
-"""Files of every kind, damaged in every way: journals, games that are brought in, backups."""
+"""Files that are damaged in every way: journals, and games to import."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
     def check(case: tuple[str, int]) -> tuple[str, int]:
         kind, seed = case
-        left, left_log = damage(kind, content, log, Random(seed))
-        problems = problems_after(folder, left, left_log, kind not in SILENT_KINDS)
+        damaged, damaged_log = damage(kind, content, log, Random(seed))
+        problems = problems_after(folder, damaged, damaged_log, kind not in SILENT_KINDS)
         assert not problems, problems
         return kind, 1
 
     yield Probe(st.tuples(st.sampled_from(KINDS), st.integers(0, 2**32)), check)
 
 
-# ---- games that are brought in -------------------------------------------------------------------
+# ---- games to import -----------------------------------------------------------------------------
 
 # Bytes to write over parts of a file: where, and what.
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
@@ -55,11 +55,11 @@ CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 def overwrite_bytes(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
     """Overwrite some bytes of a file, and cut off its end."""
-    found = bytearray(content)
-    for at, come in places:
-        start = at % max(1, len(found))
-        found[start : start + len(come)] = come
-    return bytes(found[: len(found) - cut % max(1, len(found))])
+    changed = bytearray(content)
+    for place, new_bytes in places:
+        start = place % max(1, len(changed))
+        changed[start : start + len(new_bytes)] = new_bytes
+    return bytes(changed[: len(changed) - cut % max(1, len(changed))])
 
 
 def play(table: Table, game: str, turns: int, seed: int) -> None:
@@ -70,9 +70,9 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
     play_turns(table, turns, Random(seed))
 
 
-def _finished(folder: Path, seed: int) -> list[bytes]:
+def _finished_game_files(folder: Path, seed: int) -> list[bytes]:
     """Return game files of finished games."""
-    found = []
+    files = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
         Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table,
@@ -82,16 +82,18 @@ def _finished(folder: Path, seed: int) -> list[bytes]:
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
             played = build_game_file(journal.fold(session_of(table).number))
-            found.append(msgspec.json.encode(played))
-    return found
+            files.append(msgspec.json.encode(played))
+    return files
 
 
 @contextmanager
 def history(folder: Path, number: int) -> Iterator[Probe]:
     """Import game files: they are refused with a reason, or kept and shown again."""
-    files = _finished(folder, number)
-    come = st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
-    odd = st.lists(come, min_size=3, max_size=9)
+    files = _finished_game_files(folder, number)
+    values: st.SearchStrategy[Any] = (
+        st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
+    )
+    odd = st.lists(values, min_size=3, max_size=9)
 
     def check(case: Any) -> tuple[str, int]:
         which, way, values, edits, places, cut = case

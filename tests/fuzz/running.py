@@ -1,6 +1,4 @@
-"""A target is opened, given so many generated cases, and asked at the end whether all is well; what
-failed is kept.
-"""
+"""Targets, and a run of a batch of generated cases over one of them. What fails is kept."""
 
 from __future__ import annotations
 
@@ -20,9 +18,10 @@ from hypothesis.strategies import SearchStrategy
 
 from companion.core.errors import CompanionError
 
-# Number of failures of one batch that are kept. They rarely differ.
-MOST_FAILURES = 20
-LONGEST = 1500
+# Most failures of a batch that are kept. They rarely differ.
+MAX_FAILURES = 20
+# Most characters of a case, or of an error, that are printed.
+MAX_TEXT = 1500
 
 
 @dataclass
@@ -32,15 +31,15 @@ class Probe:
     cases: SearchStrategy[Any]
     """Generates the cases."""
     check: Callable[[Any], tuple[str, int]]
-    """Does one case and raises for a fault. Returns a word that is counted, and the number of
-    requests or events."""
+    """Does one case, and raises for a fault. Returns a word to be counted, and how many requests or
+    events the case had."""
     finish: Callable[[], None] = lambda: None
     """Checks what must hold at the end."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads what others send."""
+    """A part of the program that reads what others send."""
 
     name: str
     share: float
@@ -52,7 +51,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, with which case, and how to see it again."""
+    """What went wrong, with which case."""
 
     target: str
     seed: int
@@ -60,7 +59,7 @@ class Failure:
     case: str
 
     def sentence(self) -> str:
-        """Return the failure for people."""
+        """Return the failure for people, with the command that shows it again."""
         again = f"python -m fuzz --only {self.target} --seed {self.seed}"
         return f"{self.target}, seed {self.seed} ({again}): {self.trouble}\n    with {self.case}"
 
@@ -76,30 +75,28 @@ class Result:
     failures: list[Failure] = field(default_factory=list)
 
 
-class Errors(logging.Handler):
-    """Collects what the program logs as an error: an input that failed where nobody waits for its
-    answer.
-    """
+class ErrorCollector(logging.Handler):
+    """Collects logged errors: an input may fail where nobody waits for its answer."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the words, but those of a journal that was damaged on purpose and is told to be."""
+        """Keep a message, unless it reports a journal that was damaged on purpose."""
         if record.name != "companion.storage.opening":
-            self.said.append(record.getMessage())
+            self.messages.append(record.getMessage())
 
-    def raise_them(self) -> None:
-        """Raise what was said since the last time."""
-        said, self.said = self.said, []
-        assert not said, f"logged: {said[0][:LONGEST]}"
+    def raise_collected(self) -> None:
+        """Raise AssertionError if anything was logged since the last call."""
+        messages, self.messages = self.messages, []
+        assert not messages, f"logged: {messages[0][:MAX_TEXT]}"
 
 
 @contextmanager
-def watch_log() -> Iterator[Errors]:
+def watch_log() -> Iterator[ErrorCollector]:
     """Collect errors in the log as faults, and print nothing of the log."""
-    errors, root = Errors(), logging.getLogger()
+    errors, root = ErrorCollector(), logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers, root.level = [errors], logging.ERROR
     try:
@@ -122,27 +119,29 @@ def place_of(error: BaseException) -> str:
 
 
 def run_batch(target: Target, number: int, count: int) -> Result:
-    """Open the target afresh and do so many examples with this seed."""
+    """Open a target, and run so many examples of a seed over it."""
     result = Result(target.name, number)
-    # what is synced is a power cut's affair, not ours
-    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    # power cuts are not tested here: nothing has to be on a disk
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
-        tempfile.TemporaryDirectory(dir=shared, prefix="fuzz-") as folder,
+        tempfile.TemporaryDirectory(dir=memory, prefix="fuzz-") as folder,
         watch_log() as errors,
         target.open(Path(folder), number) as probe,
     ):
         _generate(probe, result, number, count, errors)
         try:
             probe.finish()
-            errors.raise_them()
+            errors.raise_collected()
         except Exception as error:
             trouble = f"at the end: {place_of(error)}: {error}"
-            result.failures.append(Failure(target.name, number, trouble[:LONGEST], "all of it"))
+            result.failures.append(Failure(target.name, number, trouble[:MAX_TEXT], "all of it"))
     return result
 
 
-def _generate(probe: Probe, result: Result, number: int, count: int, errors: Errors) -> None:
-    """Do the examples; what fails is kept and the rest goes on."""
+def _generate(
+    probe: Probe, result: Result, number: int, count: int, errors: ErrorCollector
+) -> None:
+    """Run the examples. A failure is kept, and the others go on."""
     places: set[str] = set()
 
     @seed(number)
@@ -158,16 +157,16 @@ def _generate(probe: Probe, result: Result, number: int, count: int, errors: Err
     def check_case(case: Any) -> None:
         try:
             word, size = probe.check(case)
-            errors.raise_them()
+            errors.raise_collected()
         except Exception as error:
-            errors.said.clear()
+            errors.messages.clear()
             word, size = "FAILED", 1
             place = place_of(error)
-            if place not in places and len(places) < MOST_FAILURES:
+            if place not in places and len(places) < MAX_FAILURES:
                 places.add(place)
-                trouble = f"{place}: {error}"[:LONGEST]
+                trouble = f"{place}: {error}"[:MAX_TEXT]
                 result.failures.append(
-                    Failure(result.target, number, trouble, repr(case)[:LONGEST])
+                    Failure(result.target, number, trouble, repr(case)[:MAX_TEXT])
                 )
         result.cases += size
         result.tally[word] += 1

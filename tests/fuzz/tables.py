@@ -1,6 +1,4 @@
-"""What pads, cameras, clocks and other people do to a table; and twins that differ in a secret and
-may not show it.
-"""
+"""Events at a table in any order, and twin tables that differ in a secret and may not show it."""
 
 from __future__ import annotations
 
@@ -45,17 +43,17 @@ FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.o
 # ---- events --------------------------------------------------------------------------------------
 
 
-class Hands:
-    """A table alone, with a journal, and what may happen to it."""
+class FuzzedTable:
+    """A table without pages, with its journal, and what may happen to it."""
 
     def __init__(self, table: Table, journal: Journal, clock: FakeClock, seed: int) -> None:
         self.table, self.journal, self.clock, self.rng = table, journal, clock, Random(seed)
 
     def do(self, event: tuple[Any, ...]) -> None:
         """Do one event. Refusals are fine, and nothing else."""
-        kind, *rest = event
+        kind, *arguments = event
         with contextlib.suppress(CompanionError):
-            getattr(self, kind)(*rest)
+            getattr(self, kind)(*arguments)
         self.table.step()
         for viewer in (None, *SEATS):
             self.table.view(viewer)
@@ -131,7 +129,7 @@ class Hands:
         self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), seed)
 
 
-ASKED = [
+REQUESTS = [
     "undo", "take back", "pause", "resume", "resume", "draw",
     "rematch", "swap", "leave", "sit", "sit", "move", "pad",
 ]  # fmt: skip
@@ -160,7 +158,7 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
     return st.one_of(
         keys, keys, keys, sees, sees, sees, hand_in, hand_in, hand_in, confirm, confirm, confirm,
         st.tuples(st.just("wait"), st.sampled_from([0.1, 0.5, 3.0, 60.0])),
-        st.tuples(st.just("ask"), st.sampled_from(ASKED), seat),
+        st.tuples(st.just("ask"), st.sampled_from(REQUESTS), seat),
         st.one_of(
             st.tuples(st.just("camera"), st.sampled_from(list(CameraState)), ODD_TEXTS),
             st.tuples(st.just("start"), GAME, st.integers(0, 99)),
@@ -177,14 +175,14 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, TableSettings(reading_time_s=0.1)) as table,
     ):
-        hands = Hands(table, journal, clock, number)
-        hands.start(sorted(GAMES)[number % len(GAMES)], number)
+        fuzzed = FuzzedTable(table, journal, clock, number)
+        fuzzed.start(sorted(GAMES)[number % len(GAMES)], number)
 
         def check(case: list[tuple[Any, ...]]) -> tuple[str, int]:
             if table.view().phase in (Phase.LOBBY, Phase.OVER):
-                hands.start(hands.rng.choice(sorted(GAMES)), hands.rng.randrange(100))
+                fuzzed.start(fuzzed.rng.choice(sorted(GAMES)), fuzzed.rng.randrange(100))
             for event in case:
-                hands.do(event)
+                fuzzed.do(event)
             return str(table.view().phase), len(case)
 
         def finish() -> None:
@@ -202,7 +200,7 @@ SECRETS = {
     "kahmate": (["R@c2 R@f2 B@c1 T@e2 F@a2 S@d1"], ["R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"]),
     "binmat": (["5&", "a#"], ["a#", "5&"]),
 }
-KEPT = re.compile(rb"\b[0-9a-f]{64}\b")
+RECEIPT = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 class Twin:
@@ -229,13 +227,13 @@ class Twin:
         for seat in SEATS:
             self.people[str(seat)].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
-    def hide(self, game: str, texts: list[str], rest: list[str]) -> None:
+    def hide(self, game: str, texts: list[str], other_cards: list[str]) -> None:
         """Begin a game in which South has just sealed, or holds, what is to be hidden."""
         view = self.table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
         if game == "binmat":
-            self.table.new_game(game, {"deck": [*texts, *rest]}, 1)
+            self.table.new_game(game, {"deck": [*texts, *other_cards]}, 1)
             self.table.resume("host")
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, "d0")
             return
@@ -257,11 +255,11 @@ class Twin:
 def _paths() -> st.SearchStrategy[Any]:
     """Return what the other side, or anybody, may ask. `NOW` stands for the moment."""
     seats = ("south", "north")
-    looks = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
-    looks += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
-    looks += [f"/api/seat/{seat}/{what}" for seat in seats for what in ("view", "plays")]
+    pages = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
+    pages += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
+    pages += [f"/api/seat/{seat}/{what}" for seat in seats for what in ("view", "plays")]
     ends = ("", ".json", ".txt", "/scene/0")
-    looks += [f"/history/{number}{end}" for number in range(1, 6) for end in ends]
+    pages += [f"/history/{number}{end}" for number in range(1, 6) for end in ends]
     doors = ["hand-in", "take-back", "mine", "plan", "confirm", "by-pad", "draw", "start", "take"]
     posts = [f"/api/seat/{seat}/{door}" for seat in seats for door in doors]
     posts += [f"/api/table/{door}" for door in ("act", "back", "pause", "resume")]
@@ -281,7 +279,7 @@ def _paths() -> st.SearchStrategy[Any]:
     )
     language = st.sampled_from(list(LANGUAGES))
     return st.one_of(
-        st.tuples(st.just("get"), st.sampled_from(looks), st.none(), language),
+        st.tuples(st.just("get"), st.sampled_from(pages), st.none(), language),
         st.tuples(st.just("post"), st.sampled_from(posts), body, language),
     )
 
@@ -290,8 +288,8 @@ def _paths() -> st.SearchStrategy[Any]:
 def twins(folder: Path, number: int) -> Iterator[Probe]:
     """Send equal requests to two tables that differ only in South's secret, until it is opened."""
     name = sorted(SECRETS)[number % len(SECRETS)]
-    one, other = SECRETS[name]
-    rest = [card for card in DECK if card not in one]
+    first, second = SECRETS[name]
+    other_cards = [card for card in DECK if card not in first]
     real_receipt = reducer.receipt_of
     reducer.receipt_of = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
     try:
@@ -299,8 +297,8 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
             pair = (Twin(folder, "one", stack), Twin(folder, "other", stack))
 
             def begin() -> None:
-                for twin, texts in zip(pair, (one, other), strict=True):
-                    twin.hide(name, texts, rest)
+                for twin, texts in zip(pair, (first, second), strict=True):
+                    twin.hide(name, texts, other_cards)
 
             begin()
 
@@ -360,7 +358,7 @@ def _answer(
     head = sorted((key, value) for key, value in answer.headers if key != "Set-Cookie")
     content = answer.get_data()
     answer.close()
-    return answer.status_code, str(head), KEPT.sub(b"RECEIPT", content)
+    return answer.status_code, str(head), RECEIPT.sub(b"RECEIPT", content)
 
 
 TARGETS = (Target("events", 0.25, 400, events), Target("twins", 0.06, 300, twins))

@@ -55,26 +55,26 @@ GAME = st.sampled_from(sorted(GAMES))
 
 def apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
     """Replace pieces of a text. Each edit is a place, a length, and a new piece."""
-    for place, gone, come in edits:
-        at = place % (len(text) + 1)
-        text = text[:at] + come + text[at + gone :]
+    for place, length, piece in edits:
+        start = place % (len(text) + 1)
+        text = text[:start] + piece + text[start + length :]
     return text
 
 
-def change_values(value: Any, rng: Random, odd: list[Any], often: float) -> Any:
+def change_values(value: Any, rng: Random, odd: list[Any], probability: float) -> Any:
     """Replace some values of a message by others, most of them of the same kind."""
     if isinstance(value, dict):
         return {
-            key: change_values(each, rng, odd, often)
-            for key, each in value.items()
-            if rng.random() >= often / 4
+            key: change_values(item, rng, odd, probability)
+            for key, item in value.items()
+            if rng.random() >= probability / 4
         }
     if isinstance(value, list):
-        times = rng.choice([0, 2, 40]) if rng.random() < often else 1
-        return [change_values(each, rng, odd, often) for each in value] * times
-    if rng.random() >= often:
+        copies = rng.choice([0, 2, 40]) if rng.random() < probability else 1
+        return [change_values(item, rng, odd, probability) for item in value] * copies
+    if rng.random() >= probability:
         return value
-    alike = [each for each in odd if type(each) is type(value)]
+    alike = [item for item in odd if type(item) is type(value)]
     return rng.choice(alike if alike and rng.random() < 0.8 else odd)
 
 

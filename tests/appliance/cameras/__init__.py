@@ -46,10 +46,10 @@ def camera_disk() -> build.Disk:
     """Return the disk of the tree as it is. Raises `CannotBuild`."""
     began_s = time.monotonic()
     base = build.base()
-    root = build.cache() / f"cameras-{build.mark(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
+    root = build.cache() / f"cameras-{build.content_mark(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
     if not root.exists():
-        build.drop("cameras-", keep=0)
-        with build.work(root) as made:
+        build.delete_old("cameras-", keep=0)
+        with build.finished_folder(root) as made:
             _install(base, made)
     shutil.rmtree(root / "opt/project", ignore_errors=True)
     for name in CARRIED:
@@ -69,13 +69,13 @@ def camera_disk() -> build.Disk:
     image.unlink(missing_ok=True)
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
-    build.do("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
+    build.run("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
     kernel, initrd = (next((base / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
     return build.Disk(image, kernel, initrd, time.monotonic() - began_s)
 
 
 def _install(base: Path, root: Path) -> None:
-    build.do("cp", "-a", "--reflink=auto", str(base), str(root))
+    build.run("cp", "-a", "--reflink=auto", str(base), str(root))
     with build.chroot(root) as inside:
         inside(
             "apt-get update -qq && apt-get install -y -qq --no-install-recommends "

@@ -29,7 +29,7 @@ class Picture:
         self.data = b"\x60\x80" * (width * height)
 
 
-def exactly(port, count):
+def read_exactly(port, count):
     parts = []
     while count:
         got = port.read(min(count, 1 << 20))
@@ -44,9 +44,9 @@ def exactly(port, count):
 def listen(picture):
     with PORT.open("rb", buffering=0) as port:
         while True:
-            width, height = struct.unpack("<II", exactly(port, 8))
+            width, height = struct.unpack("<II", read_exactly(port, 8))
             data = bytearray(b"\x80") * (2 * width * height)
-            data[0::2] = exactly(port, width * height)
+            data[0::2] = read_exactly(port, width * height)
             with picture.lock:
                 picture.size, picture.data = (width, height), bytes(data)
 

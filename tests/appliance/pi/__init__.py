@@ -80,18 +80,20 @@ def card(deb: Path) -> build.Disk:
     require_tools()
     began_s = time.monotonic()
     bare = package.distribution(SUITE, "arm64")
-    base = build.cache() / f"pi-base-{build.mark(bare.name, HERE, build.GUEST / 'agent.py')}"
-    folder = build.cache() / f"pi-card-{build.mark(base.name, deb, TOOL)}"
+    base = (
+        build.cache() / f"pi-base-{build.content_mark(bare.name, HERE, build.GUEST / 'agent.py')}"
+    )
+    folder = build.cache() / f"pi-card-{build.content_mark(base.name, deb, TOOL)}"
     if not base.exists():
-        build.drop("pi-base-", keep=0)
-        with build.work(base) as made:
+        build.delete_old("pi-base-", keep=0)
+        with build.finished_folder(base) as made:
             _make(bare, made)
     if not folder.exists():
-        build.drop("pi-card-", keep=0)
-        with build.work(folder) as made:
+        build.delete_old("pi-card-", keep=0)
+        with build.finished_folder(folder) as made:
             made.mkdir()
             image = made / "card.img"
-            build.do(str(TOOL / "make-image"), str(base / "base.img"), str(image), str(deb))
+            build.run(str(TOOL / "make-image"), str(base / "base.img"), str(image), str(deb))
             with image.open("r+b") as file:
                 file.truncate(CARD_BYTES)
     built_s = time.monotonic() - began_s
@@ -101,15 +103,15 @@ def card(deb: Path) -> build.Disk:
 def _make(bare: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
-    build.do("cp", "-a", "--reflink=auto", str(bare), str(root))
+    build.run("cp", "-a", "--reflink=auto", str(bare), str(root))
     taken = folder / "taken"
     _fetch(taken)
     (modules,) = (taken / "lib/modules").iterdir()
     for drivers in build.IDLE_DRIVERS:
         if drivers not in ("usb", "net/ethernet"):
             shutil.rmtree(modules / "kernel/drivers" / drivers, ignore_errors=True)
-    build.do("depmod", "-b", str(taken), modules.name)
-    build.do("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
+    build.run("depmod", "-b", str(taken), modules.name)
+    build.run("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
     shutil.copy(taken / "bin/kmod", root / "bin/kmod")
     (root / "sbin/modprobe").symlink_to("/bin/kmod")  # by which the kernel loads vfat
     _add_guest(root)
@@ -126,14 +128,14 @@ def _make(bare: Path, folder: Path) -> None:
 
 def _lay_out(root: Path, image: str) -> None:
     """Make two partitions as a downloaded image has them, with little room left."""
-    used = int(build.do("du", "-sm", str(root)).split()[0])
-    build.do("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
-    build.do(
+    used = int(build.run("du", "-sm", str(root)).split()[0])
+    build.run("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
+    build.run(
         "mke2fs", "-q", "-t", "ext4", "-E", f"offset={ROOT_AT}", "-d", str(root),
         image, f"{used * 5 // 4}M",
     )  # fmt: skip
-    build.do("/bin/sh", "-ec", f"sfdisk -q {image} <{HERE / 'partitions.sfdisk'}")
-    build.do("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
+    build.run("/bin/sh", "-ec", f"sfdisk -q {image} <{HERE / 'partitions.sfdisk'}")
+    build.run("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
 
 
 def _fetch(taken: Path) -> None:
@@ -141,7 +143,7 @@ def _fetch(taken: Path) -> None:
     hour.
     """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
-    build.do(
+    build.run(
         "mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64",
         f"--include={','.join(PACKAGES)}", '--aptopt=APT::Install-Recommends "false"',
         *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main",
@@ -162,7 +164,7 @@ def _add_guest(root: Path) -> None:
         (root / "etc/systemd" / place).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(HERE / name, root / "etc/systemd" / place / name)
     for unit in ("appliance-agent", "systemd-networkd", "userconfig"):
-        build.do("systemctl", f"--root={root}", "enable", f"{unit}.service")
+        build.run("systemctl", f"--root={root}", "enable", f"{unit}.service")
     (root / "boot/firmware").mkdir()
     shutil.copyfile(HERE / "fstab", root / "etc/fstab")
     (root / "etc/hostname").write_text("raspberrypi\n")
@@ -188,14 +190,14 @@ def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
     wanted = [line.split(":")[0] for line in (modules / "modules.dep").read_text().splitlines()]
     depends = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
     files = [file for name in EARLY for file in wanted if Path(file).name.split(".")[0] == name]
-    for file in {each for one in files for each in (one, *depends[one].split())}:
+    for file in {part for own in files for part in (own, *depends[own].split())}:
         target = early / "lib/modules" / kernel / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(modules / file, target)
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
         shutil.copy(modules / name, early / "lib/modules" / kernel)
-    build.do("depmod", "-b", str(early), kernel)
-    build.do(
+    build.run("depmod", "-b", str(early), kernel)
+    build.run(
         "/bin/sh", "-ec", f"cd {early} && find . | cpio -o -H newc --quiet >{folder / 'initrd'}"
     )
     shutil.rmtree(early)
@@ -205,9 +207,9 @@ def _as_firmware(board: Path) -> None:
     """Write into the device tree what a real board's firmware writes, and free the console of
     Bluetooth.
     """
-    build.do("fdtput", "-c", str(board), "/system")
-    build.do("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
-    build.do("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
+    build.run("fdtput", "-c", str(board), "/system")
+    build.run("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
+    build.run("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
 
 
 class UsbLost(MachineError):
@@ -216,17 +218,18 @@ class UsbLost(MachineError):
     """
 
 
-def switch_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
-    """Switch a machine on until its hands answer. Where its USB is lost, pull the plug and try
-    again.
+def switch_on(card: build.Disk, image: Path, folder: Path, retries: int = 3) -> Pi:
+    """Switch a machine on, and wait until its agent answers.
+
+    If its USB is lost, pull the plug and try again, up to `retries` times.
     """
-    machine = Pi(card, image, folder / f"start-{lost}")
+    machine = Pi(card, image, folder / f"start-{retries}")
     try:
         machine.wait_for_hands()
     except UsbLost:
         machine.pull_the_plug()
-        if lost:
-            return switch_on(card, image, folder, lost - 1)
+        if retries:
+            return switch_on(card, image, folder, retries - 1)
         raise
     except BaseException:
         machine.close()
@@ -235,9 +238,7 @@ def switch_on(card: build.Disk, image: Path, folder: Path, lost: int = 3) -> Pi:
 
 
 class Pi(Machine):
-    """One emulated Raspberry Pi 3B with a card of its own; its hands inside are reached over its
-    network.
-    """
+    """An emulated Raspberry Pi 3B with a card of its own. Its agent is reached over its network."""
 
     def _command(self, disk: build.Disk, network: bool) -> list[str]:
         self.agent_port = free_port()
@@ -266,7 +267,7 @@ class Pi(Machine):
             raise UsbLost(f"the emulated USB is gone: {self.console(5)}")
 
     def wait_for_hands(self) -> None:
-        """Wait until the agent inside answers; raises `MachineError`."""
+        """Wait until the agent inside answers. Raises `MachineError`."""
         until("the agent's answer", self._try_to_connect, BOOT_S, 2.0)
 
     def _try_to_connect(self) -> bool:
