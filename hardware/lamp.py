@@ -58,15 +58,15 @@ class StatusReader:
         self._clock = clock
         # When the status was last written, or when reading began.
         self._renewed_s = clock.monotonic_s()
-        # What `_read` returned last.
+        # What `_read_file` returned last.
         self._last_read: tuple[int, str] | None = None
         # The last status. None before the first one.
         self._status: LampState | None = None
 
-    def state(self) -> LampState:
-        """Read the status and return what the lamp shows. A word that is unknown is a fault."""
+    def read_state(self) -> LampState:
+        """Read the status and return what the lamp shows. An unknown word is a fault."""
         now_s = self._clock.monotonic_s()
-        read = self._read()
+        read = self._read_file()
         if read is not None and read != self._last_read:
             # the wall clock may jump, so only a change of the file's time counts
             _, word = read
@@ -82,7 +82,7 @@ class StatusReader:
             return LampState.FAULT
         return LampState.BOOTING if read is None else self._status
 
-    def _read(self) -> tuple[int, str] | None:
+    def _read_file(self) -> tuple[int, str] | None:
         """Return the file's time in ns, and the word in it. None if it cannot be read."""
         try:
             return self._file.stat().st_mtime_ns, self._file.read_text(encoding="ascii").strip()

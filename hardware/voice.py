@@ -49,11 +49,11 @@ class MachineVoice(Closeable):
         self._on_trouble = on_trouble
         self._command = command
         # Sentences that are still to be spoken, each with its language.
-        self._waiting: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
-        # Notified of a new sentence and of the end. Its lock also guards `_speaking`.
+        self._queue: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
+        # Notified of a new sentence and of the end. Its lock also guards `_process`.
         self._changed = threading.Condition()
         # The process that speaks now.
-        self._speaking: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
         self._is_trouble_reported = False
         self._thread = threading.Thread(target=self._run, name="voice", daemon=True)
@@ -71,15 +71,15 @@ class MachineVoice(Closeable):
         """Queue a sentence and return at once."""
         with self._changed:
             if not self._is_closed:
-                self._waiting.append((text, language))
+                self._queue.append((text, language))
                 self._changed.notify()
 
     def hush(self) -> None:
         """Stop speaking and empty the queue."""
         with self._changed:
-            self._waiting.clear()
-            if self._speaking:
-                self._speaking.kill()
+            self._queue.clear()
+            if self._process:
+                self._process.kill()
 
     def use_settings(self, settings: VoiceSettings) -> None:
         """Use other settings of volume and speed, from the next sentence on."""
@@ -87,9 +87,9 @@ class MachineVoice(Closeable):
 
     def step(self) -> None:
         """Speak all waiting sentences."""
-        while self._waiting:
+        while self._queue:
             with suppress(IndexError):  # `hush` has just emptied the queue
-                text, language = self._waiting.popleft()
+                text, language = self._queue.popleft()
                 self._speak(text, language)
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class MachineVoice(Closeable):
     def _run(self) -> None:
         while not self._is_closed:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                self._changed.wait_for(lambda: self._queue or self._is_closed)
             self.step()
 
     def _speak(self, text: str, language: str) -> None:
@@ -119,19 +119,19 @@ class MachineVoice(Closeable):
             with self._changed:
                 if self._is_closed:
                     return
-                self._speaking = subprocess.Popen(
+                self._process = subprocess.Popen(
                     arguments,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
-            self._wait_until_spoken(self._speaking, text)
+            self._wait_until_spoken(self._process, text)
         except OSError as error:
             _log.info("No voice: %s", error)
             self._report_trouble(say("No voice: install espeak-ng (sudo apt install espeak-ng)."))
         finally:
             with self._changed:
-                self._speaking = None
+                self._process = None
 
     def _wait_until_spoken(self, process: subprocess.Popen[bytes], text: str) -> None:
         """Give a sentence to espeak-ng and wait until it ends, at most `SENTENCE_TIMEOUT_S`."""

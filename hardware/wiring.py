@@ -20,9 +20,9 @@ from hardware.cues import LAMPS
 
 # Frequency in Hz that the pin of a silent buzzer keeps, without a pulse.
 #
-# lgpio's thread for tones wakes up once in a period. Without a frequency it sleeps for 20 ms, as
-# long as a tick of the clock lasts. With this one a tone begins within 10 ms, at the cost of 100
-# wake-ups a second.
+# lgpio's thread for tones wakes up once in each period. Without a frequency it sleeps for 20 ms, as
+# long as a tick of the clock sounds. At 100 Hz a tone begins within 10 ms, for 100 wake-ups a
+# second.
 REST_HZ = 100
 
 
@@ -122,8 +122,8 @@ class Button:
 class Lamp:
     """An open lamp, on or off."""
 
-    def __init__(self, lamp: LampPin, factory: Any) -> None:
-        self._device = LED(lamp.gpio, active_high=not lamp.is_active_low, pin_factory=factory)
+    def __init__(self, pin: LampPin, factory: Any) -> None:
+        self._device = LED(pin.gpio, active_high=not pin.is_active_low, pin_factory=factory)
         self._is_lit = False
 
     def show(self, is_lit: bool) -> None:

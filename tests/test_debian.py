@@ -40,13 +40,13 @@ def test_its_version_is_that_of_the_program() -> None:
 
 
 def test_it_is_for_the_pythons_inside(environment: ModuleType) -> None:
-    assert f"/{environment.HOME}" == DEBIAN_HOME
+    assert f"/{environment.PROGRAM_FOLDER}" == DEBIAN_HOME
     control = " ".join((DEBIAN / "control").read_text().split())
     assert environment.PYTHONS == ("3.11", "3.13")
     assert (
         "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control
     ), "neither older nor newer, and not the one between"
-    assert set(environment.PLATFORMS) == set(
+    assert set(environment.UV_PLATFORMS) == set(
         re.search(r"Architecture: (\w+ \w+)", control)[1].split()
     )  # type: ignore[index]
 
@@ -83,8 +83,8 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
                 f"{name}.py,,\n{name}-1.dist-info/RECORD,,\n../bin/x,,\n"
             )
             (folder / f"{name}.py").write_text(f"python = {python!r}\n")
-    environment.share_pure_packages(home)
-    environment.make_environment(home)
+    environment.move_pure_packages(home)
+    environment.make_virtual_environment(home)
     (home / "bin/python3").unlink()
     (home / "bin/python3").symlink_to(Path(sys.executable).resolve())
     assert sorted(path.name for path in environment.site_packages(home).iterdir()) == [

@@ -68,7 +68,7 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     reader = StatusReader(folder / LAMP_FILE, clock)
     with SystemLamp(settings.system_lamp, settings.system_lamp_active_low, factory) as system_lamp:
         while True:
-            pause_s = system_lamp.show(reader.state(), clock.monotonic_s())
+            pause_s = system_lamp.show(reader.read_state(), clock.monotonic_s())
             if signal.sigtimedwait(END_SIGNALS, pause_s) is not None:
                 return 0
 

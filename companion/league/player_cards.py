@@ -101,14 +101,14 @@ class PlayerCards:
             # the file's log may still hold the name and the code
             self._file.empty_log()
 
-    def note_shown_at_table(self, card: PlayerCard, table: str) -> None:
+    def note_shown_at_table(self, card: PlayerCard, table_id: str) -> None:
         """Store that somebody's card was shown at a table, so that its games there count."""
         with self._file.lock:
-            if (card.id, table) not in self._shown_at_tables:
-                self._file.write(put_shown(card.id, table))
-                self._shown_at_tables.add((card.id, table))
+            if (card.id, table_id) not in self._shown_at_tables:
+                self._file.write(put_shown(card.id, table_id))
+                self._shown_at_tables.add((card.id, table_id))
 
-    def number_of(self, player: Player, table: str) -> int | None:
+    def number_of(self, player: Player, table_id: str) -> int | None:
         """Return the number of a player.
 
         None if the player has no card that was shown at this table.
@@ -116,7 +116,7 @@ class PlayerCards:
         if player.is_machine:
             return MACHINE_NUMBER
         # a table could report any card, so only one that was shown there counts
-        was_shown = (player.card, table) in self._shown_at_tables
+        was_shown = (player.card, table_id) in self._shown_at_tables
         return self._numbers.get(player.card) if was_shown else None
 
     def _store(self, card: PlayerCard) -> None:

@@ -48,12 +48,11 @@ class RatingRow:
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 
-def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
+def rate_players(results: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     """Return the ratings of everybody who has played against others, strongest first.
 
-    Results that do not count are skipped (see `StoredResult.is_between_two_people`).
-
-    Raises `SystemTrouble` if the library is not installed.
+    Results that do not count are skipped (see `StoredResult.is_between_two_people`). Raises
+    `SystemTrouble` if the library is not installed.
     """
     try:
         from openskill.models import BradleyTerryFull  # noqa: PLC0415 - only a hub has it, and only pages need it
@@ -65,11 +64,11 @@ def rate_players(games: Iterable[StoredResult]) -> tuple[RatingRow, ...]:
     skills: dict[int, Any] = {}
     tallies: dict[int, Counter[str]] = {}
     # rate games in the order in which they ended, because each rating depends on earlier ones
-    for game in sorted(games, key=lambda game: (game.result.ended_s, game.result.key)):
-        if not game.is_between_two_people or game.south is None or game.north is None:
+    for stored in sorted(results, key=lambda stored: (stored.result.ended_s, stored.result.key)):
+        if not stored.is_between_two_people or stored.south is None or stored.north is None:
             continue
-        people = (game.south, game.north)
-        winner = game.result.winner
+        people = (stored.south, stored.north)
+        winner = stored.result.winner
         # OpenSkill rates teams, and these teams have one member each
         teams = [[skills.get(person) or model.rating()] for person in people]
         # the lowest rank has won, and equal ranks are a draw

@@ -51,43 +51,41 @@ class ResultStore:
         """Number in the hub's store of the last record that was processed."""
 
     def process_record(
-        self, table: str, record: PublicRecord, accepted_s: float, sequence: int
+        self, table_id: str, record: PublicRecord, accepted_s: float, sequence: int
     ) -> None:
         """Process a record of a table.
 
-        Raises `SystemTrouble` if a result cannot be stored. The record then counts as not
-        processed.
-
         `accepted_s` is the Unix time at which the table accepted it, by the hub's clock. `sequence`
-        is its number in the hub's store.
+        is its number in the hub's store. Raises `SystemTrouble` if a result cannot be stored, and
+        then the record counts as not processed.
         """
         with self._file.lock:
-            before = self._progress.get(table, TableProgress())
-            after, change = follow_record(table, before, record, accepted_s)
+            before = self._progress.get(table_id, TableProgress())
+            after, change = follow_record(table_id, before, record, accepted_s)
             sequence = max(self.sequence, sequence)
             has_changed = any(change)
             if has_changed:
-                self._store_change(table, after, change, sequence)
+                self._store_change(table_id, after, change, sequence)
             else:
                 # only the position has changed, which `save_positions` writes later
-                self._unsaved_tables.add(table)
-            self._progress[table] = after
+                self._unsaved_tables.add(table_id)
+            self._progress[table_id] = after
             self.sequence = sequence
             if has_changed:
                 self._file.notify()
 
     def _store_change(
-        self, table: str, progress: TableProgress, change: ResultChange, sequence: int
+        self, table_id: str, progress: TableProgress, change: ResultChange, sequence: int
     ) -> None:
         """Store a change of results, with all positions, before anybody sees it."""
-        added = self._identify_players(change.added, table)
+        added = self._identify_players(change.added, table_id)
         # a tournament counts games at one table only, so it gets this table's own report and
         # refuses it if the game was played at two
         tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
         statements = [
             *self._position_statements(sequence),
             # after the positions, which may have an older one of this table
-            put("followed", table, progress),
+            put("followed", table_id, progress),
         ]
         # delete first, because a game may get a new result in the same change
         if change.removed:
@@ -134,16 +132,16 @@ class ResultStore:
     def _position_statements(self, sequence: int) -> list[Statement]:
         """Return the statements that store the positions that are not on the disk yet."""
         positions = [
-            put("followed", table, self._progress[table]) for table in self._unsaved_tables
+            put("followed", table_id, self._progress[table_id]) for table_id in self._unsaved_tables
         ]
         return [*positions, put_number("sequence", sequence)]
 
-    def _identify_players(self, result: GameResult | None, table: str) -> StoredResult | None:
+    def _identify_players(self, result: GameResult | None, table_id: str) -> StoredResult | None:
         """Return a table's result with the numbers of the people who have played."""
         if result is None:
             return None
-        south = self._cards.number_of(result.south, table)
-        north = self._cards.number_of(result.north, table)
+        south = self._cards.number_of(result.south, table_id)
+        north = self._cards.number_of(result.north, table_id)
         return StoredResult(result, south, north)
 
     def _result_statements(self, stored: StoredResult | None) -> list[Statement]:

@@ -112,7 +112,7 @@ class ResultChange(NamedTuple):
 
 
 def follow_record(
-    table: str, before: TableProgress, record: PublicRecord, accepted_s: float
+    table_id: str, before: TableProgress, record: PublicRecord, accepted_s: float
 ) -> tuple[TableProgress, ResultChange]:
     """Return a table's progress after a record, and the change of results that it causes.
 
@@ -125,7 +125,7 @@ def follow_record(
     if record.what == NEW_GAME or record.game != before.number:
         # if the beginning of a game was missed, identify it by its table and number:
         # `record.game` is that number, while `view.game` below is the name of its rules
-        key = record.mark if record.what == NEW_GAME else f"{table}.{record.epoch}.{record.game}"
+        key = record.mark if record.what == NEW_GAME else f"{table_id}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
         progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)
@@ -136,7 +136,7 @@ def follow_record(
         return replace(progress, result=None), ResultChange(removed=progress.result)
     if progress.result is not None:
         return progress, ResultChange()
-    result = _build_result(table, progress, record, accepted_s)
+    result = _build_result(table_id, progress, record, accepted_s)
     return replace(progress, result=result), ResultChange(added=result)
 
 
@@ -167,7 +167,7 @@ def has_same_options(game: str, first: Mapping[str, Any], second: Mapping[str, A
 
 
 def _build_result(
-    table: str, progress: TableProgress, record: PublicRecord, ended_s: float
+    table_id: str, progress: TableProgress, record: PublicRecord, ended_s: float
 ) -> GameResult:
     """Return the result of a game that this record ends."""
     view = record.view
@@ -178,7 +178,7 @@ def _build_result(
         is_machine = seat in view.seats and view.seats[seat].door == MACHINE
         players[seat] = Player(record.cards.get(seat, ""), is_machine)
     return GameResult(
-        table=table,
+        table=table_id,
         key=progress.key,
         game=view.game or "",
         options=view.options,

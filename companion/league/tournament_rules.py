@@ -37,8 +37,8 @@ MAX_ENTRANTS = 500
 MAX_ROUNDS = 30
 # Maximum number of minutes for a round.
 MAX_MINUTES = 600
-# Tolerance in seconds for a game that began before its round was paired, since times in messages
-# are approximate.
+# Time in seconds by which a game may begin before its round was paired, since times in messages are
+# approximate.
 EARLY_START_S = 5.0
 
 T = TypeVar("T")
@@ -248,21 +248,21 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchB
 def assign_tables(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
     """Assign free tables to the open boards that have none, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
-    for (place, board), table in zip(waiting, free_tables, strict=False):
-        tournament = _with_board(tournament, place, replace(board, table=table, refused=""))
+    for (place, board), table_id in zip(waiting, free_tables, strict=False):
+        tournament = _with_board(tournament, place, replace(board, table=table_id, refused=""))
     return tournament
 
 
-def move_board(tournament: Tournament, place: BoardPlace, table: str) -> Tournament:
-    """Move a board to another table, or to none if `table` is empty.
+def move_board(tournament: Tournament, place: BoardPlace, table_id: str) -> Tournament:
+    """Move a board to another table, or to none if `table_id` is empty.
 
     Raises `Illegal` if the table already has an open board.
     """
     _require_running(tournament)
     board = board_at(tournament, place)
-    if table and table in open_places_by_table(tournament):
+    if table_id and table_id in open_places_by_table(tournament):
         raise Illegal(Refusal.SEAT_TAKEN, say("That table has another board of this round"))
-    return _with_board(tournament, place, replace(board, table=table, refused=""))
+    return _with_board(tournament, place, replace(board, table=table_id, refused=""))
 
 
 def open_places_by_table(tournament: Tournament) -> dict[str, BoardPlace]:
@@ -273,10 +273,9 @@ def open_places_by_table(tournament: Tournament) -> dict[str, BoardPlace]:
 def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     """Enter a result for the board that was paired at its table.
 
-    Raises `Illegal` if it does not fit the board.
-
-    A player without a card counts as the person the table was paired for. If the two players have
-    swapped sides, the sides they played count.
+    A player without a card counts as the person who was paired there. If the two players have
+    swapped sides, the sides they played count. Raises `Illegal` if the result does not fit the
+    board.
     """
     result = stored.result
     place = open_places_by_table(tournament).get(result.table)
@@ -311,25 +310,25 @@ def _require_game_of_round(tournament: Tournament, current: Round, result: GameR
         raise Illegal(Refusal.TOO_LATE, say("That game began before the round"))
 
 
-def note_refusal(tournament: Tournament, table: str, reason: str) -> Tournament:
+def note_refusal(tournament: Tournament, table_id: str, reason: str) -> Tournament:
     """Note at the open board of a table why its last result does not count.
 
     The table must have an open board.
     """
-    place = open_places_by_table(tournament)[table]
+    place = open_places_by_table(tournament)[table_id]
     # packed, so that it can be shown in every language
     board = replace(board_at(tournament, place), refused=sentence_to_json(reason))
     return _with_board(tournament, place, board)
 
 
-def reopen_board(tournament: Tournament, key: str, table: str) -> Tournament:
-    """Reopen the board of the current round that this game decided, if its result is withdrawn.
+def reopen_board(tournament: Tournament, key: str, table_id: str) -> Tournament:
+    """Reopen the board of the current round that this game decided.
 
-    The key and the table identify the game. The result may also have come again, and is entered
-    anew then. Return the tournament unchanged if the game decided no board.
+    The key and the table identify the game. Its result has been withdrawn, or has come again and
+    is about to be entered anew. Return the tournament unchanged if the game decided no board.
     """
     for place, board in _current_boards(tournament):
-        if key and (board.key, board.table) == (key, table):
+        if key and (board.key, board.table) == (key, table_id):
             return _with_board(tournament, place, replace(board, verdict=None, key=""))
     return tournament
 

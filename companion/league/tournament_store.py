@@ -112,10 +112,10 @@ class TournamentStore:
                 self._tournaments = changed
                 self._file.notify()
 
-    def open_board_at(self, table: str) -> tuple[Tournament, MatchBoard] | None:
+    def open_board_at(self, table_id: str) -> tuple[Tournament, MatchBoard] | None:
         """Return the open board that was paired at a table, with its tournament, or None."""
         for tournament in self.all():
-            if place := tournament_rules.open_places_by_table(tournament).get(table):
+            if place := tournament_rules.open_places_by_table(tournament).get(table_id):
                 return tournament, tournament_rules.board_at(tournament, place)
         return None
 
@@ -140,8 +140,8 @@ class TournamentStore:
                 try:
                     changed = tournament_rules.enter_result(changed, added)
                 except Illegal as refusal:
-                    table = added.result.table
-                    changed = tournament_rules.note_refusal(changed, table, refusal.message)
+                    table_id = added.result.table
+                    changed = tournament_rules.note_refusal(changed, table_id, refusal.message)
             tournaments[number] = changed
         # the table may be free again
         return self._with_assigned_tables(tournaments)
@@ -157,11 +157,11 @@ class TournamentStore:
             if tournament.is_over:
                 continue
             occupied = {
-                table
+                table_id
                 for other in assigned.values()
-                for table in tournament_rules.open_places_by_table(other)
+                for table_id in tournament_rules.open_places_by_table(other)
             }
-            free = [table for table in self._free_tables() if table not in occupied]
+            free = [table_id for table_id in self._free_tables() if table_id not in occupied]
             assigned[number] = tournament_rules.assign_tables(tournament, free)
         return assigned
 

@@ -1,8 +1,8 @@
 """The messages to a broker, topic by topic, as JSON.
 
-They have only what everybody at the table may know.
+They contain only what everybody at the table may know.
 
-The topics are below the one of the settings. All messages are retained except `event`, so the
+All topics begin with the one in the settings. All messages are retained except `event`, so the
 broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them.
 
 The sign is the one sentence that says what the table waits for. A cue is what sounds and lights
@@ -108,19 +108,19 @@ def turn_message(view: TableView, language: str) -> Mapping[str, Any]:
     seats = view.sign.seats
     if view.phase is Phase.OVER:
         seats = view.match.outcome.winners if view.match.outcome else frozenset()
-    who = "none"
+    whose_turn = "none"
     side = None
     colour = NEUTRAL_COLOUR
     if len(seats) == 1:
         (seat,) = seats
-        who = seat.value
+        whose_turn = seat.value
         side = view.seats[seat].side
         colour = side.rgb if side else NEUTRAL_COLOUR
     elif seats:
-        who = "both"
+        whose_turn = "both"
         colour = BOTH_COLOUR
     return {
-        "seat": who,
+        "seat": whose_turn,
         "side": translate(side.name, language) if side else "",
         "colour": colour,
         "rgb": list(bytes.fromhex(colour[1:])),
@@ -130,13 +130,21 @@ def turn_message(view: TableView, language: str) -> Mapping[str, Any]:
 def clock_message(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     """Return the clock: its time left now, and when it runs out.
 
-    Whoever gets it can count down alone, so it is not repeated while the clock runs. `now_s` is
-    the table's time, `wall_s` the Unix time of the same moment.
+    Subscribers can count down by themselves, so it is not repeated while the clock runs. `now_s` is
+    the table's monotonic time, `wall_s` the Unix time of the same moment.
     """
     clock = view.time.clock
-    left_s = {seat.value: own.left_at_s(now_s) for seat, own in view.time.clocks.items()}
+    seats_left_s = {
+        seat.value: seat_clock.left_at_s(now_s) for seat, seat_clock in view.time.clocks.items()
+    }
     if clock is None:
-        return {"runs": False, "left_s": None, "limit_s": None, "ends_at": None, "seats": left_s}
+        return {
+            "runs": False,
+            "left_s": None,
+            "limit_s": None,
+            "ends_at": None,
+            "seats": seats_left_s,
+        }
     ends_at = None
     if clock.due_s is not None:
         # Convert the table's monotonic time to Unix time.
@@ -147,7 +155,7 @@ def clock_message(view: TableView, now_s: float, wall_s: float) -> Mapping[str, 
         "left_s": clock.left_at_s(now_s),
         "limit_s": round(clock.limit_s, 1),
         "ends_at": ends_at,
-        "seats": left_s,
+        "seats": seats_left_s,
     }
 
 
@@ -206,9 +214,9 @@ def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, An
     return _event_message(str(signal.cue), signal.seats, view, language)
 
 
-def staff_event(call: Call, by: str, view: TableView, language: str) -> Mapping[str, Any]:
+def staff_event(call: Call, caller: str, view: TableView, language: str) -> Mapping[str, Any]:
     """Return the event of a staff call that was made, answered or ended."""
-    return {**_event_message(STAFF_EVENTS[call], frozenset(), view, language), "by": by}
+    return {**_event_message(STAFF_EVENTS[call], frozenset(), view, language), "by": caller}
 
 
 def encode_json(content: Mapping[str, Any]) -> bytes:

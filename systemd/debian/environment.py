@@ -22,14 +22,14 @@ from pathlib import Path
 # Python versions of Bookworm and Trixie. Keep debian/control in step.
 PYTHONS = ("3.11", "3.13")
 # Folder of the program in the package.
-HOME = "usr/lib/tabletop-companion"
+PROGRAM_FOLDER = "usr/lib/tabletop-companion"
 # uv's name of the platform with Bookworm's C library, by Debian's name of the architecture.
-PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
+UV_PLATFORMS = {"amd64": "x86_64-manylinux_2_36", "arm64": "aarch64-manylinux_2_36"}
 # Dependencies with their hashes, and what builds those that exist only as source.
 LOCK = "companion/requirements.lock"
 BUILD_LOCK = "companion/build.lock"
 # Patterns of files and folders that are not needed at run time.
-UNNEEDED = (
+UNNEEDED_PATTERNS = (
     "*.a",
     "*.c",
     "*.cpp",
@@ -49,21 +49,21 @@ def main(package: Path, architecture: str) -> None:
     :param package: folder that stands for `/` of the machine
     :param architecture: Debian's name of it, such as `arm64`
     """
-    home = package / HOME
+    home = package / PROGRAM_FOLDER
     common = site_packages(home)
     for python in PYTHONS:
-        install_dependencies(site_packages(home, python), python, PLATFORMS[architecture])
-    share_pure_packages(home)
-    install(common, "--no-index", "--no-deps", os.environ["WHEEL"])
+        install_dependencies(site_packages(home, python), python, UV_PLATFORMS[architecture])
+    move_pure_packages(home)
+    install_packages(common, "--no-index", "--no-deps", os.environ["WHEEL"])
     shutil.move(common / "share", home / "share")
     for folder in (common, *(site_packages(home, python) for python in PYTHONS)):
         remove_unneeded(folder)
-    make_environment(home)
+    make_virtual_environment(home)
     install_system_files(package, home / "share/tabletop-companion/systemd")
 
 
 def site_packages(home: Path, python: str = "3") -> Path:
-    """Return the folder of packages for one Python version. Without one: for all of them."""
+    """Return the folder of packages for one version of Python, or of those for all versions."""
     return home / f"lib/python{python}/site-packages"
 
 
@@ -73,17 +73,17 @@ def install_dependencies(folder: Path, python: str, platform: str) -> None:
     trust_options = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
     # for packages that exist only as source
     build_options = ("--build-constraints", BUILD_LOCK)
-    install(folder, *target_options, *trust_options, *build_options, "-r", LOCK)
+    install_packages(folder, *target_options, *trust_options, *build_options, "-r", LOCK)
 
 
-def install(folder: Path, *arguments: str) -> None:
+def install_packages(folder: Path, *arguments: str) -> None:
     """Install packages into a folder with `uv pip install`."""
     command = [os.environ["UV"], "pip", "install", "--quiet", "--no-config", "--no-cache"]
     command += ["--link-mode", "copy", "--target", str(folder)]
     subprocess.run([*command, *arguments], check=True)
 
 
-def share_pure_packages(home: Path) -> None:
+def move_pure_packages(home: Path) -> None:
     """Move packages that are pure Python and the same for all versions into the common folder."""
     first, *others = (site_packages(home, python) for python in PYTHONS)
     common = site_packages(home)
@@ -118,17 +118,17 @@ def remove(path: Path) -> None:
 
 
 def remove_unneeded(folder: Path) -> None:
-    """Remove other packages' commands, and files that are needed only to compile or to test."""
+    """Remove the commands of dependencies, and files that are needed only to compile or to test."""
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for name in (".lock", ".gitignore"):
         (folder / name).unlink(missing_ok=True)
-    for pattern in UNNEEDED:
+    for pattern in UNNEEDED_PATTERNS:
         for path in sorted(folder.rglob(pattern)):
             if path.exists():
                 remove(path)
 
 
-def make_environment(home: Path) -> None:
+def make_virtual_environment(home: Path) -> None:
     """Turn a folder into a virtual environment with the program's command."""
     binary = home / "bin"
     binary.mkdir()
@@ -137,7 +137,8 @@ def make_environment(home: Path) -> None:
     for python in PYTHONS:
         (site_packages(home, python) / "shared.pth").write_text("../../python3/site-packages\n")
     command = (
-        f"#!/{HOME}/bin/python3\nimport sys\n\nfrom companion.cli import main\n\nsys.exit(main())\n"
+        f"#!/{PROGRAM_FOLDER}/bin/python3\n"
+        "import sys\n\nfrom companion.cli import main\n\nsys.exit(main())\n"
     )
     (binary / "companion").write_text(command)
     (binary / "companion").chmod(0o755)

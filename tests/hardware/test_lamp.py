@@ -47,39 +47,39 @@ class Service:
 
 def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
     service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
-    assert reader.state() is LampState.BOOTING
+    assert reader.read_state() is LampState.BOOTING
     clock.advance(BOOT_TIMEOUT_S - 1)
-    assert reader.state() is LampState.BOOTING
+    assert reader.read_state() is LampState.BOOTING
     clock.advance(1)
-    assert reader.state() is LampState.FAULT, "it never came up"
+    assert reader.read_state() is LampState.FAULT, "it never came up"
     service.says(LampWord.READY)
-    assert reader.state() is LampState.READY
+    assert reader.read_state() is LampState.READY
     service.word.unlink()
-    assert reader.state() is LampState.BOOTING, "killed: it begins once more"
+    assert reader.read_state() is LampState.BOOTING, "killed: it begins once more"
     clock.advance(MAX_STATUS_AGE_S)
-    assert reader.state() is LampState.FAULT
+    assert reader.read_state() is LampState.FAULT
 
 
 def test_a_word_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
     service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
     for _ in range(2):
         service.says(LampWord.READY)
-        assert reader.state() is LampState.READY
+        assert reader.read_state() is LampState.READY
         clock.advance(MAX_STATUS_AGE_S - 1)
-        assert reader.state() is LampState.READY
+        assert reader.read_state() is LampState.READY
     clock.advance(1)
-    assert reader.state() is LampState.FAULT
+    assert reader.read_state() is LampState.FAULT
     service.says(LampWord.FAULT)
-    assert reader.state() is LampState.FAULT
+    assert reader.read_state() is LampState.FAULT
     service.says(LampWord.READY)
-    assert reader.state() is LampState.READY
+    assert reader.read_state() is LampState.READY
     service.says(LampWord.STOPPING)
-    assert reader.state() is LampState.STOPPING
+    assert reader.read_state() is LampState.STOPPING
     service.word.unlink()
     clock.advance(STOP_TIMEOUT_S - 1)
-    assert reader.state() is LampState.STOPPING
+    assert reader.read_state() is LampState.STOPPING
     clock.advance(1)
-    assert reader.state() is LampState.FAULT, "the machine is on, the service is not"
+    assert reader.read_state() is LampState.FAULT, "the machine is on, the service is not"
 
 
 @pytest.mark.parametrize(

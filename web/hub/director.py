@@ -99,7 +99,7 @@ class DirectorPages(HubRouteGroup):
                 table = self._room.table(_number(fields, "table", 0))
                 table_id = table.id if table else ""
                 apply_action(
-                    partial(tournament_rules.move_board, place=_place(fields), table=table_id)
+                    partial(tournament_rules.move_board, place=_place(fields), table_id=table_id)
                 )
             case "end":
                 apply_action(tournament_rules.end)
