@@ -251,9 +251,9 @@ def selfplay(options: argparse.Namespace) -> int:
 
 def _check_game(name: str) -> int:
     """Print what a game lacks, for its author. Return the exit status."""
-    from companion.tools.selfplay.check import faults_of, missing_parts  # noqa: PLC0415
+    from companion.tools.selfplay.check import find_faults, missing_parts  # noqa: PLC0415
 
-    faults = faults_of(name)
+    faults = find_faults(name)
     if faults:
         print(*(f"wrong  {fault}" for fault in faults), sep="\n")
         return 1

@@ -431,7 +431,7 @@ class Kit:
     pieces: tuple[tuple[str, ...], ...] = ()
     """Face names of each physical piece. A piece with one face is a flat tag."""
     tag_mm: float = 24.0
-    """Side of the marker on a piece."""
+    """Side of the marker on a piece, with its black border."""
     notes: tuple[str, ...] = ()
     """Notes on the instruction sheet about these pieces."""
     deck: Deck | None = None

@@ -50,7 +50,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
 
     Raises `Malformed`, `Illegal` or ValueError if the game cannot play it as written.
     """
-    before, all_stages = _play(game, example)
+    before, all_stages = _play_example(game, example)
     kit = game.kit(game.options(example.options))
     # what the last action has done, as far as the example shows it
     stages = all_stages[: example.stage + 1]
@@ -67,7 +67,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
         if is_shown(move.origin) and is_shown(move.target)
     ]
     return Illustration(
-        replace(kit, board=_part_of(kit.board, example)),
+        replace(kit, board=_crop_board(kit.board, example)),
         {square: faces for square, faces in before.items() if is_shown(square)},
         {square: faces for square, faces in after.items() if is_shown(square)},
         tuple(moves),
@@ -78,7 +78,7 @@ def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     )
 
 
-def _play(game: Game[Any, Any], example: Example) -> tuple[Layout, tuple[Stage, ...]]:
+def _play_example(game: Game[Any, Any], example: Example) -> tuple[Layout, tuple[Stage, ...]]:
     """Play an example. Return the layout before the last action, and the stages of that action."""
     rng = Random(0)
     state = game.setup(game.options(example.options), rng)
@@ -106,7 +106,7 @@ def _is_shown(square: Square | None, example: Example) -> bool:
     return square.file < files and square.rank < ranks
 
 
-def _part_of(board: Board, example: Example) -> Board:
+def _crop_board(board: Board, example: Example) -> Board:
     """Return the part of a board that an example shows."""
     ranks = example.ranks or board.ranks
     return replace(

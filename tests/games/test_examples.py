@@ -21,7 +21,7 @@ from companion.cli import main
 from companion.core.kit import Seat
 from companion.games import GAMES
 from companion.tools.selfplay import check
-from companion.tools.selfplay.check import faults_of
+from companion.tools.selfplay.check import find_faults
 
 EXAMPLES = ROOT / "docs/examples"
 PEBBLE = (EXAMPLES / "pebble/pebble.py").read_text(encoding="utf-8")
@@ -105,17 +105,17 @@ def test_what_a_game_lacks_is_said(
     assert right in PEBBLE
     load_pebble(PEBBLE.replace(right, wrong))
     monkeypatch.setattr(check, "MAX_TURNS", 50)
-    assert any(said in fault for fault in faults_of("pebble"))
+    assert any(said in fault for fault in find_faults("pebble"))
 
 
 def test_a_game_that_is_not_there_is_said() -> None:
     words = "There is no game “nogame”: install its package, then look at its entry point."
-    assert faults_of("nogame") == (words,)
+    assert find_faults("nogame") == (words,)
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena"])
 def test_our_own_games_lack_nothing(name: str) -> None:
-    assert faults_of(name) == ()
+    assert find_faults(name) == ()
 
 
 def test_the_engine_plays() -> None:

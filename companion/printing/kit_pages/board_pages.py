@@ -5,8 +5,8 @@ Everything is drawn in board axes, see `companion.core.kit`. All lengths are in 
 have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which a fan of
 cards grows away from the seat's edge.
 
-A page is the part of the board on one page: `core` is what belongs to it, `printed` is that with
-flap and bleed. Offsets without a name, such as those of base lines, were chosen by eye.
+Each page shows a part of the board, see `BoardPage`. Offsets without a name, such as those of base
+lines, were chosen by eye.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def draw_board(pen: Pen, kit: Kit, tiling: Tiling, page: BoardPage, area: Rectan
     """Draw one page of the board, centred in the printable area of the page."""
     printed = page.printed
     x, y = printed.centre
-    # from here on in board axes, with the middle of the page in the middle of the area
+    # from here on in board axes, with the middle of what is printed in the middle of the area
     with pen.at(*area.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _draw_lanes(pen, kit, kit.deck)

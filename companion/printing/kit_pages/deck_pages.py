@@ -55,7 +55,7 @@ _ABOVE_RULE_MM = 5.0
 # Gap between two places for piles, and around them.
 _PLACE_GAP_MM = 3.0
 # Gap between the places and what is printed beside them.
-_BESIDE_MM = 8.0
+_BESIDE_GAP_MM = 8.0
 # Margin of a card with a rule in brief.
 _NOTE_MARGIN_MM = 6.0
 
@@ -74,7 +74,7 @@ class CardGrid:
         if landscape:
             self.cell_width = deck.height_mm
             self.cell_height = deck.width_mm
-        # the head keeps as much free as the ruler needs at the foot
+        # as much is free at the head as the ruler needs at the foot
         foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
         self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
@@ -95,7 +95,7 @@ class CardGrid:
 def _fit(length_mm: float, cell_mm: float) -> tuple[int, float]:
     """Return how many cells fit a length, and the length that is free on either side of them."""
     count = int(length_mm / cell_mm)
-    # the grid is centred on the page, so that backs meet fronts
+    # half of what is left over: the grid is centred on the page, so that backs meet fronts
     return count, (length_mm - count * cell_mm) / 2
 
 
@@ -150,7 +150,7 @@ def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
 def draw_backs(pen: Pen, grid: CardGrid) -> None:
     """Draw the backs of one page, with a back in every cell.
 
-    So it fits its page of cards over whichever edge the sheet is turned.
+    They meet the fronts whichever edge the sheet is turned over.
     """
     # ink reaches a little beyond the outer cards, so that an inexact cut shows no white
     bleed_x = min(_BLEED_MM, grid.free_x)
@@ -170,7 +170,7 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
 
 
 def _card_axes(pen: Pen, grid: CardGrid, cell: Point) -> AbstractContextManager[None]:
-    """Draw on the card in a cell, in the axes of the card, until the block ends."""
+    """Use the axes of the card in this cell until the block ends."""
     x, y = cell
     # a card lying on its left edge has its lower left corner at the cell's lower right
     return pen.at(x + grid.cell_width, y, turn_deg=90) if grid.landscape else pen.at(x, y)
@@ -310,21 +310,23 @@ def draw_pile_page(
     page: PilePage,
     area: Rectangle,
     *,
-    beside: Callable[..., None] | None = None,
+    draw_beside: Callable[..., None] | None = None,
 ) -> None:
     """Draw one page of places, centred in its area.
 
-    Columns are as far apart as the lanes of the board. `beside` draws something to the right of the
-    places, in a height and a `width` that it is given. The places then start at the left margin.
+    Columns are as far apart as the lanes of the board.
+
+    :param draw_beside: draws something to the right of the places, which then start at the left
+        margin. It is called with the pen, its height, and its `width`
     """
     board = kit.board
     width = len(page) * board.pitch_mm - board.gap_mm
     height = _column_height(deck, max(len(column.piles) for column in page))
     centre_x, centre_y = area.centre
-    left = area.left if beside else centre_x - width / 2
-    if beside:
-        with pen.at(area.left + width + _BESIDE_MM, area.bottom):
-            beside(pen, area.height, width=area.width - width - _BESIDE_MM)
+    left = area.left if draw_beside else centre_x - width / 2
+    if draw_beside:
+        with pen.at(area.left + width + _BESIDE_GAP_MM, area.bottom):
+            draw_beside(pen, area.height, width=area.width - width - _BESIDE_GAP_MM)
     with pen.at(left, centre_y - height / 2):
         pen.outline(0, 0, width, height)
         for index, column in enumerate(page):

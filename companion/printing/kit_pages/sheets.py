@@ -41,7 +41,7 @@ from companion.printing.tiling import (
     tile_board,
 )
 
-# Name of the back of a card in `Page.names`.
+# Name of a card's back in `Page.names`.
 BACK = "back"
 
 # Share of a side's colour that remains with `KitStyle.low_ink`. Chosen by eye.
@@ -135,9 +135,7 @@ def kit_pdf(
 
 
 def paper_for_whole_board(kit: Kit) -> Paper | None:
-    """Return the smallest paper that holds the board without a joint. None if no paper is large
-    enough.
-    """
+    """Return the smallest paper that holds the board without a joint, or None if none does."""
     board = board_extent(kit.board)
     for paper in PAPER_SIZES_MM:
         for landscape in (False, True):
@@ -162,7 +160,7 @@ def _board_pages(kit: Kit, tiling: Tiling, paper: Paper) -> Iterator[Page]:
 
 
 def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
-    """Yield the pages of pieces, then pages for what found no place below the pieces."""
+    """Yield the pages of pieces, then pages for the parts that do not fit below the pieces."""
     area = printable_area(paper, landscape=False)
     pages = tag_pages(kit, page_parts(kit, extras, area), area)
     tag_page_count = sum(page.has_tags for page in pages)
@@ -189,12 +187,14 @@ def _deck_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
         names = tuple(
             f"lane {lane} {pile}" if lane else str(pile) for lane, piles in page for pile in piles
         )
-        score_sheet = None
+        draw_sheet = None
         # the page of a seat's own piles has space for the score sheet
         if extras.aids and not page[0].lane:
             names = (*names, "score sheet")
-            score_sheet = partial(draw_score_sheet, kit=kit)
-        draw = partial(draw_pile_page, kit=kit, deck=deck, page=page, area=area, beside=score_sheet)
+            draw_sheet = partial(draw_score_sheet, kit=kit)
+        draw = partial(
+            draw_pile_page, kit=kit, deck=deck, page=page, area=area, draw_beside=draw_sheet
+        )
         yield Page("places", names, pile_page_title(page), draw, landscape=True)
     grid = card_grid(deck, paper)
     per_page = len(grid.cells)

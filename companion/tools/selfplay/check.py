@@ -32,7 +32,7 @@ MAX_TURNS = 2000
 _encode = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 
 
-def faults_of(name: str) -> tuple[str, ...]:
+def find_faults(name: str) -> tuple[str, ...]:
     """Return a sentence for each fault that makes a game unplayable or wrong."""
     left_out = [game.trouble for game in plugin_games() if game.name == name and game.trouble]
     if name not in GAMES:
@@ -41,7 +41,9 @@ def faults_of(name: str) -> tuple[str, ...]:
         )
     game = GAMES[name]
     try:
-        return tuple(dict.fromkeys((*_faults_of_words(game), *_faults_in_play(game))))
+        return tuple(
+            dict.fromkeys((*_find_faults_of_declarations(game), *_find_faults_in_play(game)))
+        )
     except Exception as error:  # report any error to the author
         return (f"It raises {type(error).__name__}: {error}.",)
 
@@ -59,10 +61,11 @@ def missing_parts(name: str) -> tuple[str, ...]:
         "lead: nobody can say who is ahead": game.lead(state) is not None,
         "picture to a rule: its rules are words alone": any(rule.example for rule in game.rules),
     }
-    return tuple(f"It has no {part}." for part, is_there in has_part.items() if not is_there)
+    return tuple(f"It has no {part}." for part, is_present in has_part.items() if not is_present)
 
 
-def _faults_of_words(game: AnyGame) -> Iterator[str]:
+def _find_faults_of_declarations(game: AnyGame) -> Iterator[str]:
+    """Yield the faults of what a game declares: rules, summary, captions, options, and kit."""
     ids = [rule.id for rule in game.rules]
     if not ids:
         yield "It has no rules: write at least one paragraph."
@@ -84,24 +87,24 @@ def _faults_of_words(game: AnyGame) -> Iterator[str]:
         yield "The pieces of its kit are not made of the faces of its kit."
 
 
-def _faults_in_play(game: AnyGame) -> Iterator[str]:
+def _find_faults_in_play(game: AnyGame) -> Iterator[str]:
     """Play random games, and yield a sentence for each fault."""
     options = game.options({})
     for seed in range(GAMES_TRIED):
         rng = Random(seed)
         state = game.setup(options, rng)
-        again = game.setup(options, Random(seed))
-        if _plain(game, state) != _plain(game, again):
+        same_setup = game.setup(options, Random(seed))
+        if _encode_state(game, state) != _encode_state(game, same_setup):
             yield "Two set-ups with the same random numbers differ."
         turns = 0
         while (due := game.to_act(state)) and turns < MAX_TURNS:
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             for seat, action in actions.items():
-                yield from _faults_of_action(game, state, seat, action)
+                yield from _find_faults_of_action(game, state, seat, action)
             # seeded by the turn, because the same turn is applied again below
             step = game.apply(state, actions, Random(turns))
-            yield from _faults_of_apply(game, state, actions, step, turns)
-            yield from _faults_of_step(game, step)
+            yield from _find_faults_of_apply(game, state, actions, step, turns)
+            yield from _find_faults_of_step(game, step)
             state = step.state
             turns += 1
         if turns == MAX_TURNS:
@@ -112,26 +115,26 @@ def _faults_in_play(game: AnyGame) -> Iterator[str]:
             _encode(game.view(state, viewer))
 
 
-def _plain(game: AnyGame, state: Any) -> bytes:
+def _encode_state(game: AnyGame, state: Any) -> bytes:
     """Return a state as bytes, to compare it with others."""
     return _encode(game.dump(state))
 
 
-def _faults_of_apply(
+def _find_faults_of_apply(
     game: AnyGame, state: Any, actions: Mapping[Seat, Any], step: Step[Any], turn: int
 ) -> Iterator[str]:
     """Yield the faults of `apply`, which has returned this `step` for a turn."""
-    before = _plain(game, state)
+    before = _encode_state(game, state)
     # applying the same turn again has to give the same state
-    again = game.apply(state, actions, Random(turn))
-    after = _plain(game, step.state)
-    if _plain(game, again.state) != after:
+    repeated_step = game.apply(state, actions, Random(turn))
+    after = _encode_state(game, step.state)
+    if _encode_state(game, repeated_step.state) != after:
         yield "The same actions lead to different states: draw by the rng that apply is given."
-    if _plain(game, state) != before:
+    if _encode_state(game, state) != before:
         yield "apply changes the state that it is given: make a new one."
 
 
-def _faults_of_action(game: AnyGame, state: Any, seat: Seat, action: Any) -> Iterator[str]:
+def _find_faults_of_action(game: AnyGame, state: Any, seat: Seat, action: Any) -> Iterator[str]:
     """Yield the faults of the rules about a legal action, and of its notation."""
     try:
         game.check(state, seat, action)
@@ -144,8 +147,8 @@ def _faults_of_action(game: AnyGame, state: Any, seat: Seat, action: Any) -> Ite
         yield "Somebody is to act after the end."
 
 
-def _faults_of_step(game: AnyGame, step: Step[Any]) -> Iterator[str]:
-    """Yield what the events and layouts of a step name, but the game does not have."""
+def _find_faults_of_step(game: AnyGame, step: Step[Any]) -> Iterator[str]:
+    """Yield a sentence for each rule, square or face that a step names but the game lacks."""
     kit = game.kit(game.options({}))
     squares = set(kit.board.squares)
     faces = {face.name for face in kit.faces}

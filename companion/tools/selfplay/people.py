@@ -298,11 +298,12 @@ class SimulatedGame(ABC):
             if self.progress_key() != key_before:
                 self.compare_layouts(before, self.view())
 
-    def wait_for_progress(self, done: str, key_before: object) -> None:
+    def wait_for_progress(self, done_sentence: str, key_before: object) -> None:
         """Run frames until the table moves on: until `progress_key` differs from `key_before`.
 
-        `done` says what people have done, as a sentence without full stop. Raises `Stuck` with that
-        and what the table still waits for.
+        Raises `Stuck` with the sentence, and with what the table still waits for.
+
+        :param done_sentence: what people have done, without full stop
         """
         for frame in range(PATIENCE_FRAMES):
             if self.progress_key() != key_before:
@@ -316,7 +317,7 @@ class SimulatedGame(ABC):
                 self.straighten()
             self.run_frames()
         sign = self.view().sign
-        raise Stuck(f"{done}: the table still says “{sign.text}” ({sign.small})")
+        raise Stuck(f"{done_sentence}: the table still says “{sign.text}” ({sign.small})")
 
     def _sit_down(self, player: SimulatedPlayer) -> None:
         """Take a seat: by a name on a phone, or by a key of the pad."""
@@ -332,8 +333,8 @@ class SimulatedGame(ABC):
     def press_button(self, name: str) -> None:
         """Press and release a button, with realistic times for debouncing."""
         hands = self.simulation.hands
-        for act in (hands.press, hands.release):
-            act(name)
+        for move in (hands.press, hands.release):
+            move(name)
             for _ in range(3):
                 self.clock.advance(0.02)
                 self.companion.step_keys()

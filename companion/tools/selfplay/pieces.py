@@ -327,10 +327,10 @@ def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
     The best wins most often and loses least often in this turn, against a sample of the other
     seat's actions. So games come to an end.
     """
-    own = [game.random_action(state, seat, rng) for _ in range(SAMPLED_ACTIONS)]
-    others = [other for other in game.to_act(state) if other is not seat]
+    candidates = [game.random_action(state, seat, rng) for _ in range(SAMPLED_ACTIONS)]
+    other_seats = [other for other in game.to_act(state) if other is not seat]
     replies = [
-        {other: game.random_action(state, other, rng) for other in others}
+        {other: game.random_action(state, other, rng) for other in other_seats}
         for _ in range(SAMPLED_REPLIES)
     ]
 
@@ -344,4 +344,4 @@ def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
                 total += 10 if seat in outcome.winners else -10
         return total
 
-    return max(own, key=gain)
+    return max(candidates, key=gain)
