@@ -1,5 +1,5 @@
-"""What the camera page shows: pictures, the board as it is read, its weak squares, and settled
-frames.
+"""Answers what the camera page shows: pictures, the board as it is read, its weak squares, and
+settled frames.
 
 A *still frame* is any in which nothing moved. A *settled frame* is the first still frame whose
 reading is settled, which means that enough pictures agree on it (`vision.reading.vote`). The
@@ -176,7 +176,7 @@ class BoardEye:
         if width > _MAX_PICTURE_WIDTH_PX:
             size = _MAX_PICTURE_WIDTH_PX, max(1, round(height * _MAX_PICTURE_WIDTH_PX / width))
             luma = np.asarray(cv2.resize(luma, size, interpolation=cv2.INTER_AREA), np.uint8)
-        return _encode_jpeg(combine_bgr(luma, _colours_of(last.frame)), _PICTURE_QUALITY)
+        return _encode_jpeg(combine_bgr(luma, _read_colours(last.frame)), _PICTURE_QUALITY)
 
     def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
@@ -306,7 +306,7 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
     scale = _PHOTOGRAPH_SIDE_PX / max(right - left, top - bottom)
     top_view = pose.top_view((left, bottom), (right, top), 0.0, scale)
     view = top_view.rectify(frame.luma)
-    colours = _colours_of(frame)
+    colours = _read_colours(frame)
     if colours is None:
         return view
     # Colours have a lower resolution.
@@ -331,7 +331,7 @@ def _cover_squares(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Squ
     return covered
 
 
-def _colours_of(frame: Frame) -> Colours | None:
+def _read_colours(frame: Frame) -> Colours | None:
     return frame.colours() if frame.colours else None
 
 

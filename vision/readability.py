@@ -1,5 +1,5 @@
-"""Where the board is hard to read, and what to do about it: cut off, glare, too dark, out of focus,
-too small.
+"""Finds where the board is hard to read, and what to do about it: cut off, glare, too dark, out of
+focus, too small.
 
 Everything is measured in the picture itself, square by square. The worst measures become advice in
 plain words, on the camera page. Nothing here changes what is read. Limits without a source were

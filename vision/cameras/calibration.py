@@ -32,7 +32,7 @@ _MIN_MOVE_WIDTHS = 0.04
 _MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of a page that is held still, in two pictures in a row.
 _MAX_STILL_PX = 2.0
-# The views that are asked for, one after the other. A view counts if it differs from those before.
+# The requested views, in order. A view counts if it differs from those before.
 # Whether it was the one asked for is not checked, but shows in how well the lens is determined.
 _WANTED_VIEWS = (
     "Hold the page straight towards the camera, as large as it goes into the picture",

@@ -1,4 +1,4 @@
-"""The cameras by their sources in the settings: which are connected, and how to open one.
+"""Lists the connected cameras, and opens one by its source in the settings.
 
 The errors of all cameras are `CameraError`. They say what is wrong, where, and what to do.
 """
@@ -52,7 +52,7 @@ def open_camera(
 ) -> Camera:
     """Open the camera of a source, or that of the settings. Raises `CameraError` if there is none.
 
-    `phone` is the line of an old phone if one may be the camera.
+    `phone` is the link to an old phone if one may be the camera.
     """
     source = (source or settings.source).strip()
     kind, _, which = source.partition(":")
@@ -64,7 +64,7 @@ def open_camera(
         )
     if source == "auto":
         return _first_camera(settings, clock)
-    # Without a line, the source is the path of a file, like any other word.
+    # Without a link, the source is the path of a file, like any other word.
     if source == PHONE and phone:
         return PhoneCamera(phone, clock)
     if is_network(source):

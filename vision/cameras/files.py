@@ -72,7 +72,7 @@ def decode_picture(
     try:
         with Image.open(io.BytesIO(content), formats=formats) as picture:
             if picture.width * picture.height <= max_pixels:
-                luma = _luma_of(picture)
+                luma = _decode_luma(picture)
     except Exception as error:  # damaged files make decoders raise nearly anything
         raise CameraError(
             say(
@@ -88,7 +88,7 @@ def decode_picture(
                 number=max_pixels // 1_000_000,
             )
         )
-    return Capture(luma, partial(_colours_of, content))
+    return Capture(luma, partial(_decode_colours, content))
 
 
 def unreadable_error(name: str, error: OSError) -> CameraError:
@@ -98,7 +98,7 @@ def unreadable_error(name: str, error: OSError) -> CameraError:
     )
 
 
-def _luma_of(picture: Image.Image) -> Luma:
+def _decode_luma(picture: Image.Image) -> Luma:
     """Return the brightness of a picture that is not decoded yet, (height, width).
 
     Raises whatever Pillow raises, and ValueError for sixteen bits.
@@ -111,7 +111,7 @@ def _luma_of(picture: Image.Image) -> Luma:
     return np.array(picture.convert("L"), np.uint8)
 
 
-def _colours_of(content: bytes) -> Colours:
+def _decode_colours(content: bytes) -> Colours:
     """Return the colours of a picture at a quarter of its size.
 
     A JPEG is decoded at about that size, which is faster.

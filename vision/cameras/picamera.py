@@ -60,7 +60,7 @@ _FRAME_DURATION_US = 33_333
 _SMALL_SIZE_PX = (1280, 720)
 
 
-def _colours_of(plane: Luma, width: int, height: int) -> Colours:
+def _extract_colours(plane: Luma, width: int, height: int) -> Colours:
     """Return the colours in a YUV420 buffer (height * 3 / 2, stride) of a picture of this size.
 
     They follow the brightness. One row of the buffer holds two rows of U or V.
@@ -106,9 +106,9 @@ class PiCamera(PhysicalCamera):
         self._timestamp_ns = 0
         # Where the countdown starts.
         self._settle_frames = max(_MIN_SETTLE_FRAMES, round(_SETTLE_S * settings.fps))
-        # Number of pictures until what is to be locked is locked. 0 without a countdown.
+        # Number of pictures until `_pending_locks` are locked. 0 without a countdown.
         self._frames_until_lock = self._settle_frames
-        # What is locked then: "focus", "exposure", or both.
+        # What is locked at the end of the countdown: "focus", "exposure", or both.
         self._pending_locks = set[str]()
         # What is locked, or was asked to be. None for what this camera cannot lock.
         self._locks = Locks(None, None)
@@ -205,7 +205,7 @@ class PiCamera(PhysicalCamera):
         width, height = self.device.camera_configuration()["main"]["size"]
         with self._module.MappedArray(request, "main", write=False) as mapped:
             plane = np.asarray(mapped.array)
-            return np.array(plane[:height, :width]), _colours_of(plane, width, height)
+            return np.array(plane[:height, :width]), _extract_colours(plane, width, height)
 
     def _age_s(self) -> float:
         """Return how long ago the first row was exposed, in seconds. 0 if that is unknown."""
@@ -261,7 +261,7 @@ class PiCamera(PhysicalCamera):
     def meter(self, slow: bool) -> bool:
         """Let the exposure settle again, then lock it.
 
-        `slow` allows exposures as long as a frame may take by the settings. Return False if the
+        `slow` allows exposures as long as the frame period of the settings. Return False if the
         camera has no such control.
         """
         if self._locks.exposure is None:
@@ -298,7 +298,7 @@ class PiCamera(PhysicalCamera):
             )
 
     def _count_down(self, metadata: dict[str, Any]) -> None:
-        """Count a picture. At the end of the countdown, lock what is to be locked at its values.
+        """Count a picture. At the end of the countdown, apply the pending locks with its values.
 
         The exposure stays automatic if the picture does not tell its own.
         """

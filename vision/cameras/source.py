@@ -15,8 +15,8 @@ from companion.core.ports import Closeable, Frame
 from vision.cameras.colours import Colours
 from vision.oddities import Oddity
 
-# Maximum age of a picture in seconds. Of an older one the driver has another clock, so its age is
-# ignored.
+# Maximum age of a picture in seconds. If it seems older, the driver uses another clock, and the age
+# is ignored.
 _MAX_AGE_S = 2.0
 
 

@@ -1,4 +1,4 @@
-"""The status of the camera for people: it sees the board, it does not, or what is wrong with it."""
+"""Reports the status of the camera to people: it sees a board, sees none, or what is wrong."""
 
 from __future__ import annotations
 

@@ -153,9 +153,9 @@ class UsbCamera(PhysicalCamera):
     def _capture(self) -> Capture:
         for _ in range(_MAX_DAMAGED):
             raw = self._read_picture()
-            luma = self._luma_of(raw)
+            luma = self._to_luma(raw)
             if luma is not None:
-                return Capture(luma, partial(_colours_of, raw), self._age_s())
+                return Capture(luma, partial(_to_colours, raw), self._age_s())
         raise CameraError(
             say(
                 "USB camera {name} sends only damaged pictures: use a shorter cable, another "
@@ -186,7 +186,7 @@ class UsbCamera(PhysicalCamera):
             )
         return picture
 
-    def _luma_of(self, raw: Any) -> Luma | None:
+    def _to_luma(self, raw: Any) -> Luma | None:
         """Return the brightness of what OpenCV has read, BGR or a JPEG. None for a damaged JPEG.
 
         Raises `CameraError` for anything else.
@@ -196,7 +196,7 @@ class UsbCamera(PhysicalCamera):
                 return np.asarray(cv2.cvtColor(raw, cv2.COLOR_BGR2GRAY), np.uint8)
             # OpenCV returns a JPEG as one row or one column of bytes.
             if raw.ndim == 1 or 1 in raw.shape:
-                return _decode_luma(_jpeg_of(raw))
+                return _decode_luma(_without_padding(raw))
         raise CameraError(
             say(
                 "USB camera {name} sends what is not read here: choose a camera that sends MJPG or "
@@ -280,7 +280,7 @@ def _read_line(path: Path) -> str:
         return ""
 
 
-def _jpeg_of(raw: Any) -> bytes:
+def _without_padding(raw: Any) -> bytes:
     """Return the bytes of a JPEG without the zeros that fill the camera's buffer."""
     return bytes(raw.ravel().tobytes().rstrip(b"\0"))
 
@@ -297,5 +297,5 @@ def _decode_luma(jpeg: bytes) -> Luma | None:
     return None if picture is None else np.asarray(picture, np.uint8)
 
 
-def _colours_of(raw: Any) -> Colours | None:
-    return colours.from_bgr(raw) if raw.ndim == 3 else colours.from_jpeg(_jpeg_of(raw))
+def _to_colours(raw: Any) -> Colours | None:
+    return colours.from_bgr(raw) if raw.ndim == 3 else colours.from_jpeg(_without_padding(raw))

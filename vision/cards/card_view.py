@@ -72,14 +72,14 @@ def card_view(luma: Luma, top_view: TopView, in_picture: Mask, reach_mm: float) 
     """
     view = top_view.rectify(luma)
     # Normalise the brightness of the paper.
-    paper = _paper_of(view, reach_mm * top_view.scale)
+    paper = _paper_brightness(view, reach_mm * top_view.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
     # Burnt out, and brighter than the paper around it.
     glare = np.asarray((view >= _MIN_GLARE) & (paper < _MAX_GLARE_PAPER), np.bool_)
     return CardView(top_view, in_picture, even, _bold_print(even, top_view.scale), glare)
 
 
-def _paper_of(view: Luma, reach_px: float) -> Luma:
+def _paper_brightness(view: Luma, reach_px: float) -> Luma:
     """Return (h, w): the brightness of paper, as the maximum of a view within `reach_px`."""
     scale = 1 / _REDUCTION
     small = cv2.resize(view, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -95,14 +95,14 @@ def _paper_of(view: Luma, reach_px: float) -> Luma:
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
     # Compare with the paper beside each print.
-    beside = close_dark_gaps(even, _PRINT_MM * scale)
+    beside = close_dark_details(even, _PRINT_MM * scale)
     pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK_TONE), cv2.CMP_GE)
     # The closing fills thin strokes of dark print with pale, so that only bold ones stay dark.
     # Inverted, these are the 255.
-    return 255 - close_dark_gaps(np.asarray(pale, np.uint8), _STROKE_MM * scale)
+    return 255 - close_dark_details(np.asarray(pale, np.uint8), _STROKE_MM * scale)
 
 
-def close_dark_gaps(view: Luma, size_px: float) -> Luma:
+def close_dark_details(view: Luma, size_px: float) -> Luma:
     """Return a view (h, w) without dark parts that are narrower than `size_px`.
 
     They become as bright as what is beside them. This is a morphological closing.

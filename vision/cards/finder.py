@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from companion.core.kit import CARD_DICTIONARY, Deck
-from vision.cards.card_view import CardView, close_dark_gaps
+from vision.cards.card_view import CardView, close_dark_details
 from vision.cards.fans import (
     UNREAD,
     OpenCard,
@@ -182,7 +182,7 @@ class CardFinder:
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
     """Return the smallest rectangles around bold print that may be markers."""
     # Close the white modules, so that a marker is one piece of print.
-    whole = close_dark_gaps(view.bold, _MAX_WHITE_MM * view.top_view.scale)
+    whole = close_dark_details(view.bold, _MAX_WHITE_MM * view.top_view.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     return _marker_sized(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)

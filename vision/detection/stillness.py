@@ -294,7 +294,7 @@ def noise_bounds(noise: Noise, residual: BlockMeans) -> BlockMeans:
         return noise.bounds
     magnitudes = np.abs(residual)
     sigma = float(np.median(magnitudes[::2, ::2])) / _MEDIAN_DEVIATION
-    step = _codec_step_of(magnitudes, sigma)
+    step = _estimate_codec_step(magnitudes, sigma)
     # One bound for all blocks, before each has its own.
     bound = max(_MIN_BOUND, _BOUND_SIGMAS * _INITIAL_RATIO * sigma, _BOUND_STEPS * step)
     return np.full(residual.shape, min(bound, _MAX_BOUND), np.float32)
@@ -356,12 +356,12 @@ def _sigma_and_step(
     if noise.frames:
         sigma = min(sigma, _MAX_GROWTH * noise.picture_sigma + _GROWTH_LEVELS)
     sigma = noise.picture_sigma + rate * (sigma - noise.picture_sigma)
-    step = _codec_step_of(magnitudes, sigma)
+    step = _estimate_codec_step(magnitudes, sigma)
     step_rate = max(rate, _RISE_RATE) if step > noise.codec_step else _FALL_RATE
     return sigma, noise.codec_step + step_rate * (step - noise.codec_step)
 
 
-def _codec_step_of(magnitudes: BlockMeans, sigma: float) -> float:
+def _estimate_codec_step(magnitudes: BlockMeans, sigma: float) -> float:
     """Return the size of changes in isolated blocks, as a codec causes them.
 
     Returns 0 if they are few, which may be chance. Moving objects are larger than a block and have

@@ -154,8 +154,8 @@ def reflectance(
 
     Returns None if too little of its paper is in sight, or if no light explains it. `tone` (h, w)
     is its brightness relative to paper, and `visible` (h, w) is False where something stands in
-    front. `sides` says of the top, right, bottom and left side whether there is plain paper beyond
-    it.
+    front. `sides` says for the top, right, bottom and left side whether there is plain paper
+    beyond it.
     """
     # Paper in sight, inside the outline and beyond it.
     in_sight = visible.ravel()

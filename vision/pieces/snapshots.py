@@ -130,9 +130,9 @@ def _no_depths() -> Tone:
 
 @dataclass(frozen=True, eq=False)
 class PaperMemory:
-    """What earlier pictures say of a board: how bright its paper is, and how deep its outlines.
+    """What earlier pictures say about a board: brightness of its paper, depth of its outlines.
 
-    A new board starts with a new one.
+    Each board has its own.
     """
 
     board: Board

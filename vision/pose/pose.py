@@ -73,7 +73,7 @@ class Pose:
     markers: int = 4
     """Number of corner markers that were seen for it, including one that was left out as moved."""
     rms_px: float = 0.0
-    """Root mean square distance of their corners from where the pose puts them."""
+    """Reprojection error: root mean square over their corners."""
     covariance: Floats | None = None
     """(6, 6): covariance of rotation vector and translation, or (9, 9) with the lens as in
     `Lens.with_change`. None for a pose that is taken as exact.
@@ -394,8 +394,8 @@ def fit_pose(
 ) -> Pose | None:
     """Return the pose as in `solve_pose`, without its covariance.
 
-    Two poses explain points of a plane almost equally well. Of those above the table, the one with
-    the smaller error is returned.
+    Two poses explain points of a plane almost equally well. Returns the one with the smaller
+    reprojection error among those with the camera above the table.
     """
     # Refine each start, and the last pose if there is one.
     starts = _initial_poses(points_mm, points_px, lens, size)

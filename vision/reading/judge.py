@@ -2,8 +2,8 @@
 
 A square is empty only if its own print is visible. A square that neither shows its print nor has a
 piece is read again in a view from straight above, into which the picture is converted: the *closer
-look*. What remains is unknown. The result is the vote of this picture: what it alone says of all
-squares.
+look*. What remains is unknown. The result is the vote of this picture: what it alone says about
+all squares.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _judge_candidates(
     # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
     # First step: plain light. A square with a doubtful piece or a vague pose is never called empty.
-    snapshot, memory = _snapshot_of(look, memory, pieces, None if is_whole else candidates)
+    snapshot, memory = _take_snapshot(look, memory, pieces, None if is_whole else candidates)
     testable = candidates - pieces.doubtful_squares - look.vague_squares
     empty = find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
     undecided = candidates - empty
@@ -111,7 +111,7 @@ def _judge_candidates(
     return look, memory, pieces, empty
 
 
-def _snapshot_of(
+def _take_snapshot(
     look: Look, memory: Memory, pieces: Pieces, squares: Set[Square] | None
 ) -> tuple[Snapshot, Memory]:
     """Return a snapshot of these squares, or of the whole board if `squares` is None.
@@ -154,7 +154,7 @@ def _look_closer(
         if not undecided:
             break
         # The new snapshot masks what the new pieces hide, so that it is not mistaken for an object.
-        snapshot, _ = _snapshot_of(look, memory, pieces, undecided)
+        snapshot, _ = _take_snapshot(look, memory, pieces, undecided)
         testable = undecided - pieces.doubtful_squares - look.vague_squares
         empty |= find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
         undecided = undecided - empty
@@ -198,7 +198,10 @@ def _search_markers(
         marker = piece.sighting.marker
         # A marker of an implausible size, or on no certain square, may have been read wrongly: it
         # is searched for again.
-        if not (piece.is_plausible and piece.is_sure) and marker not in pieces.strangers:
+        if (
+            not (piece.is_plausible and piece.has_certain_squares)
+            and marker not in pieces.strangers
+        ):
             known_ids.discard(marker)
     return find_missed_pieces(
         pieces.kit,

@@ -1,6 +1,6 @@
 """The values that go through the six stages of the reader, all of them frozen.
 
-A *look* is one picture with what the stages have found in it so far. A *vote* is what it says of
+A *look* is one picture with what the stages have found in it so far. A *vote* is what it says about
 the squares, before other pictures have agreed. A *memory* is what is known from earlier pictures of
 the same camera, and `Location` is its part about pose and lens. A stage takes a look and a memory
 and returns new ones. `BoardReader` keeps the memory between two pictures.
@@ -69,7 +69,7 @@ SPENT_BUDGET = Budget(closer_squares=0, shaded_failures=0, lens_models=0)
 
 @dataclass(frozen=True)
 class Vote:
-    """What one picture says of the squares, or what several pictures say together.
+    """What one picture says about the squares, or what several pictures say together.
 
     The last stage joins the votes of several pictures. Most fields then become those of a
     `companion.core.ports.Reading`.
@@ -121,10 +121,11 @@ class PlacedPiece:
     turn_deg: float
     """Rotation in degrees, counter-clockwise. At 0 its print is upright as South sees it."""
     squares: frozenset[Square]
-    """The squares that it covers if `is_sure`, otherwise all that it may touch. Empty for a piece
-    beside the board.
+    """The squares that it covers if it `has_certain_squares`, otherwise all that it may touch.
+
+    Empty for a piece beside the board.
     """
-    is_sure: bool
+    has_certain_squares: bool
     """Whether its squares are certain despite the uncertainty of the pose."""
     is_plausible: bool
     """Whether its size is that of a tag at this height, and no other marker has its id."""
@@ -136,7 +137,7 @@ class PlacedPiece:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Where the pieces of a picture lie by their markers, and what that says of the squares."""
+    """Where the pieces of a picture lie by their markers, and what that says about the squares."""
 
     kit: Kit
     """The kit to which they belong."""
@@ -335,8 +336,8 @@ class Memory:
     vague_squares: VagueSquares | None = None
     """The vague squares of the last pose. Computed once for each pose."""
     reference: Look | None = None
-    """The last look at a board of pieces. Of the next picture only the parts that differ are read,
-    and elsewhere this look still holds. None means that all of the next picture is read.
+    """The last look at a board of pieces. Only those parts of the next picture are read that differ
+    from it, and elsewhere this look still holds. None means that the whole picture is read.
     """
 
     still_frames: int = 0

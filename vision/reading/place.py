@@ -4,7 +4,7 @@ A marker lies above the paper, at a height that the kit knows for each face. A p
 ray from the camera through its marker meets the plane of that height. A *tag* is the marker on a
 piece. All tags of a kit have the same size, so a marker that seems larger or smaller is at another
 height, or was printed at another scale. A wrong entry is worse than an unknown one, so squares are
-left doubtful where a piece may also lie on the next one.
+doubtful if a piece may just as well lie on the next one.
 
 Limits without a source were chosen by trial on rendered tables. `make bench ARGS=reading` counts
 what is read, unknown and wrong with them.
@@ -244,11 +244,13 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
         centre_mm, stacked_centre_mm = map(tuple, hits.centres_mm[index].tolist())
         tolerance = _SIZE_TOLERANCE + _CORNER_ERROR_PX / piece.sighting.side_px
         if piece.face.size == (1, 1):
-            # The square is sure only if all possible positions are on it.
+            # The square is certain only if all possible positions are on it.
             margin_mm = max(_EDGE_MM, _EDGE_SHARE * kit.board.pitch_mm) + uncertainty_mm
-            squares, is_sure = _squares_near(kit.board, {centre_mm, stacked_centre_mm}, margin_mm)
+            squares, is_certain = _squares_near(
+                kit.board, {centre_mm, stacked_centre_mm}, margin_mm
+            )
         else:
-            squares, is_sure = _squares_beneath(
+            squares, is_certain = _squares_beneath(
                 kit, piece.face, centre_mm, turn_deg, uncertainty_mm
             )
         pieces.append(
@@ -259,7 +261,7 @@ def _locate_pieces(kit: Kit, pose: Pose, marked: Sequence[_MarkedPiece]) -> list
                 centre_mm=centre_mm,
                 turn_deg=turn_deg,
                 squares=squares,
-                is_sure=is_sure,
+                has_certain_squares=is_certain,
                 is_plausible=abs(ratio - 1) <= tolerance,
                 stacked_centre_mm=stacked_centre_mm,
                 size_ratio=ratio,
@@ -361,7 +363,11 @@ def faces_on_squares(
     by_square: dict[Square, list[PlacedPiece]] = defaultdict(list)
     doubtful: set[Square] = set()
     for piece in placed:
-        if piece.is_sure and piece.is_plausible and piece.squares.isdisjoint(unconfirmed):
+        if (
+            piece.has_certain_squares
+            and piece.is_plausible
+            and piece.squares.isdisjoint(unconfirmed)
+        ):
             for square in piece.squares:
                 by_square[square].append(piece)
         else:

@@ -1,7 +1,7 @@
 """Sixth stage: several looks at a still table have to agree before their result is settled.
 
-A *look* is what was found in one picture, and its *vote* is what that says of the squares. The last
-votes are joined to one. The joint vote is *settled*, so that the table may rely on it, once
+A *look* is what was found in one picture, and its *vote* is what that says about the squares. The
+last votes are joined to one. The joint vote is *settled*, so that the table may rely on it, once
 `AGREEING_PICTURES` still pictures agree. Two are enough if everything new is certain: markers that
 decode, and squares that are empty because their piece is read somewhere else.
 """
@@ -161,7 +161,7 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
     if len(votes) == 1:
         return last, True
 
-    # First what they say of pieces, then of cards.
+    # First what they say about pieces, then about cards.
     joint, is_unanimous = _join_pieces(votes)
     fans = list(map(attrgetter("fans"), votes))
     if any(fans):
@@ -172,7 +172,7 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
 
 
 def _join_pieces(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
-    """Return what several pictures of a still table say of pieces, and whether they agree.
+    """Return what several pictures of a still table say about pieces, and whether they agree.
 
     Squares are judged as in `join_votes`.
     """

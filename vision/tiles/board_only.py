@@ -54,7 +54,7 @@ def black_out(frame: Frame, board: Board, pose: Pose | None) -> Frame:
     """
     if pose is None or not _is_board_there(frame.luma, board, pose):
         return replace(frame, luma=np.zeros_like(frame.luma), colours=None)
-    mask = _mask_of(board, pose)
+    mask = _board_mask(board, pose)
     luma = np.asarray(cv2.bitwise_and(frame.luma, mask), np.uint8)
     colours = frame.colours
     if colours is None:
@@ -77,7 +77,7 @@ def _is_board_there(luma: Luma, board: Board, pose: Pose) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _mask_of(board: Board, pose: Pose) -> Mask:
+def _board_mask(board: Board, pose: Pose) -> Mask:
     """Return the mask of the board, which is cached for the last pose."""
     # Many points along each side, because a lens bends straight lines.
     starts = board_outline_mm(board, _EDGE_MM)[:, None, :2]
