@@ -41,7 +41,7 @@ _COACH_CHOICES = WORDS["table.coach"].choices
 
 
 class PhonePresence:
-    """Knows which seats' phones are gone, by counting the streams of each seat. Thread-safe.
+    """Finds the seats whose phone is gone, by counting the streams of each seat. Thread-safe.
 
     The service's housekeeping calls `update` every few seconds.
     """
@@ -94,9 +94,9 @@ class PhonePresence:
 
 
 class Fragments:
-    """Cache of drawn fragments, each shared by all viewers with the same language and URL prefix.
+    """Cache of fragments, which all viewers with the same language and URL prefix share.
 
-    The latest `max_versions` of each page stay in it. Thread-safe.
+    It has the latest `max_versions` of each page. Thread-safe.
     """
 
     def __init__(self, max_versions: int) -> None:
@@ -105,7 +105,10 @@ class Fragments:
         self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
 
     def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
-        """Return the fragment of a page at a version. Draw it if there is none yet."""
+        """Return the fragment of a page at a version, which `draw` makes if there is none yet.
+
+        `page` is any hashable value that stands for the page.
+        """
         # behind a proxy, a page may be served under several paths
         key = (page, current_language(), request.script_root)
         lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))

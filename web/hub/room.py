@@ -1,4 +1,4 @@
-"""The state of all tables as the hub's pages show it, with the delay for spectators.
+"""All tables of a hub, as its pages show them, and the delay for spectators.
 
 Tables send messages over NATS: records (a public view after each input) and states (connection,
 call for staff, names). `companion.hub_server` passes them to the `HubRoom`, which the pages follow.
@@ -194,10 +194,10 @@ class SpectatorFeed(Notifier):
 class HubRoom(Notifier):
     """All tables of a hub.
 
-    The wall follows the room itself, spectators follow `feed(table_id)`. `step` has to be
-    called regularly: it shows records that are due and detects lost tables. It and the two
-    `receive` methods are called in the one thread of the hub's connection to NATS, the others in
-    any thread.
+    The wall follows the room itself, and spectators follow the `feed` of a table. `step` has to be
+    called regularly: it shows records that are due, and detects lost tables. The hub's connection
+    to NATS calls it and the two `receive` methods, in its one thread. Any thread may call the other
+    methods.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
@@ -237,9 +237,7 @@ class HubRoom(Notifier):
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
-        """Return the ids of connected tables for new games. Those without a running game come
-        first.
-        """
+        """Return the ids of all connected tables. Those without a running game come first."""
         now_s = self.now_s()
         usable = [
             table
@@ -287,9 +285,7 @@ class HubRoom(Notifier):
         self._request_drawing()
 
     def receive_record(self, table_id: str, record: PublicRecord, age_s: float = 0.0) -> None:
-        """Handle a record that a table accepted `age_s` seconds ago. Ignore it if it is not newer
-        than the last one.
-        """
+        """Handle a record that a table accepted `age_s` seconds ago, unless it has a newer one."""
         now_s = self.now_s()
         timed_record = TimedRecord(record, now_s - max(0.0, age_s))
         with self._lock:

@@ -72,11 +72,11 @@ class Auth:
 
     def set_seat_cookie(self, answer: Response, seat: Seat, nonce: str) -> None:
         """Give this browser a seat."""
-        self._set(answer, f"seat_{seat}", [str(seat), nonce])
+        self._set_cookie(answer, f"seat_{seat}", [str(seat), nonce])
 
     def drop_seat_cookie(self, answer: Response, seat: Seat) -> None:
         """Remove a seat from this browser."""
-        self._delete(answer, f"seat_{seat}")
+        self._delete_cookie(answer, f"seat_{seat}")
 
     def has_seat(self, seat: Seat) -> bool:
         """Return whether this browser has the seat."""
@@ -88,7 +88,7 @@ class Auth:
 
     def _cookie_nonce(self, seat: Seat) -> str:
         """Return the nonce in the seat's cookie, valid or not. Empty if there is no cookie."""
-        match self._read(f"seat_{seat}"):
+        match self._read_cookie(f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
                 return str(nonce)
         return ""
@@ -148,26 +148,26 @@ class Auth:
 
     def is_shared_phone(self) -> bool:
         """Return whether this browser is one phone for both seats, which players pass on."""
-        has_pass_cookie = isinstance(self._read("pass"), str)
+        has_pass_cookie = isinstance(self._read_cookie("pass"), str)
         # once a seat is freed, it is an ordinary phone again
         return has_pass_cookie and self.own_seats() == SEATS
 
     def shown_side(self) -> Seat | None:
         """Return the side that a shared phone shows, or None for its cover."""
-        content = self._read("pass")
+        content = self._read_cookie("pass")
         return next((seat for seat in SEATS if seat == content), None)
 
     def set_pass_cookie(self, answer: Response, seat: Seat | None) -> None:
         """Share this phone between both seats. It shows one of them, or its cover (None)."""
-        self._set(answer, "pass", str(seat) if seat else "")
+        self._set_cookie(answer, "pass", str(seat) if seat else "")
 
     def drop_pass_cookie(self, answer: Response) -> None:
         """Stop sharing this phone between both seats."""
-        self._delete(answer, "pass")
+        self._delete_cookie(answer, "pass")
 
     def remembered_names(self) -> tuple[str, ...]:
         """Return the names that were used in this browser, the latest first."""
-        content = self._read("names")
+        content = self._read_cookie("names")
         return tuple(str(name) for name in content) if isinstance(content, list) else ()
 
     def remember_names(self, answer: Response, *names: str) -> None:
@@ -176,7 +176,7 @@ class Auth:
         # a dict has every name once, in order
         offered = dict.fromkeys((*new_names, *self.remembered_names()))
         if new_names:
-            self._set(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
+            self._set_cookie(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
 
     # ---- the owner ----
 
@@ -194,7 +194,7 @@ class Auth:
 
     def set_host_cookie(self, answer: Response) -> None:
         """Make this browser the owner's."""
-        self._set(answer, "host", self.host_token)
+        self._set_cookie(answer, "host", self.host_token)
 
     def is_host(self) -> bool:
         """Return whether the owner sends the request, by the key in a header or by the cookie.
@@ -207,7 +207,7 @@ class Auth:
         return self._has_host_cookie()
 
     def _has_host_cookie(self) -> bool:
-        content = self._read("host")
+        content = self._read_cookie("host")
         if not isinstance(content, str):
             return False
         return hmac.compare_digest(content.encode(), self.host_token.encode())
@@ -246,11 +246,11 @@ class Auth:
 
     def set_camera_cookie(self, answer: Response, token: str) -> None:
         """Make this browser the camera."""
-        self._set(answer, "camera", token)
+        self._set_cookie(answer, "camera", token)
 
     def camera_token(self) -> str:
         """Return the token in a phone camera's cookie, valid or not. Empty without a cookie."""
-        content = self._read("camera")
+        content = self._read_cookie("camera")
         return content if isinstance(content, str) else ""
 
     # ---- who stands at the table ----
@@ -277,7 +277,7 @@ class Auth:
         """Return the full name of a cookie of this table."""
         return f"{name}_{self._cookie_suffix}"
 
-    def _set(self, answer: Response, name: str, value: object) -> None:
+    def _set_cookie(self, answer: Response, name: str, value: object) -> None:
         answer.set_cookie(
             self.cookie_name(name),
             self._signer.dumps(value),
@@ -286,12 +286,12 @@ class Auth:
             samesite="Lax",
         )
 
-    def _delete(self, answer: Response, name: str) -> None:
-        # also delete the cookie of version 1.0.0, see `_read`
+    def _delete_cookie(self, answer: Response, name: str) -> None:
+        # also delete the cookie of version 1.0.0, see `_read_cookie`
         for full_name in (self.cookie_name(name), name):
             answer.delete_cookie(full_name, httponly=True, samesite="Lax")
 
-    def _read(self, name: str) -> object:
+    def _read_cookie(self, name: str) -> object:
         # Cookies of version 1.0.0 have the plain name. They stay valid, so that browsers keep their
         # seats.
         value = request.cookies.get(self.cookie_name(name)) or request.cookies.get(name, "")

@@ -104,7 +104,7 @@ class PhonePairing:
         self._lock = threading.Lock()
         self._code = ""
         self._expires_s = 0.0
-        self.token = self._read()
+        self.token = self._read_token()
         """Token of the paired phone, empty if no phone is the camera."""
 
     def code(self) -> str:
@@ -129,13 +129,13 @@ class PhonePairing:
             )
             # every code pairs only one phone
             self._code = ""
-            self._store(new_code(TOKEN_LENGTH))
+            self._store_token(new_code(TOKEN_LENGTH))
             return self.token
 
     def remove(self) -> None:
         """Unpair the phone."""
         with self._lock:
-            self._store("")
+            self._store_token("")
 
     def is_camera(self, token: str) -> bool:
         """Return whether the phone with this token is the camera."""
@@ -147,7 +147,7 @@ class PhonePairing:
         is_valid = bool(self._code) and self._now_s() < self._expires_s
         return is_valid and hmac.compare_digest(code.encode(), self._code.encode())
 
-    def _read(self) -> str:
+    def _read_token(self) -> str:
         try:
             return msgspec.json.decode(
                 read_file(self._path, MAX_TEXT_BYTES), type=_PairingFile
@@ -158,7 +158,7 @@ class PhonePairing:
             log.warning("%s cannot be read: pair the old phone again", self._path)
             return ""
 
-    def _store(self, token: str) -> None:
+    def _store_token(self, token: str) -> None:
         self.token = token
         try:
             replace_file(self._path, msgspec.json.encode(_PairingFile(token)))

@@ -73,7 +73,7 @@ MIN_BYTES_PER_S = 4096
 MAX_SMALL_BYTES = 96 * 1024
 # Maximum number of concurrent uploads: the pictures of a phone, and the owner's files.
 MAX_UPLOADS = 4
-# Maximum number of them per address, so that no stranger can block the others alone.
+# Maximum number of uploads per address, so that no stranger alone can block all others.
 MAX_UPLOADS_PER_ADDRESS = 2
 
 # ---- the server ----------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ class Listener(socket.socket):
 
 
 class Connection(socket.socket):
-    """An accepted connection. It limits the duration and size of the current request.
+    """An accepted connection, which limits the duration and size of the current request.
 
-    Waitress receives in its own thread, and answers from the threads of requests.
+    Waitress receives in its own thread, and sends from the threads of requests.
     """
 
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
@@ -179,7 +179,7 @@ class Connection(socket.socket):
         return super().send(data, flags)
 
     def close(self) -> None:
-        """Close the connection and remove it from the counts."""
+        """Close the connection, and remove it from the listener's counts the first time."""
         super().close()
         if self._is_counted:
             self._is_counted = False

@@ -161,8 +161,8 @@ class Streams:
         are taken, or the server is closing.
         """
         address = request.remote_addr or ""
-        place = None if self.closing.is_set() else self._take_place(audience, address)
-        if place is None:
+        place_kind = None if self.closing.is_set() else self._take_place(audience, address)
+        if place_kind is None:
             on_close()
             raise TooManyViewers(
                 say("Too many people are watching: close a page, or try again in a minute")
@@ -192,7 +192,7 @@ class Streams:
         def release() -> None:
             # once, even if the answer is closed several times
             if releasing.acquire(blocking=False):
-                self._return_place(place, address)
+                self._return_place(place_kind, address)
                 on_close()
 
         answer = Response(messages(), mimetype="text/event-stream")
@@ -202,36 +202,37 @@ class Streams:
         return answer
 
     def _take_place(self, audience: Audience, address: str) -> Audience | None:
-        """Take a place of this audience, or else of the spectators. Return None if this address
-        gets neither.
+        """Take a place of this audience, or else of the spectators, and return its kind.
+
+        Return None if this address gets neither.
         """
         with self._lock:
-            for place in (audience, Audience.SPECTATOR):
-                if self._may_take(place, address):
-                    self._free_places[place] -= 1
-                    self.taken_places[address_group(address), place] += 1
-                    return place
+            for kind in (audience, Audience.SPECTATOR):
+                if self._may_take(kind, address):
+                    self._free_places[kind] -= 1
+                    self.taken_places[address_group(address), kind] += 1
+                    return kind
         return None
 
-    def _may_take(self, place: Audience, address: str) -> bool:
+    def _may_take(self, kind: Audience, address: str) -> bool:
         """Return whether an address may take one more place of this kind."""
-        free = self._free_places[place]
-        taken = self.taken_places[address_group(address), place]
+        free = self._free_places[kind]
+        taken = self.taken_places[address_group(address), kind]
         if not free:
             return False
         # the machine's own screen may take any free place
         if address in OWN_ADDRESSES:
             return True
-        if place is Audience.TABLE:
+        if kind is Audience.TABLE:
             return free > OWN_SCREEN_PLACES
-        if place is Audience.SEAT:
+        if kind is Audience.SEAT:
             return taken < MAX_SEAT_STREAMS_PER_ADDRESS
         return taken < max(1, int(self.max_spectators * MAX_SPECTATOR_SHARE))
 
-    def _return_place(self, place: Audience, address: str) -> None:
+    def _return_place(self, kind: Audience, address: str) -> None:
         with self._lock:
-            self._free_places[place] += 1
-            self.taken_places.release((address_group(address), place))
+            self._free_places[kind] += 1
+            self.taken_places.release((address_group(address), kind))
 
 
 # cached because many viewers get the same fragment one after the other
