@@ -52,4 +52,4 @@ def test_the_phone_is_known_after_a_restart(
     assert PhonePairing(file, clock.monotonic_s).is_camera(mark)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("{")
-    assert PhonePairing(file, clock.monotonic_s).phone == ""
+    assert PhonePairing(file, clock.monotonic_s).token == ""
