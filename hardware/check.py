@@ -1,7 +1,7 @@
 """The owner's check of the panel on the page Health.
 
-Every key, lamp and tone can be tried by itself, without any effect on the table. The messages
-between page and service call the check a trial.
+Every key, lamp and tone can be tried by itself, without any effect on the table. In the messages
+between page and service the check is called a trial.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ LEASE_S = 6.0
 
 
 class PanelChecker:
-    """Implements `companion.maintenance.panel_check.PanelCheck` on a panel, real or simulated.
+    """Checks a panel, real or simulated. Any thread may call.
 
-    Any thread may call.
+    It implements `companion.maintenance.panel_check.PanelCheck`.
     """
 
     def __init__(self, panel: Panel, clock: Clock) -> None:
@@ -46,7 +46,7 @@ class PanelChecker:
             self._update_panel()
 
     def renew(self) -> None:
-        """Let the check go on for `LEASE_S` from now. One that has ended stays ended."""
+        """Extend the check to `LEASE_S` from now. One that has ended stays ended."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._ends_s:

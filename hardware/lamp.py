@@ -51,7 +51,7 @@ class LampState(Enum):
 
 
 class StatusReader:
-    """Decides what the lamp shows from the service's status, in a file that may come and go."""
+    """Reads the service's status from its file, which may not exist, for the system lamp."""
 
     def __init__(self, file: Path, clock: Clock) -> None:
         self._file = file

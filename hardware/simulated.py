@@ -29,7 +29,7 @@ _MAX_STATES = 100
 
 
 class SimulatedPanelHands:
-    """Presses the mock pins and observes lamps and buzzer. Safe to use from several threads.
+    """Presses the simulated buttons, and observes lamps and buzzer. Any thread may call.
 
     Implements `companion.core.ports.PanelHands`.
     """
@@ -54,7 +54,7 @@ class SimulatedPanelHands:
     def press(self, button: str) -> None:
         """Press and hold a button, which pulls its pin to ground.
 
-        Raises KeyError for an unknown button.
+        Raises `KeyError` for an unknown button.
         """
         pin = self._button_pins[button]
         with self._lock:
@@ -62,7 +62,7 @@ class SimulatedPanelHands:
             pin.drive_low()
 
     def release(self, button: str) -> None:
-        """Release a button, after at least `_MIN_HOLD_S`. Raises KeyError for an unknown button."""
+        """Release a button, after at least `_MIN_HOLD_S`. Raises `KeyError` for an unknown one."""
         pin = self._button_pins[button]
         held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
         time.sleep(max(0.0, _MIN_HOLD_S - held_s))

@@ -16,7 +16,7 @@ from companion.core.errors import Malformed
 from companion.core.i18n import Verbatim, joined, say
 from companion.core.kit import SEATS
 from companion.core.ports import Closeable
-from companion.hub.commands import DesiredState, read_command
+from companion.hub.commands import DesiredState, decode_command
 from companion.hub.hub_connection import HubConnection
 from companion.hub.membership import Membership
 from companion.hub.pair_client import TWO_MACHINES, PairClient
@@ -138,7 +138,7 @@ class HubAdapter(Closeable):
     def execute_command(self, payload: bytes) -> None:
         """Execute a command of the hub, encoded as `HubCommand`. Ignore one that is not valid."""
         try:
-            command = read_command(payload)
+            command = decode_command(payload)
         except Malformed:
             return
         if command.staff == "coming":

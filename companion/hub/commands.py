@@ -81,7 +81,7 @@ def encode_command(command: HubCommand) -> bytes:
     return _encoder.encode(command)
 
 
-def read_command(payload: bytes) -> HubCommand:
+def decode_command(payload: bytes) -> HubCommand:
     """Decode and validate a command. Raises `Malformed`."""
     command: HubCommand = decode_message(_decoder, payload, MAX_COMMAND_BYTES)
     desired = command.desired_state

@@ -45,7 +45,7 @@ from companion.hub.pair_messages import (
     PairQuery,
     PairRequest,
     PairWithdrawal,
-    read_answer,
+    decode_answer,
 )
 from companion.hub.subjects import (
     EXPECTED_SEQUENCE_HEADER,
@@ -295,7 +295,7 @@ class PairClient:
         payload = msgspec.json.encode(request)
         subject = request_subject(self._own_table_id)
         answer = await client.request(subject, payload, timeout=ANSWER_TIMEOUT_S)
-        return read_answer(answer.data)
+        return decode_answer(answer.data)
 
     def _begin(self, pair: Pair) -> None:
         """Begin the game that was arranged.

@@ -132,13 +132,13 @@ _request_decoder = msgspec.json.Decoder(PairRequest)
 _answer_decoder = msgspec.json.Decoder(PairAnswer)
 
 
-def read_request(payload: bytes) -> PairRequest:
+def decode_request(payload: bytes) -> PairRequest:
     """Decode a table's request. Raises `Malformed`."""
     request: PairRequest = decode_message(_request_decoder, payload)
     return request
 
 
-def read_answer(payload: bytes) -> PairAnswer:
+def decode_answer(payload: bytes) -> PairAnswer:
     """Decode the hub's answer.
 
     Raises `Malformed`, and `Illegal` with the hub's sentence if it refused the request.

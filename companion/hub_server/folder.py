@@ -103,7 +103,8 @@ class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key"}):
 class HubFolder:
     """The hub's folder with its file, which is rewritten at every change.
 
-    May be used from any thread. Every method that reads or writes the file raises `SystemTrouble`.
+    It may be used from any thread. Every method that reads or writes the file raises
+    `SystemTrouble`.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -26,7 +26,7 @@ from companion.hub.pair_messages import (
     PairAnswer,
     PairOffer,
     PairWithdrawal,
-    read_request,
+    decode_request,
     require_same_version,
 )
 from companion.hub_server.folder import MAX_PAIRS, HubFolder
@@ -153,7 +153,7 @@ class PairRegistry:
 
     def _answer(self, table_id: str, payload: bytes) -> PairAnswer:
         """Carry out a request, and return the answer. Raises a `CompanionError` to refuse it."""
-        match read_request(payload):
+        match decode_request(payload):
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
                 code = new_code(JOIN_CODE_LENGTH)

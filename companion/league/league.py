@@ -18,11 +18,11 @@ from companion.league.tournament_store import TournamentStore
 
 
 class League(Closeable):
-    """Opens the league's file and holds its parts: `cards`, `tournaments` and `results`.
+    """Opens the league's file and its parts: `cards`, `tournaments` and `results`.
 
-    They may be used from any thread. `close` may be called twice. `free_tables` returns the tables
-    where a board of a tournament may be played, in order of preference. `when_changed` is called
-    after every change that a page could show.
+    They may be used from any thread. `close` may be called twice. `free_tables` returns the ids of
+    the tables where a board of a tournament may be played, in order of preference. `when_changed`
+    is called after every change that a page could show.
     """
 
     def __init__(

@@ -17,7 +17,13 @@ from hub_room import played_records
 from companion.core.errors import CompanionError
 from companion.core.i18n import LANGUAGES, load_catalogue, translate
 from companion.core.kit import Seat
-from companion.hub.commands import DesiredState, HubCommand, RoundGame, encode_command, read_command
+from companion.hub.commands import (
+    DesiredState,
+    HubCommand,
+    RoundGame,
+    decode_command,
+    encode_command,
+)
 from companion.table.public.messages import (
     PublicState,
     decode_record,
@@ -110,7 +116,7 @@ MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
     "what happened": (as_record, RECORD, ("view", "happened")),
     "options of a record": (as_record, RECORD, ("view", "options")),
     "notices of a table": (as_state, STATE, ("notices",)),
-    "names from a hub": (read_command, COMMAND, ("wish", "pairing", "names")),
+    "names from a hub": (decode_command, COMMAND, ("wish", "pairing", "names")),
     "another table's message": (
         lambda payload: decode_remote_message("g", 1, payload),
         REMOTE,

@@ -27,8 +27,8 @@ from companion.core.kit import SEATS, Seat
 from companion.hub.commands import (
     MAX_COMMAND_BYTES,
     HubCommand,
+    decode_command,
     encode_command,
-    read_command,
 )
 from companion.hub.joining import fetch_card_id
 from companion.hub.membership import read_membership
@@ -153,5 +153,5 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
 )
 def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        read_command(payload)
-    assert read_command(encode_command(HubCommand(staff="done"))) == HubCommand(staff="done")
+        decode_command(payload)
+    assert decode_command(encode_command(HubCommand(staff="done"))) == HubCommand(staff="done")

@@ -34,7 +34,7 @@ from companion.core.kit import Seat
 from companion.hub.pair_messages import (
     PairAcceptance,
     PairWithdrawal,
-    read_answer,
+    decode_answer,
 )
 from companion.hub.subjects import message_subject, presence_subject, request_subject
 from companion.hub_server.app import Hub
@@ -171,7 +171,7 @@ def test_other_versions_refuse_each_other(
             hub, north, request_subject(north.member.table_id), PairAcceptance(code, "0.9.0", 1)
         )
         with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
-            read_answer(answer)
+            decode_answer(answer)
         assert phases([south, north]) == [Phase.LOBBY] * 2
 
 
