@@ -20,7 +20,7 @@ from companion.games.base import Event
 from companion.games.events import CommonEvent
 
 # Hour of the local time at which an evening ends, instead of midnight.
-_MORNING_H = 5
+_EVENING_END_H = 5
 
 
 def build_finale(replay: Replay, evening: Iterable[GameLine]) -> Finale:
@@ -90,7 +90,7 @@ def evening_of(time_s: float) -> date:
     before.
     """
     local_time = datetime.fromtimestamp(time_s, UTC).astimezone()
-    return (local_time - timedelta(hours=_MORNING_H)).date()
+    return (local_time - timedelta(hours=_EVENING_END_H)).date()
 
 
 def count_evening_wins(line: GameLine, evening: Iterable[GameLine]) -> Mapping[Seat, float] | None:

@@ -22,10 +22,10 @@ from vision.cameras.lenses import LensStore, nominal_lens
 if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
-# Maximum residual of the corners, divided by the width of the picture: 0.6 px of 1280 px. Above it,
-# the views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page, lower
-# refuses good views of a noisy camera.
-MAX_MISFIT = 0.6 / 1280
+# Maximum residual of the corners, as a share of the width of the picture: 0.6 px of 1280 px. Above
+# it, the views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page,
+# lower refuses good views of a noisy camera.
+MAX_RESIDUAL = 0.6 / 1280
 # Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
 # views that are too much alike, lower asks for more of them.
 MAX_SPREAD = 0.01
@@ -87,7 +87,7 @@ def _solve(calibration: Calibration) -> LensFit:
     """Return the lens that fits the views. Raises `CameraError` when they do not fit together."""
     print("Working out the lens: this takes some seconds.")
     fit = calibration.solve()
-    if fit.rms_widths > MAX_MISFIT or fit.focal_sigma > MAX_SPREAD:
+    if fit.rms_widths > MAX_RESIDUAL or fit.focal_sigma > MAX_SPREAD:
         raise CameraError(
             f"The views do not fit together ({fit.rms_px:.2f} px left over, focal length to "
             f"{100 * fit.focal_sigma:.1f} %): glue the page flat, hold it still, tilt it more, and "

@@ -53,7 +53,7 @@ FOLDER = argument(
 COLLECTION_INTERVAL_S = 600.0
 # Interval in seconds after which Python switches between threads. It is shorter than usual (0.005),
 # so that a thread with something to send need not wait long for one that draws.
-THREAD_SWITCH_S = 0.0005
+THREAD_SWITCH_INTERVAL_S = 0.0005
 
 
 def _add_subcommands(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +128,7 @@ def hub(options: argparse.Namespace) -> None:
         language=options.language,
     )
     tune_allocator()  # before a thousand threads start
-    sys.setswitchinterval(THREAD_SWITCH_S)
+    sys.setswitchinterval(THREAD_SWITCH_INTERVAL_S)
     end = threading.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: end.set())

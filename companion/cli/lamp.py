@@ -22,7 +22,7 @@ RUN_FOLDER = Path("/run/tabletop-companion")
 # without pins.
 PINS_TIMEOUT_S = 60
 # Interval in seconds of the attempts to open them.
-RETRY_S = 1
+RETRY_INTERVAL_S = 1
 
 END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
@@ -82,12 +82,12 @@ def _wait_for_pins() -> Any:
     from hardware.pin_factory import open_pin_factory  # noqa: PLC0415
 
     trouble = ""
-    for _ in range(PINS_TIMEOUT_S // RETRY_S):
+    for _ in range(PINS_TIMEOUT_S // RETRY_INTERVAL_S):
         try:
             return open_pin_factory()
         except PanelError as error:
             trouble = error.message
-        if signal.sigtimedwait(END_SIGNALS, RETRY_S) is not None:
+        if signal.sigtimedwait(END_SIGNALS, RETRY_INTERVAL_S) is not None:
             return None
     print(trouble)
     return None

@@ -65,20 +65,20 @@ SEATS = (Seat.SOUTH, Seat.NORTH)
 # Names of the seats in the middle of a sentence. As a part of `say`, a seat itself works as well.
 SEAT_WORDS: Mapping[Seat, str] = {Seat.SOUTH: say("south"), Seat.NORTH: say("north")}
 
-# Measures of what is printed, chosen by eye. They never change, because later versions must read
-# every kit that was printed (docs/stability.md).
+# Sizes of what is printed, chosen by eye. They never change, because later versions must read every
+# kit that was ever printed (docs/stability.md).
 
 # Width of the line around each square, inside the square.
 LINE_MM = 0.5
 # Width of the frame around a board without gaps.
 FRAME_MM = 0.8
-# Side of a plain piece's top divided by the side of its marker: one module of quiet zone and a thin
-# coloured rim.
+# Side of a plain piece's top, as a multiple of the side of its marker. It leaves one module of
+# quiet zone and a thin coloured rim.
 TOP_TO_TAG = 1.4
 # Width of the rim of pieces with something to read: a letter, or a drawing that distinguishes two
 # faces.
 WIDE_RIM_MM = 4.2
-# Clearance between a piece of several squares and these squares, so that it does not get stuck.
+# How much smaller a piece of several squares is than these squares, so that it does not get stuck.
 LOOSE_MM = 4.0
 # Minimum clearance between a square and a piece with a wide rim.
 _MIN_CLEARANCE_MM = 0.4
@@ -151,9 +151,9 @@ class Face:
     """
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
-        """Return the number of squares it covers, across and along, after it was turned.
+        """Return the number of squares it covers, across and along, after a turn by this angle.
 
-        The turn is roughly a multiple of 90 degrees.
+        The angle is in degrees, and need only be roughly a multiple of 90.
         """
         # After an even number of quarter turns it covers the same squares.
         is_across = round(turn_deg / 90) % 2 == 0
@@ -172,9 +172,9 @@ class Mark:
 
 
 class BlockFit(NamedTuple):
-    """The block of squares where a piece of several squares fits best.
+    """The block of squares on which a piece of several squares fits best.
 
-    The offsets are those of the piece from the block, in squares (-0.5 to 0.5).
+    The offsets say how far the piece lies from the middle of the block, in squares (-0.5 to 0.5).
     """
 
     first: Square
@@ -248,7 +248,7 @@ class Board:
         return tuple(Square(f, r) for f in range(self.files) for r in range(self.ranks))
 
     def centre_mm(self, square: Square) -> tuple[float, float]:
-        """Return the centre of a square, (x, y)."""
+        """Return the centre of a square as (x, y), in the axes of the board."""
         half_width = self.square_mm / 2
         half_depth = (self.depth_mm or self.square_mm) / 2
         return (
@@ -257,7 +257,7 @@ class Board:
         )
 
     def middle_mm(self, first: Square, size: tuple[int, int]) -> tuple[float, float]:
-        """Return the centre of a block of squares with `first` as its lower left.
+        """Return the centre of a block of squares as (x, y), with `first` as its lower left square.
 
         `size` is the number of squares across and along.
         """
@@ -265,9 +265,9 @@ class Board:
         return x + (size[0] - 1) * self.pitch_mm / 2, y + (size[1] - 1) * self.rank_pitch_mm / 2
 
     def fit_block(self, size: tuple[int, int], x_mm: float, y_mm: float) -> BlockFit:
-        """Return where a piece of several squares with this centre fits best.
+        """Return the block of squares nearest to a piece of several squares with this centre.
 
-        `size` is the number of squares across and along.
+        `size` is the number of squares that the piece covers, across and along.
         """
         a1_x_mm, a1_y_mm = self.middle_mm(Square(0, 0), size)
         # Offset from a piece that lies exactly on the block from a1 on, in squares.
@@ -288,7 +288,7 @@ class Board:
 
     @cached_property
     def corner_centres_mm(self) -> dict[int, tuple[float, float]]:
-        """Centre of each corner marker by id.
+        """Centre of each corner marker as (x, y), by the marker's id.
 
         Markers are flush with the outer files, in the middle of the strips.
         """
@@ -403,13 +403,13 @@ class OrderTiles:
         return self.strip_mm + self.foot_mm + self.places_mm
 
     def strip_x_mm(self, number: int) -> float:
-        """Return the x of the centre of a marker of the strip, counted from 0. Its y is 0."""
+        """Return the x of the centre of a marker of the strip, numbered from 0. Its y is 0."""
         # Equal distances, with the outer markers at the ends of the row
         reach = self.row_width_mm - self.strip_mm
         return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
     def place_centre_mm(self, place: int) -> tuple[float, float]:
-        """Return the centre of a tile that is exactly in a place, counted from 0."""
+        """Return the centre (x, y) of a tile that lies exactly in a place, numbered from 0."""
         x = (place - (self.places - 1) / 2) * (self.width_mm + self.gap_mm)
         return x, self.strip_mm / 2 + self.gap_mm + self.depth_mm / 2
 
@@ -449,7 +449,7 @@ class Kit:
 
     @cached_property
     def _faces_of_piece(self) -> dict[str, tuple[str, ...]]:
-        """All faces of a piece, by the name of each of them."""
+        """Names of all faces of a piece, by the name of each of them."""
         return {face: piece for piece in self.pieces for face in piece}
 
     @cached_property
@@ -458,11 +458,11 @@ class Kit:
 
     @cached_property
     def face_by_marker(self) -> Mapping[int, Face]:
-        """Faces by marker, without the markers of other games."""
+        """Face of each marker of this game, by the marker's id."""
         return {marker: face for face in self.faces for marker in face.markers}
 
     def face(self, name: str) -> Face:
-        """Return the face with this name. Raises KeyError."""
+        """Return the face with this name. Raises KeyError for an unknown one."""
         return self._by_name[name]
 
     @cached_property
@@ -498,7 +498,10 @@ class Kit:
 
     @cached_property
     def tops_mm(self) -> Mapping[str, tuple[float, float]]:
-        """Width and depth of the top of the piece, by face. The marker is upright at its centre."""
+        """Width and depth of the top of a piece, by the name of the face on it.
+
+        The marker is upright in the middle of the top.
+        """
         board = self.board
         tops = {}
         for face in self.faces:
@@ -519,7 +522,7 @@ class Kit:
         return tops
 
     def kind(self, face: str) -> str:
-        """Return the first face of the piece with this face, as a name of the piece itself.
+        """Return the name of the piece with this face: the name of its first face.
 
         It stays the same when the piece is turned over.
         """
@@ -531,7 +534,7 @@ class Kit:
 
     @cached_property
     def large(self) -> frozenset[str]:
-        """Faces of pieces that cover several squares."""
+        """Names of the faces of pieces that cover several squares."""
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
     def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
@@ -576,7 +579,9 @@ class RowSeen:
     """The row of one seat as the camera sees it: the letters of its tiles, or a fault."""
 
     text: str = field(default="", repr=False)
-    """Letters of the orders from left to right. Secret, so they are not part of the repr."""
+    """Letters of the orders from left to right, empty after a fault. They are secret, and therefore
+    not part of the repr.
+    """
     fault: RowFault | None = None
     place: int = 0
     """Place of the fault in the row, counted from 1. 0 if the fault has no place."""
@@ -584,9 +589,10 @@ class RowSeen:
 
 @dataclass(frozen=True)
 class RowsWanted:
-    """A request to the board reader, identified by its number: read the rows of some seats once."""
+    """A request to the board reader to read the rows of some seats once."""
 
     number: int
+    """Number that identifies the request."""
     seats: frozenset[Seat]
     since_s: float
     """Monotonic time after which the pictures have to be taken."""
@@ -594,7 +600,8 @@ class RowsWanted:
 
 @dataclass(frozen=True)
 class RowsSeen:
-    """The reading that answers a request: one row for each of its seats."""
+    """The answer to `RowsWanted`: one row for each of its seats."""
 
     number: int
+    """Number of the request."""
     rows: Mapping[Seat, RowSeen]

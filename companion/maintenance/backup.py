@@ -41,16 +41,16 @@ from companion.core.i18n import joined, say, say_n
 from companion.maintenance.games_file import read_games, write_games
 from companion.maintenance.settings.file import SettingsFile
 from companion.maintenance.settings.rows import unwritable_settings
-from companion.storage.disk_space import FULL_BYTES, free_bytes
+from companion.storage.disk_space import MIN_GAME_FREE_BYTES, free_bytes
 from companion.storage.format import find_copies
 from companion.storage.journal import Journal
 from companion.storage.opening import lock_journal
 from companion.table.records import SEATS_GAME, FreeSeat
 
 # Version of the format of backups that this program writes and reads.
-FORMAT = 2
+BACKUP_FORMAT = 2
 # Maximum size of an unpacked backup in bytes, so that no file fills the disk.
-MAX_BYTES = 2_000_000_000
+MAX_UNPACKED_BYTES = 2_000_000_000
 # Maximum number of files (members) in a backup: a thousand games of twenty turns, each with its
 # photograph.
 MAX_MEMBERS = 20_000
@@ -109,7 +109,7 @@ class BackupManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """The contents of a backup in figures: its member `backup.json`."""
 
     format: int
-    """The backup's `FORMAT`."""
+    """The backup's `BACKUP_FORMAT`."""
     version: str
     """Version of the program that wrote it."""
     at: float
@@ -163,7 +163,9 @@ def make_backup(
                 archive.write(path, name)
         album = PhotographAlbum(settings.photographs_path)
         count = _write_photographs(archive, album, running_game) if photographs else 0
-        manifest = BackupManifest(FORMAT, __version__, clock.wall_s(), games, count, running_game)
+        manifest = BackupManifest(
+            BACKUP_FORMAT, __version__, clock.wall_s(), games, count, running_game
+        )
         archive.writestr(_MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
     return manifest
 
@@ -179,7 +181,7 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running
     ]
     count = 0
     # room for photographs if all other members have their maximum size
-    remaining_bytes = MAX_BYTES - sum(MAX_MEMBER_BYTES.values())
+    remaining_bytes = MAX_UNPACKED_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
         # the running service may just have deleted it
         with suppress(FileNotFoundError):
@@ -354,13 +356,13 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupManifest:
                     with archive.open(entry) as packed, place.open("xb") as target:
                         shutil.copyfileobj(packed, target)
             manifest = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BackupManifest)
-            if manifest.format != FORMAT:
+            if manifest.format != BACKUP_FORMAT:
                 raise Malformed(
                     say(
                         "This backup has format {theirs}, this program reads {ours}: update the "
                         "program.",
                         theirs=manifest.format,
-                        ours=FORMAT,
+                        ours=BACKUP_FORMAT,
                     )
                 )
             with archive.open(_GAMES) as lines:
@@ -401,7 +403,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     # limits of all other members are small.
     sizes[_ALBUM] = total
     for name, size in sizes.items():
-        max_bytes = _max_member_bytes(name) or MAX_BYTES
+        max_bytes = _max_member_bytes(name) or MAX_UNPACKED_BYTES
         if size > max_bytes:
             raise Malformed(
                 say(
@@ -410,7 +412,7 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
                     number=max_bytes // 1000,
                 )
             )
-    if total + FULL_BYTES > free_bytes(folder):
+    if total + MIN_GAME_FREE_BYTES > free_bytes(folder):
         raise SystemTrouble(
             say(
                 "This backup needs {number} MB, more than there is: free some space on the disk.",

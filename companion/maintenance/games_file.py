@@ -25,7 +25,13 @@ from companion.core.errors import Malformed
 from companion.core.i18n import say
 from companion.core.messages import has_too_many_brackets
 from companion.core.names import is_printable
-from companion.storage.database import COLUMNS, NO_LINK, is_row_intact, rebuild_links, select_rows
+from companion.storage.database import (
+    ENTRY_COLUMNS,
+    NO_LINK,
+    is_row_intact,
+    rebuild_links,
+    select_rows,
+)
 from companion.storage.format import create_tables
 from companion.storage.journal import Journal
 from companion.table.records import AnyRecord, MoveSeat, TakeSeat
@@ -245,7 +251,7 @@ def _insert_line(db: sqlite3.Connection, line: _Line) -> None:
         if len(name) > MAX_NAME or not is_printable(name):
             raise Malformed(_DAMAGED)
         values = (line.id, line.game, line.at, line.run, line.now_s, record, b"")
-        db.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        db.execute(f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     else:
         values = msgspec.structs.astuple(line)
         table = _TABLE_BY_LINE[type(line)]

@@ -38,7 +38,7 @@ NO_ADDRESS_TIMEOUT_S = 120.0
 # up to 250.
 ANSWER_TIMEOUT_S = 300.0
 # Password of the table's Wi-Fi while the table has no owner, and when the table button opens it.
-FIRST_PASSWORD = "tabletop"
+PUBLIC_PASSWORD = "tabletop"
 # Beginning of all addresses in the table's Wi-Fi.
 HOTSPOT_NET = HOTSPOT_ADDRESS.rpartition(".")[0] + "."
 # A WPA passphrase or key (IEEE 802.11, annex J.4). Empty: the network is open.
@@ -119,7 +119,7 @@ class OwnWifi:
         self._pending: WifiRequest | None = None
         # Time of the last event: a request, the opening of the table's Wi-Fi, or the beginning of a
         # wait for an address.
-        self._since_s = clock.monotonic_s()
+        self._last_event_s = clock.monotonic_s()
         # Whether the service is waiting for an address.
         self._waits_for_address = True
         self.trouble = ""
@@ -136,7 +136,7 @@ class OwnWifi:
     def step(self) -> None:
         """Read the answer to a request, or open the table's Wi-Fi after a long time offline."""
         with self._lock:
-            waited_s = self._clock.monotonic_s() - self._since_s
+            waited_s = self._clock.monotonic_s() - self._last_event_s
             if self._pending is not None:
                 self._handle_answer(self._pending, waited_s)
                 return
@@ -179,7 +179,7 @@ class OwnWifi:
             request = WifiRequest(secrets.token_hex(8), hotspot, wifi)
             self._waits_for_address = False
             self.trouble = ""
-            self._since_s = self._clock.monotonic_s()
+            self._last_event_s = self._clock.monotonic_s()
             try:
                 replace_file(self._request_path, msgspec.json.encode(request))
                 self._pending = request
@@ -201,7 +201,7 @@ class OwnWifi:
         else:
             return
         self._pending = None
-        self._since_s = self._clock.monotonic_s()
+        self._last_event_s = self._clock.monotonic_s()
         # after a failed join, wait for an address again unless the table's Wi-Fi is open
         has_failed = request.wifi is not None and bool(self.trouble)
         self._waits_for_address = has_failed and self.hotspot is None

@@ -27,7 +27,7 @@ from companion.core.ports import Camera, Closeable, Cue, Signal
 from companion.diagnostics.probes import Machine, is_synchronised
 from companion.games import GAMES
 from companion.maintenance.housekeeping import Housekeeping
-from companion.maintenance.own_wifi import FIRST_PASSWORD, OwnWifi
+from companion.maintenance.own_wifi import PUBLIC_PASSWORD, OwnWifi
 from companion.maintenance.panel_check import PanelCheckFeature
 from companion.maintenance.upkeep import Upkeep
 from companion.mqtt.adapter import MqttAdapter
@@ -380,12 +380,12 @@ class Companion(Closeable):
         self.own_wifi = own
         self.housekeeping.tasks.append(own.step)
         if self.panel and "table" in self.panel.pressed_buttons:
-            own.open(FIRST_PASSWORD)
+            own.open(PUBLIC_PASSWORD)
 
     def _own_wifi_password(self) -> str:
         """Return the password of the table's Wi-Fi, a public one until the table has an owner."""
         if not self._is_key_used():
-            return FIRST_PASSWORD
+            return PUBLIC_PASSWORD
         return format_host_key(self.journal.key("own_wifi"))
 
     def _open_servers(self) -> None:

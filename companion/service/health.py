@@ -37,7 +37,7 @@ from companion.service.doctor_findings import (
     pad_findings,
     settings_findings,
 )
-from companion.storage.disk_space import FULL_BYTES
+from companion.storage.disk_space import MIN_GAME_FREE_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,7 +201,7 @@ class ServiceHealth(Closeable):
                 database.check_writable()
         can_write = os.access(database.path, os.W_OK) and machine_checks.is_writable(self._folder)
         state = "ok"
-        if can_write and free is not None and free < FULL_BYTES:
+        if can_write and free is not None and free < MIN_GAME_FREE_BYTES:
             state = "full"
         elif not can_write or database.is_failing:
             state = "unwritable"

@@ -29,7 +29,7 @@ from companion.table.session import Phase
 from companion.table.table_view import TableView
 
 # Maximum number of log lines in memory. The oldest is dropped.
-MAX_LINES = 300
+MAX_LOG_LINES = 300
 # Topics whose sentences name addresses, so that only their grade is included.
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
 
@@ -50,7 +50,7 @@ class LogBuffer(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: deque[str] = deque(maxlen=MAX_LINES)
+        self._lines: deque[str] = deque(maxlen=MAX_LOG_LINES)
         self.setFormatter(PlainFormatter())
         self.addFilter(_is_own)
 

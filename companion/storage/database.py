@@ -33,11 +33,11 @@ from companion.core.i18n import joined, say
 from companion.table.records import AnyRecord
 
 # Timeout in milliseconds for a write while another program writes, such as a backup.
-BUSY_MS = 5000
+BUSY_TIMEOUT_MS = 5000
 # Stands for the previous link at the first entry of a game.
 NO_LINK = bytes(16)
 # Columns of the table `entries`, in the order of `Row`.
-COLUMNS = "id, game, at, run, now_s, record, link"
+ENTRY_COLUMNS = "id, game, at, run, now_s, record, link"
 
 _decode = msgspec.json.Decoder(AnyRecord).decode
 # Encodes the numbers of a row for its link: id, game, at, run, now_s.
@@ -143,7 +143,7 @@ class Database:
             try:
                 self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
-                self.connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+                self.connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
 
     def close(self) -> None:
         """Close the file. It may be called twice."""
@@ -233,7 +233,7 @@ def rebuild_links(db: sqlite3.Connection) -> None:
     """
     ends: dict[int, tuple[int, bytes]] = {}
     links = []
-    for values in db.execute(f"SELECT {COLUMNS} FROM entries ORDER BY id"):
+    for values in db.execute(f"SELECT {ENTRY_COLUMNS} FROM entries ORDER BY id"):
         row = Row(*values)
         count, previous_link = ends.get(row.game, (0, NO_LINK))
         link = compute_link(previous_link, row)
@@ -248,7 +248,7 @@ def rebuild_links(db: sqlite3.Connection) -> None:
 
 def select_rows(db: sqlite3.Connection, game: int) -> list[Row]:
     """Return the stored entries of a game, in order."""
-    query = f"SELECT {COLUMNS} FROM entries WHERE game = ? ORDER BY id"
+    query = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE game = ? ORDER BY id"
     return [Row(*values) for values in db.execute(query, (game,))]
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from companion.core.i18n import say
 
-# Free bytes below which no photographs are taken.
-SHORT_BYTES = 64_000_000
-# Free bytes below which no game can start. The longest game takes 0.1 MB, so every game that has
-# begun can end.
-FULL_BYTES = 24_000_000
+# Minimum free space in bytes for taking photographs.
+MIN_PHOTOGRAPH_FREE_BYTES = 64_000_000
+# Minimum free space in bytes for starting a game. The longest game takes 0.1 MB, so every game that
+# has begun can be finished.
+MIN_GAME_FREE_BYTES = 24_000_000
 # Factor on the limits for returning to a better level, so that a disk near the limit does not
 # switch with every file.
 _RECOVERY_FACTOR = 1.25
@@ -84,9 +84,11 @@ class DiskSpace:
             bytes_left = self._count_free(self._folder)
         except OSError:
             bytes_left = 0
-        if bytes_left < _limit_bytes(FULL_BYTES, self.level is DiskLevel.FULL):
+        if bytes_left < _limit_bytes(MIN_GAME_FREE_BYTES, self.level is DiskLevel.FULL):
             self.level = DiskLevel.FULL
-        elif bytes_left < _limit_bytes(SHORT_BYTES, self.level is not DiskLevel.PLENTY):
+        elif bytes_left < _limit_bytes(
+            MIN_PHOTOGRAPH_FREE_BYTES, self.level is not DiskLevel.PLENTY
+        ):
             self.level = DiskLevel.SHORT
         else:
             self.level = DiskLevel.PLENTY
@@ -94,5 +96,5 @@ class DiskSpace:
 
 
 def _limit_bytes(limit_bytes: int, is_below: bool) -> float:
-    """Return a limit, raised while the level is below it."""
+    """Return a limit in bytes, raised by `_RECOVERY_FACTOR` while the free space is below it."""
     return limit_bytes * _RECOVERY_FACTOR if is_below else limit_bytes

@@ -17,7 +17,7 @@ from companion.core.errors import JournalError
 from companion.core.i18n import say
 
 # Number of the format that this program reads and writes.
-FORMAT = 2
+JOURNAL_FORMAT = 2
 # Exactly the schema of version 1.0, so that a return to that version needs no conversion.
 #
 # `entries` has the entries, and `ends` the number of entries and the last link of each game. `keys`
@@ -58,7 +58,7 @@ VALID_VALUES = {
 def create_tables(db: sqlite3.Connection) -> None:
     """Create the tables of this format in an empty file."""
     db.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={FORMAT}; COMMIT;")
+    db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version={JOURNAL_FORMAT}; COMMIT;")
 
 
 def read_format_number(db: sqlite3.Connection) -> int:
@@ -99,12 +99,12 @@ def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
 
 def other_format_error(path: Path, version: int) -> JournalError:
     """Return the error for a file of a format that this program cannot read."""
-    if version > FORMAT:
+    if version > JOURNAL_FORMAT:
         words = say(
             "{file} has format {format}, this program reads {known}: update the program",
             file=str(path),
             format=version,
-            known=FORMAT,
+            known=JOURNAL_FORMAT,
         )
     else:
         words = say(

@@ -32,7 +32,7 @@ from companion.core.i18n import say
 from companion.core.ports import Closeable
 from companion.storage.archive_tables import ArchiveTables
 from companion.storage.database import (
-    COLUMNS,
+    ENTRY_COLUMNS,
     NO_LINK,
     Database,
     Row,
@@ -50,8 +50,8 @@ from companion.table.session import Session
 _GAMES = (
     "SELECT DISTINCT game FROM entries WHERE game > 0 AND typeof(game) = 'integer' ORDER BY game"
 )
-_READ = f"SELECT {COLUMNS} FROM entries"
-_APPEND = f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_READ = f"SELECT {ENTRY_COLUMNS} FROM entries"
+_APPEND = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _encode = msgspec.json.Encoder().encode
 
 

@@ -12,9 +12,9 @@ from typing import IO
 
 from companion.core.errors import JournalError, JournalInUse
 from companion.core.i18n import say
-from companion.storage.database import BUSY_MS, is_chain_intact
+from companion.storage.database import BUSY_TIMEOUT_MS, is_chain_intact
 from companion.storage.format import (
-    FORMAT,
+    JOURNAL_FORMAT,
     SIDE_TABLES,
     create_tables,
     has_our_tables,
@@ -39,8 +39,8 @@ _TEMPORARY_ERRORS = frozenset(
 )
 # Errors of a card that has lost a part of a file.
 _READ_ERRORS = frozenset({sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ})
-# Highest format that any version will ever write. A file with a higher one is damaged.
-MAX_FORMAT = 1000
+# Highest format that any version will ever have. A file with a higher one is damaged.
+MAX_JOURNAL_FORMAT = 1000
 
 
 def lock_journal(path: Path) -> IO[str]:
@@ -193,7 +193,7 @@ def _may_be_ours(db: sqlite3.Connection) -> bool:
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries')"
     ).fetchone()[0]
     version = read_format_number(db)
-    return bool(has_entries) and version != FORMAT and 0 < version <= MAX_FORMAT
+    return bool(has_entries) and version != JOURNAL_FORMAT and 0 < version <= MAX_JOURNAL_FORMAT
 
 
 def _open_database(path: Path) -> sqlite3.Connection:
@@ -220,7 +220,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
 def _connect(uri: str) -> sqlite3.Connection:
     """Connect to a file that may be damaged or forged."""
     db = sqlite3.connect(
-        uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_MS / 1000
+        uri, uri=True, check_same_thread=False, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000
     )
     db.text_factory = _read_text
     db.execute("PRAGMA trusted_schema=OFF")

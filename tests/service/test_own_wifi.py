@@ -27,9 +27,9 @@ from companion.core.errors import Illegal, Malformed
 from companion.core.network import HOTSPOT_ADDRESS, InterfaceAddress, Wifi
 from companion.maintenance.own_wifi import (
     ANSWER_TIMEOUT_S,
-    FIRST_PASSWORD,
     MAX_REQUEST_BYTES,
     NO_ADDRESS_TIMEOUT_S,
+    PUBLIC_PASSWORD,
     OwnWifi,
     WifiRequest,
 )
@@ -64,7 +64,7 @@ class Machine:
         return OwnWifi(
             self.root,
             self.clock,
-            lambda: FIRST_PASSWORD,
+            lambda: PUBLIC_PASSWORD,
             self.told.append,
             answer=self.root / "answer",
             addresses=lambda: self.addresses,
@@ -128,7 +128,7 @@ def test_two_minutes_without_an_address_open_it(machine: Machine) -> None:
     assert own.hotspot.name.startswith("Tabletop ")
     assert machine.told[-1] is True
     found = profile(machine.hands.own_profile.path)
-    assert (found["wifi"]["mode"], found["wifi-security"]["psk"]) == ("ap", FIRST_PASSWORD)
+    assert (found["wifi"]["mode"], found["wifi-security"]["psk"]) == ("ap", PUBLIC_PASSWORD)
     assert found["connection"]["autoconnect"] == "false"
     assert machine.commands[0] == "nmcli radio wifi on", "it is blocked until a country is set"
 
@@ -393,7 +393,7 @@ def test_only_the_owner_changes_the_wifi(machine: Machine, monkeypatch: pytest.M
         owner.post("/host", data={"key": table.companion.host_key, "back": "/wifi"})
         table.opens()
         assert table.own.hotspot is not None
-        assert table.own.hotspot.password not in (FIRST_PASSWORD, table.companion.host_key)
+        assert table.own.hotspot.password not in (PUBLIC_PASSWORD, table.companion.host_key)
         assert "Enter the owner’s key" in table.get("/wifi")
         assert "Enter the owner’s key" in table.try_wifi("Home", "right horse")
         assert not machine.has_request
@@ -414,7 +414,7 @@ def test_holding_the_table_button_opens_it_immediately(
     with box(machine, monkeypatch, held=True) as table:
         machine.carry_out(table.own)
         assert table.own.hotspot is not None
-        assert table.own.hotspot.password == FIRST_PASSWORD, "who is at the machine needs no other"
+        assert table.own.hotspot.password == PUBLIC_PASSWORD, "who is at the machine needs no other"
         assert "Enter the owner’s key" in table.get("/wifi")
 
 

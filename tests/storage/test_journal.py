@@ -234,7 +234,7 @@ def test_a_file_that_is_locked_is_no_damage(path: Path, monkeypatch: pytest.Monk
         assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, (
             "a reader holds no input up"
         )
-    monkeypatch.setattr(opening, "BUSY_MS", 100)
+    monkeypatch.setattr(opening, "BUSY_TIMEOUT_MS", 100)
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(JournalError, match="cannot be opened: database is locked"):

@@ -65,13 +65,9 @@ class Reading:
     here nor in `unknown` is empty.
     """
     unknown: frozenset[Square] = frozenset()
-    """Squares of which it is not known what is on them, because a hand, glare or anything else
-    hides them.
-    """
+    """Squares whose content is unknown, because a hand, glare or anything else hides them."""
     beside: tuple[str, ...] = ()
-    """Names of the faces that lie beside the board, sorted. One that lies there twice is named
-    twice.
-    """
+    """Names of the faces that lie beside the board, sorted, with one name for each piece."""
     strangers: tuple[int, ...] = ()
     """Marker ids that belong to no piece of this game, or to a piece that is seen twice."""
     quiet: bool = False

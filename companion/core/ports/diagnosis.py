@@ -37,7 +37,7 @@ class SquareSeen:
     faces: tuple[str, ...]
     """Faces on the square, from the bottom to the top. Empty for a square without a piece."""
     is_known: bool
-    """Whether the faces, or that there are none, were read."""
+    """Whether the square was read. Otherwise `faces` are unknown, not missing."""
     certainty: float
     """Certainty of the faces, from 0 to 1."""
     weak: tuple[Weakness, ...] = ()

@@ -31,17 +31,19 @@ class PadKey(StrEnum):
 class Press:
     """A debounced press of a key.
 
-    A key that stays down is sent again, with the same time: after a second as `is_held`, and Back
-    after two seconds also as `is_long`.
+    A press that lasts is sent again with the same time: after a second with `is_held`, and Back
+    after two seconds also with `is_long`.
     """
 
     seat: Seat | None
     """The seat of the pad. None for the table button."""
     key: PadKey
     at_s: float
-    """Monotonic time of the first edge."""
+    """Monotonic time in seconds at which the key went down."""
     is_held: bool = False
+    """Whether the key has been down for a second."""
     is_long: bool = False
+    """Whether it has been down for two seconds, for the key Back."""
 
 
 class Cue(StrEnum):
@@ -102,7 +104,7 @@ class SeatLamps:
 
 @dataclass(frozen=True)
 class Signal:
-    """One cue of the table or of an event, and the seats that it concerns."""
+    """A request to the panel to play a cue for some seats."""
 
     cue: Cue | EventCue
     seats: frozenset[Seat] = frozenset()
@@ -117,7 +119,7 @@ def signal_to(seat: Seat, cue: Cue | EventCue, number: int = 0) -> Signal:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A signal that is due at a monotonic time, unless the clock is stopped before then."""
+    """A signal that is due at the monotonic time `at_s`, unless a clock is stopped before then."""
 
     at_s: float
     signal: Signal

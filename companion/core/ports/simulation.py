@@ -24,7 +24,7 @@ class WorldPiece:
     """
 
     id: int
-    """Number that stays the same when the piece moves."""
+    """Number by which the piece is moved. It never changes."""
     face: str
     """Name of the face that is up."""
     x_mm: float

@@ -32,7 +32,7 @@ from companion.maintenance.settings.words import (
 )
 
 # Maximum number of characters of a text for which the settings have no maximum of their own.
-MAX_TEXT = 200
+MAX_TEXT_LENGTH = 200
 
 _TOPIC_HELP = say("Use letters, digits, _ and -, with slashes between.")
 # What to enter for texts that have to match a pattern, by dotted name.
@@ -108,7 +108,7 @@ class SettingRow:
     """Smallest value of a number."""
     maximum: float = 0.0
     """Largest value of a number."""
-    max_length: int = MAX_TEXT
+    max_length: int = MAX_TEXT_LENGTH
     """Maximum number of characters of a text."""
     choices: tuple[tuple[Any, str], ...] = ()
     """Values to choose from, with their words."""
@@ -317,7 +317,7 @@ def _make_row(key: str, annotation: Any, words: SettingWords) -> SettingRow:
         words.unit,
         minimum=getattr(info, "ge", None) or 0,
         maximum=getattr(info, "le", None) or 0,
-        max_length=getattr(info, "max_length", None) or MAX_TEXT,
+        max_length=getattr(info, "max_length", None) or MAX_TEXT_LENGTH,
         choices=choices,
         may_be_empty=is_union or kind is FieldKind.LIST or default == "",
         is_writable=key not in BY_HAND,
