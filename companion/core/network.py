@@ -132,10 +132,7 @@ def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     # A dictionary as an ordered set
     hosts = dict.fromkeys((*web.names, *own_hosts) if web.certificate else (*own_hosts, *web.names))
     end = "" if port == default_port else f":{port}"
-    urls = []
-    for host in hosts:
-        urls.append(f"{scheme}://{host_in_url(host)}{end}{web.path}/")
-    return tuple(urls)
+    return tuple(f"{scheme}://{host_in_url(host)}{end}{web.path}/" for host in hosts)
 
 
 def host_in_url(host: str) -> str:
@@ -181,14 +178,13 @@ def list_addresses(host: str) -> list[str]:
         (ip != HOTSPOT_ADDRESS, not has_hardware, ip != outward_ip, ip)
         for ip, has_hardware in interface_addresses()
     )
-    ips = [ip for *_, ip in ranked]
-    if not ips:
+    hosts = [ip for *_, ip in ranked]
+    if not hosts:
         return [outward_ip or "127.0.0.1"]
-    names = []
-    if HOTSPOT_ADDRESS in ips and (Path("/") / HOTSPOT_NAMES_FILE).exists():
-        names.append(HOTSPOT_NAMES[0])
-    names.append(f"{socket.gethostname().partition('.')[0]}.local")
-    return [*ips, *names]
+    if HOTSPOT_ADDRESS in hosts and (Path("/") / HOTSPOT_NAMES_FILE).exists():
+        hosts.append(HOTSPOT_NAMES[0])
+    hosts.append(f"{socket.gethostname().partition('.')[0]}.local")
+    return hosts
 
 
 def outbound_address() -> str:

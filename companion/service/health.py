@@ -6,6 +6,7 @@ A loop is what one thread does again and again. It is late if its last round is 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -142,7 +143,8 @@ class ServiceHealth(Closeable):
         self._free_bytes = machine_checks.find_free_bytes(self._folder)
         # Findings about the machine at its last check.
         self._findings: tuple[Finding, ...] = ()
-        self._machine_checked_s: float | None = None
+        # Monotonic time of that check. The first one is due at once.
+        self._machine_checked_s = -math.inf
         # Notice on all pages that games are kept in memory only. Empty if they are not.
         self._memory_notice = ""
         self._stop = threading.Event()
@@ -176,8 +178,7 @@ class ServiceHealth(Closeable):
         self._journal_checked_s = self._clock.monotonic_s()
         self._free_bytes = machine_checks.find_free_bytes(self._folder)
         self._check_journal()
-        checked_s = self._machine_checked_s
-        if checked_s is None or now_s - checked_s >= MACHINE_INTERVAL_S:
+        if now_s - self._machine_checked_s >= MACHINE_INTERVAL_S:
             self._machine_checked_s = now_s
             self._check_machine()
 

@@ -112,8 +112,8 @@ def _format_error(record: logging.LogRecord) -> str:
 def _encode_field(name: str, value: str) -> bytes:
     text = value.encode(errors="replace")[:MAX_VALUE_BYTES]
     if b"\n" in text:
-        return name.encode() + b"\n" + len(text).to_bytes(8, "little") + text + b"\n"
-    return name.encode() + b"=" + text + b"\n"
+        return b"%b\n%b%b\n" % (name.encode(), len(text).to_bytes(8, "little"), text)
+    return b"%b=%b\n" % (name.encode(), text)
 
 
 def _fields_of(record: logging.LogRecord) -> Mapping[str, object]:
