@@ -301,7 +301,7 @@ class _Search:
         A level without rounds plays the best response to a side that does not move.
         """
         for side in (_OWN, _OTHER):
-            self._add_plan(side, self.typical_plan(side))
+            self._add_plan(side, self._typical_plan(side))
             self._add_plan(side, (DEFEND,) * len(self.robots[side]))
         winning_plan = self._sure_win()
         if winning_plan is not None:
@@ -434,10 +434,10 @@ class _Search:
 
     # ---- single orders ----
 
-    def typical_plan(self, side: int) -> Plan:
-        """Return a typical plan: hit the weakest neighbour, or approach the nearest enemy.
+    def _typical_plan(self, side: int) -> Plan:
+        """Return a typical plan: each robot hits the weakest enemy beside it.
 
-        A robot that can do neither defends.
+        Without one it approaches the nearest enemy, or defends if its way is blocked.
         """
         enemy_points = {robot.place: robot.hit_points for robot in self.robots[1 - side]}
         # places of this side's robots, before and after their moves

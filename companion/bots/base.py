@@ -50,7 +50,7 @@ class Verdict(NamedTuple):
 def share_of_game(points: float, points_per_game: float) -> float:
     """Return a lead in points as a share of a game, 0 to 1.
 
-    :param points_per_game: lead that decides a whole game, in the same points
+    :param points_per_game: lead that usually decides a whole game, in the same points
     """
     return min(1.0, max(0.0, points / points_per_game))
 
@@ -92,12 +92,12 @@ def second_best_sentence(orders: Iterable[str], share: float) -> str:
 
 
 def without_empty(*lines: str) -> tuple[str, ...]:
-    """Return these sentences without the empty ones."""
+    """Return these sentences in order, without the empty ones."""
     return tuple(filter(None, lines))
 
 
 class Bot(ABC):
-    """A player of one game, which depends only on the views it gets, the options, and its own seed.
+    """A player of one game. Its actions depend only on the options, its seed, and the views it saw.
 
     A subclass must override `choose`. It may override `see`, if it remembers past turns, and
     `loss`, if it can compare actions. One thread uses a bot.

@@ -1,4 +1,4 @@
-"""Turn SVG documents into one animated WebP, in a child process.
+"""Draw SVG documents as one animated WebP, in a child process.
 
 The converter holds Python's global interpreter lock while it draws, 50 ms a picture on a PC. In the
 service's own process it would stall table, keys and lamps. The memory for a hundred pictures is
@@ -24,7 +24,7 @@ FONT_FAMILY = "Bitstream Vera Sans"
 
 # Timeout in seconds for one film. A hundred pictures take 5 s on a PC, and longer on a small Pi.
 _TIMEOUT_S = 180.0
-# Added to the child's niceness, so that the service comes first.
+# Increment of the child's niceness (nice(2)), so that the service comes first.
 _NICENESS = 10
 # WebP quality of 100. Chosen by eye: more makes larger files, less blurs the labels of squares.
 _QUALITY = 70
@@ -59,7 +59,10 @@ def font_file(*, bold: bool = False) -> Path:
 
 
 def render_film(film: Film) -> bytes:
-    """Draw a film as a WebP that loops, in a child process. Raises `FilmError`."""
+    """Return a film as an animated WebP that loops, drawn in a child process.
+
+    Raises `FilmError`.
+    """
     command = [sys.executable, "-m", "companion.printing.film"]
     try:
         result = subprocess.run(
@@ -76,7 +79,7 @@ def render_film(film: Film) -> bytes:
 
 
 def draw_film(film: Film) -> bytes:
-    """Draw a film as a WebP that loops, in this process. Only the child process calls it."""
+    """Return a film as an animated WebP, drawn in this process. Only the child process calls it."""
     import resvg_py  # noqa: PLC0415 - the parent needs neither
     from PIL import Image  # noqa: PLC0415
 

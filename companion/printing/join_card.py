@@ -1,4 +1,4 @@
-"""A table card, folded like a tent, that shows where phones go: a QR code and an address to type.
+"""The table card, folded like a tent, by which phones find the table: a QR code and addresses.
 
 Both halves are the same, the upper one upside down, so that both seats can read it. All lengths are
 in mm, and offsets without a name were chosen by eye.
@@ -28,10 +28,10 @@ _QUIET_MM = 8.5
 
 
 def join_card_pdf(addresses: Sequence[str], wifi: Wifi | None, paper: Paper) -> bytes:
-    """Return the card as a PDF, in the current language.
+    """Return the card as a PDF, in the current language. Raises `Malformed` without an address.
 
-    `addresses` are those of the table screen, the best one first, each with its trailing slash.
-    `wifi` is the network that phones have to join first. Raises `Malformed` without an address.
+    :param addresses: URLs of the table screen, the best one first, each with its trailing slash
+    :param wifi: network that phones have to join first, or None
     """
     if not addresses:
         raise Malformed(say("There is no address to print: connect the companion to a network"))
