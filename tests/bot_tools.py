@@ -23,6 +23,7 @@ from companion.games.engine import Engine
 
 
 def ask(engine: Engine | BotEngine, request: object) -> dict[str, Any]:
+    """Return the answer of an engine to a request, both as JSON values."""
     answer = json.loads(engine.answer(json.dumps(request).encode()))
     assert isinstance(answer, dict)
     return answer
@@ -32,9 +33,10 @@ def bot_of(name: str, seat: Seat, level: int, seed: int = 1, **options: Any) -> 
     return bot_for(name, seat, options, level, seed)
 
 
-def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[Any]:
-    """Yield so many states of games that are not over, each from a game of its own after fewer than
-    `most` random decisions.
+def random_states(name: str, count: int, max_decisions: int, **options: Any) -> Iterator[Any]:
+    """Yield `count` states that are not over.
+
+    Each comes from a game of its own, after fewer than `max_decisions` random decisions.
     """
     game = game_named(name)
     number = yielded = 0
@@ -42,7 +44,7 @@ def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[
         rng = Random(f"{name}/{number}")
         number += 1
         state = game.setup(game.options(options), rng)
-        for _ in range(rng.randrange(most)):
+        for _ in range(rng.randrange(max_decisions)):
             if not (due := game.to_act(state)):
                 break
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
@@ -55,7 +57,7 @@ def random_states(name: str, count: int, most: int, **options: Any) -> Iterator[
 def consecutive_states(
     name: str, count: int, seed: int, options: Mapping[str, Any]
 ) -> Iterator[Any]:
-    """Yield so many consecutive states of random games, from the first set-up on."""
+    """Yield the first `count` states of random games, one game after the other."""
     game, rng = game_named(name), Random(seed)
 
     def endless_states() -> Iterator[Any]:
@@ -78,9 +80,9 @@ def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
 
 
 def play_bots(
-    name: str, levels: tuple[int, int], seed: int, most: int, **options: Any
+    name: str, levels: tuple[int, int], seed: int, max_decisions: int, **options: Any
 ) -> list[tuple[str, ...]]:
-    """Let two bots play for at most `most` decisions. Return the actions of each, South's first."""
+    """Let two bots play. Return the actions of each decision, South's first."""
     game, rng = game_named(name), Random(seed)
     state = game.setup(game.options(options), rng)
     bots = {
@@ -88,7 +90,7 @@ def play_bots(
         for seat, level in zip(SEATS, levels, strict=True)
     }
     decisions = []
-    for _ in range(most):
+    for _ in range(max_decisions):
         if not (due := game.to_act(state)):
             break
         texts = {
@@ -158,7 +160,7 @@ class ScriptedProcesses:
 
 
 class ScriptedProcess:
-    """A fake of one process."""
+    """A fake of one opponent's process."""
 
     def __init__(self, programs: ScriptedProcesses) -> None:
         self._programs = programs

@@ -1,6 +1,4 @@
-"""Fakes of webcams, with the shapes and troubles of real ones. `picamera_tools` has those on ribbon
-cables.
-"""
+"""Fakes of webcams, with the shapes and troubles of real ones."""
 
 from __future__ import annotations
 
@@ -25,17 +23,17 @@ def striped_picture(size: tuple[int, int]) -> Any:
 
 
 class Webcam:
-    """A webcam in its socket: what it can send, and what is wrong with it."""
+    """A webcam: what it sends, and what is wrong with it."""
 
     def __init__(self, fourcc: str = "MJPG", size: tuple[int, int] | None = None) -> None:
         self.fourcc, self.size = fourcc, size
         self.plugged, self.busy, self.silent = True, False, False
         self.damaged = 0
-        """Number of pictures that come cut off."""
+        """Number of pictures still to be sent incomplete."""
         self.sends: Any = None
-        """What it sends instead of a picture."""
+        """What it sends instead of pictures. None: pictures."""
         self.scene: Callable[[], Any] | None = None
-        """What it looks at instead of stripes."""
+        """Returns what it looks at, as luma. None: stripes."""
         self.light = 1.0
         self.noise = True
         self.controls = {

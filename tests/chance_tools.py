@@ -16,8 +16,9 @@ SOUTH_CONTRIBUTION, NORTH_CONTRIBUTION = "5e" * 32, "a0" * 32
 
 
 def recompute(opened: dict[str, Any]) -> tuple[str, str]:
-    """Return commitment and seed (in hex) of what was opened, by the check that docs/security.md
-    describes.
+    """Return the commitment and the seed of what was opened, in hexadecimal digits.
+
+    They are computed as docs/security.md tells players to check them.
     """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
     by_seat = opened["contributions"]
@@ -28,9 +29,7 @@ def recompute(opened: dict[str, Any]) -> tuple[str, str]:
 
 
 def deal(seed: str) -> list[str]:
-    """Return the 78 cards of BINMAT in the order in which a seed (in hexadecimal digits) shuffles
-    them.
-    """
+    """Return the 78 cards of BINMAT as a seed, in hexadecimal digits, shuffles them."""
     cards = list(DECK)
     random.Random(f"{int(seed, 16)}/0").shuffle(cards)
     return cards

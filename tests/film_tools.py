@@ -1,8 +1,7 @@
-"""A film of a rendered table that Chromium's fake camera plays, and that changes while it plays.
+"""A film of a rendered table for Chromium's fake camera, which can change while it is played.
 
-The file is YUV4MPEG2 of some pictures of the same table, with the noise of a sensor. Chromium reads
-it anew for every picture that it gives, so that what is written over it is what the camera sees
-next.
+The file is YUV4MPEG2: some pictures of the same table, with the noise of a sensor. Chromium reads
+the file again for every picture, so its camera sees at once what is written over it.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
 
 
 class TableAtHub:
-    """A table that has joined a hub. The table has no threads, its line to the hub has one."""
+    """A table that has joined a hub. The table has no thread, but its line to the hub has one."""
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
@@ -171,7 +171,7 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 
 
 def shows_last_input(hub: Hub, table: TableAtHub) -> bool:
-    """Return whether the hub's room shows the table's last input."""
+    """Return whether the hub's pages show the table's last input."""
     tables = hub.room.tables()
     shown = next((other.latest for other in tables if other.id == table.member.table_id), None)
     return shown is not None and shown.record.entry == table.entries()[-1]
@@ -221,11 +221,11 @@ def joined_services(folder: Path) -> Iterator[list[Companion]]:
             settings = local_settings(folder / name, port=free_port(), table=table)
             both.append(stack.enter_context(Companion(settings, simulate=True)))
             both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
-        until("both are there", lambda: all("of Our club" in one.hub.sentence for one in both))
+        until("both join", lambda: all("of Our club" in table.hub.sentence for table in both))
         yield both
 
 
-# ---- what a changed program can do with a table's key ----
+# ---- what a tampered program can do with a table's key ----
 
 
 async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
@@ -258,8 +258,9 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str
 def act_with_key(
     hub: Hub, table: TableAtHub | None, act: ClientAction, refused: list[str] | None = None
 ) -> None:
-    """Run `act` on a connection with a table's key (None: the hub's own). Append what NATS refuses
-    to `refused`.
+    """Run `act` on a connection with a table's key. None stands for the hub's own key.
+
+    What NATS refuses is appended to `refused`.
     """
     done = []
 

@@ -1,4 +1,4 @@
-"""Tournaments that are played by chance, and what must hold of every one of them."""
+"""Tournaments that are decided by chance, and what must hold for each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAME = "outbuffered"
 def make_tournament(
     system: PairingSystem = PairingSystem.SWISS, people: int = 8, **more: int
 ) -> Tournament:
-    """Make a tournament with so many entries, the strongest first."""
+    """Make a tournament in which so many people are entered, the strongest first."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
@@ -39,7 +39,10 @@ def open_places(tournament: Tournament) -> list[BoardPlace]:
 def play_round(
     tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0
 ) -> Tournament:
-    """Pair a round and decide it by chance."""
+    """Pair a round, and decide its boards by chance.
+
+    `draws` and `absent` are the probabilities of a draw and of an absent player.
+    """
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
         verdict = rng.choice((BoardVerdict.SOUTH, BoardVerdict.NORTH))
@@ -67,11 +70,13 @@ def count_byes(tournament: Tournament, entrant: int) -> int:
 
 def assert_sound(tournament: Tournament) -> None:
     """Require that nobody plays twice in a round, meets anybody twice, or has two byes."""
-    for each in tournament.rounds:
-        paired = [entrant for match in each.matches for entrant in _entrants(match)]
+    for played in tournament.rounds:
+        paired = [entrant for match in played.matches for entrant in _entrants(match)]
         assert len(set(paired)) == len(paired)
         if tournament.system is not PairingSystem.KNOCKOUT:
-            assert set(paired) >= {e.number for e in tournament.entrants if e.plays_in(each.number)}
+            assert set(paired) >= {
+                e.number for e in tournament.entrants if e.plays_in(played.number)
+            }
     for entrant in tournament.entrants:
         met = Counter(opponents(tournament, entrant.number))
         assert not met or max(met.values()) == 1

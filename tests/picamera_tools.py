@@ -1,5 +1,6 @@
-"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38); `test_camera_contract`
-holds them together.
+"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38).
+
+`test_camera_contract` runs on both, and fails where they differ.
 
 Its cameras are listed in libcamera's order and opened in the order of their ids, buffers come out
 of a contiguous memory that has an end, a failed opening leaves a pipe open, and `stop` waits for an
@@ -55,7 +56,7 @@ class FakeRequest:
 
 
 class FakeLibcameraCamera:
-    """libcamera's own camera, which one program at a time may have."""
+    """A fake of libcamera's own camera, which only one program at a time can acquire."""
 
     def __init__(self, host: PiHost, identity: str) -> None:
         self.host, self.id = host, identity
@@ -75,7 +76,7 @@ class FakeLibcameraCamera:
 
 
 class FakePicamera2:
-    """Picamera2 as far as it is used."""
+    """A fake of Picamera2, as far as the program uses it."""
 
     host: PiHost
 
@@ -104,7 +105,7 @@ class FakePicamera2:
         self.trouble: Exception | None = None
         """What waiting for a picture raises."""
         self.buffer: Any = None
-        """What the buffer holds instead of what was asked for."""
+        """The buffer of every request instead of a picture. None: a picture."""
         self.pending = 0
         self.light, self.noise, self.count = 1.0, True, 0
         self.configuration: dict[str, Any] = {}
@@ -135,8 +136,8 @@ class FakePicamera2:
     @classmethod
     def global_camera_info(cls) -> list[dict[str, Any]]:
         """List the cameras sorted as Picamera2 does. `Num` is the index in libcamera's own list."""
-        listed = [{**each, "Num": number} for number, each in enumerate(cls.host.info)]
-        return sorted(listed, key=lambda each: ("/usb" not in each["Id"], each["Id"]), reverse=True)
+        listed = [{**info, "Num": number} for number, info in enumerate(cls.host.info)]
+        return sorted(listed, key=lambda info: ("/usb" not in info["Id"], info["Id"]), reverse=True)
 
     def create_video_configuration(self, **streams: Any) -> dict[str, Any]:
         return {"buffer_count": 6, "sensor": {}, **streams}
@@ -146,10 +147,10 @@ class FakePicamera2:
         width, height = configuration["main"]["size"]
         output = (configuration.get("sensor") or {}).get("output_size", (width, height))
         self.configuration = {}
-        need = configuration["buffer_count"] * (
+        needed_bytes = configuration["buffer_count"] * (
             stride_of(width) * height * 3 // 2 + output[0] * output[1] * 5 // 4
         )
-        if need > self.host.contiguous_bytes:
+        if needed_bytes > self.host.contiguous_bytes:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
         self.configuration = {
             **configuration,
@@ -240,13 +241,13 @@ class FakeMappedArray:
 
 
 class PiHost:
-    """A Raspberry Pi: which cameras hang on its ribbon cables, and those that were opened."""
+    """A Raspberry Pi, with the cameras on its ribbon cables and those that were opened."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.info: list[dict[str, Any]] = [
             {"Model": "imx708", "Location": 2, "Rotation": 180, "Id": IMX708}
         ]
-        """In libcamera's order, which may be another one at every boot."""
+        """The cameras in libcamera's order, which may differ at every boot."""
         self.opened: list[FakePicamera2] = []
         self.contiguous_bytes = 512 << 20
         self.busy: set[str] = set()
@@ -256,10 +257,10 @@ class PiHost:
         self.lacks: set[str] = set()
         """Controls that these cameras do not have."""
         self.refuses: Exception | None = None
-        """What opening comes from when it fails."""
+        """The cause of the error that opening a camera raises. None: it opens."""
         self.close_hangs = False
         self.never = threading.Event()
-        """What a camera waits for that hangs; set at the end, so that no thread is left."""
+        """What a hanging camera waits for. It is set at the end, so that no thread is left."""
         self.kind = type("Picamera2", (FakePicamera2,), {"host": self})
         monkeypatch.setitem(
             sys.modules,

@@ -1,6 +1,4 @@
-"""Two tables that play one game, each with its own journal, and a line between them that delays and
-repeats messages.
-"""
+"""Two tables that play one game, and a line in memory that can delay and repeat their messages."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class HalfTable:
 
 
 def act(table: Table, seat: Seat, rng: Random) -> bool:
-    """Do what a person at the table of this seat may do now. Return False if there was nothing to
-    do.
-    """
+    """Do what the person at this seat may do now. Return False if there was nothing to do."""
     session = session_of(table)
     if session.remote is None or session.remote.open_question or session.phase is Phase.OVER:
         return False
@@ -104,9 +100,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
 
 @dataclass
 class MemoryLine:
-    """A line between two tables in memory. Like a hub it keeps all messages in order, and never
-    changes one.
-    """
+    """A line in memory between two tables. Like a hub, it keeps all messages in order."""
 
     south: HalfTable
     north: HalfTable
@@ -158,8 +152,9 @@ class MemoryLine:
             pass
 
     def _require_bound(self, half: HalfTable, payload: bytes) -> None:
-        """Require that a table opens its action of a turn in which both act only when it has the
-        other's receipt.
+        """Require that a table opens an action only when it has the receipt of the other's.
+
+        That holds for turns in which both sides act.
         """
         message = decode_remote_message(GAME, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):

@@ -26,16 +26,16 @@ STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
 @contextmanager
 def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
-    """Open a table in a café: pages with these settings of the network, and stored keys."""
+    """Open a table in a café, with these settings of its pages. Renewed keys are stored."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
 
-        def another() -> str:
+        def renew_host_key() -> str:
             return format_host_key(journal.renew_key("host"))
 
         urls = ("http://192.0.2.7:8080/",)
         settings, compiled = WebSettings(viewers=16, **web), templates_folder()
-        site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, another, compiled)
+        site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, renew_host_key, compiled)
         equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), None, True)
         app = create_app(table, GAMES, clock, site, Features(equipment=equipment))
         yield WebRig(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health

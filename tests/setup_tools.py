@@ -66,10 +66,10 @@ class ServiceRig:
         self.table.press(Press(seat, key, self.clock.monotonic_s()))
         self.table.step()
 
-    def finger(self, button: str) -> None:
+    def tap_key(self, button: str) -> None:
         """Press and release a key of the mock panel."""
-        for strike in (self.hands.press, self.hands.release):
-            strike(button)
+        for move in (self.hands.press, self.hands.release):
+            move(button)
             self.panel.step()
             self.clock.advance(0.1)
             self.panel.step()

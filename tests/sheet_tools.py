@@ -78,7 +78,7 @@ def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
 
 
 def assert_white_around(page: Image, corners: Points, module_mm: float) -> None:
-    """Look along rings in the white module round a marker."""
+    """Check that the module around a marker is white, along three rings."""
     for reach in (0.3, 0.55, 0.8):
         spread = reach * module_mm
         left, top = np.round((corners.min(axis=0) - spread) * PX_PER_MM - 0.5).astype(int)
@@ -91,7 +91,7 @@ def assert_white_around(page: Image, corners: Points, module_mm: float) -> None:
 def board_pages(
     kit: Kit, paper: Paper, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> tuple[Tiling, list[Image]]:
-    """Return the pages with the board, and how it was spread over them."""
+    """Return how a board is spread over pages, and the pages that show it."""
     width, height = PAPER_SIZES_MM[paper]
     tiling = tile_board(kit.board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     return tiling, [
@@ -99,17 +99,18 @@ def board_pages(
     ]
 
 
-def assert_distances(found: dict[int, Points], board: Board, tolerance_mm: float) -> None:
-    """Check the distance between any two corner markers in both directions of the page (y turned
-    up).
+def assert_distances(centres: dict[int, Points], board: Board, tolerance_mm: float) -> None:
+    """Check the distances between all corner markers, along and across the page.
+
+    `centres` are in mm with y down.
     """
-    for one, other in combinations(board.corners, 2):
-        wanted = np.subtract(board.corner_centres_mm[other], board.corner_centres_mm[one])
-        distance = (found[other] - found[one]) * (1, -1)
-        assert np.abs(distance - wanted).max() < tolerance_mm, (one, other, distance, wanted)
+    for first, second in combinations(board.corners, 2):
+        wanted = np.subtract(board.corner_centres_mm[second], board.corner_centres_mm[first])
+        distance = (centres[second] - centres[first]) * (1, -1)
+        assert np.abs(distance - wanted).max() < tolerance_mm, (first, second, distance, wanted)
 
 
-def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
+def _board_box_px(page: Image, dpi: int) -> tuple[int, int, int, int]:
     """Return left, top, right, bottom of the board on a page in px, without the ruler's band."""
     board = page[: int(page.shape[0] - (MARGIN_MM + FOOT_MM - 1) * dpi / 25.4)] < 250
     rows, columns = np.flatnonzero(board.any(axis=1)), np.flatnonzero(board.any(axis=0))
@@ -117,10 +118,10 @@ def _inked(page: Image, dpi: int) -> tuple[int, int, int, int]:
 
 
 def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
-    """Return where the second page lies on the first (mm, y down) when the art of both edges
+    """Return where the second page offsets_mm on the first (mm, y down) when the art of both edges
     matches.
     """
-    left, top, right, bottom = _inked(second, dpi)
+    left, top, right, bottom = _board_box_px(second, dpi)
     inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
     if above:
         x, y, patch = (
@@ -134,7 +135,7 @@ def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Poi
             top + inset,
             second[top + inset : bottom - inset, left + 4 : left + band],
         )
-    from_x, from_y, to_x, to_y = _inked(first, dpi)
+    from_x, from_y, to_x, to_y = _board_box_px(first, dpi)
     if above:
         to_y = from_y + edge
     else:
@@ -152,19 +153,20 @@ def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Poi
 def corners_when_joined(
     tiling: Tiling, pages: list[Image], dpi: int = DPI
 ) -> list[tuple[int, Points]]:
-    """Return a board's markers, (4, 2) in mm on the first page, y down, when its pages overlap as
-    they should.
+    """Return a board's markers when its pages are joined: ids, and (4, 2) corners.
+
+    Corners are in mm on the first page, y down.
     """
     by_place = {(w.column, w.row): page for w, page in zip(tiling.pages, pages, strict=True)}
-    lies: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
+    offsets_mm: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
     for column, row in product(range(tiling.columns), range(tiling.rows)):
-        if (column, row) not in lies:
+        if (column, row) not in offsets_mm:
             before = (column, row - 1) if row else (column - 1, row)
-            lies[column, row] = lies[before] + joined_page_mm(
+            offsets_mm[column, row] = offsets_mm[before] + joined_page_mm(
                 by_place[before], by_place[column, row], dpi, above=row > 0
             )
     return [
-        (marker, lies[place] + corners)
+        (marker, offsets_mm[place] + corners)
         for place, page in by_place.items()
         for marker, corners in markers_mm(page, dpi)
     ]

@@ -58,7 +58,12 @@ class FakeHealth:
 
     def worst_finding(self) -> str:
         return next(
-            (one.text for one in self.findings if one.grade in (Grade.WARN, Grade.FAIL)), ""
+            (
+                finding.text
+                for finding in self.findings
+                if finding.grade in (Grade.WARN, Grade.FAIL)
+            ),
+            "",
         )
 
 
@@ -91,17 +96,15 @@ class WebRig:
         """Return a browser's cookie of this table, by its short name."""
         return browser.get_cookie(self.app.extensions["auth"].cookie_name(name))
 
-    def to_orders(self) -> str:
-        """Start a game and confirm its board. Return the moment, a decision's number such as
-        `1.1`.
-        """
+    def start_game(self) -> str:
+        """Start a game of orders, and confirm its board. Return the moment, such as `1.1`."""
         self.table.new_game("outbuffered", {}, 1)
         view = self.table.view()
         self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
-    def to_clock(self, way: str = "referee", **options: Any) -> str:
-        """Start a game of cards, and its clock if it has one. Return the moment."""
+    def start_card_game(self, way: str = "referee", **options: Any) -> str:
+        """Start a game of cards, and its clock if it has one. Return the moment, such as `1.1`."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
         if self.table.view().time.clock:
             self.table.resume("host")

@@ -16,8 +16,8 @@ _SIZES = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
 class WireTap:
     """A relay to a port of this machine that records the bytes of each connection and direction."""
 
-    def __init__(self, to: int) -> None:
-        self._to = to
+    def __init__(self, target_port: int) -> None:
+        self._target_port = target_port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.streams: list[bytearray] = []
@@ -29,7 +29,7 @@ class WireTap:
             while True:
                 near, _ = self._listener.accept()
                 try:
-                    far = socket.create_connection(("127.0.0.1", self._to))
+                    far = socket.create_connection(("127.0.0.1", self._target_port))
                 except OSError:  # nobody listens just now: whoever connects tries again
                     near.close()
                     continue
@@ -43,18 +43,18 @@ class WireTap:
 
     def messages(self) -> list[tuple[bytes, bytes, bytes]]:
         """Return subject, headers and content of every message so far, in either direction."""
-        return [each for stream in tuple(self.streams) for each in _messages(bytes(stream))]
+        return [message for stream in tuple(self.streams) for message in _messages(bytes(stream))]
 
     def close(self) -> None:
-        for each in self._sockets:
+        for end in self._sockets:
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 @contextmanager
 def wire_tap(port: int) -> Iterator[WireTap]:
-    """Open a line to this port that records all bytes."""
+    """Open a relay to this port that records all bytes, until the end of the block."""
     tap = WireTap(port)
     try:
         yield tap
@@ -88,7 +88,7 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def mask_random_parts(text: str) -> str:
-    """Mask what no two runs share: names of tables and games, keys, salts, marks, ports, times."""
+    """Mask what differs between runs: names of tables and games, keys, salts, ports and times."""
     text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # how far the hub is from its own NATS
     # in which order two tables are kept goes by time
     text = re.sub(r"(\"seq\":|Sequence: ?)\d+", r"\1N", text)

@@ -98,7 +98,7 @@ def test_news_waits_for_a_finger_to_lift(
     """Something is told meanwhile: it stands above the keys, and all of them are made anew."""
     with south(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
-        rig.to_orders()
+        rig.start_game()
         window.get(url)
         wait_for_sign(window, "orders to go")
         until("the stream", lambda: window.execute_script("return window.messageCount"))
@@ -144,7 +144,7 @@ def lose_file(name: str, pages: int) -> Callable[[], Response | None]:
 def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, name: str) -> None:
     with south(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
-        rig.to_orders()
+        rig.start_game()
         rig.app.before_request_funcs.setdefault(None, []).append(lose_file(name, 1))
         window.get(url)
         # how long it says so depends on the machine: the next test sees the words
@@ -194,7 +194,7 @@ def test_orders_are_entered_where_a_browser_keeps_nothing(
     try:
         with south(tmp_path, window) as (rig, url):
             rig.sit("north", "Jonas")
-            rig.to_orders()
+            rig.start_game()
             window.get(url)
             wait_for_sign(window, "orders to go")
             for _ in range(3):

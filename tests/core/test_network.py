@@ -90,7 +90,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
 
 def sealed_at_south(rig: WebRig) -> tuple[str, str]:
     """Seal South's order by phone. Return the moment and the receipt."""
-    moment = rig.to_orders()
+    moment = rig.start_game()
     receipt = rig.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
     return moment, receipt
 
@@ -135,7 +135,7 @@ def hold_back(rig: WebRig) -> None:
 def test_holding_back_opens_a_seat_to_phones(rig: WebRig) -> None:
     press(rig, PadKey.READY)
     north = rig.sit("north")
-    rig.to_orders()
+    rig.start_game()
     press(rig, PadKey.UP)
     phone = rig.browser()
     page = page_text(phone, "/join/south")

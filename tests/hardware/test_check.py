@@ -85,7 +85,7 @@ def test_the_host_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
     assert 'data-key="south_up"' in page
     assert 'data-lamp="north_turn"' in page
     assert service_rig.post("/api/check/begin")[1]["on"] is True
-    service_rig.finger("south_up")
+    service_rig.tap_key("south_up")
     status, trial = service_rig.post("/api/check/light", lamp="south_2", on=True)
     assert (status, trial["lit"], trial["tried"]) == (200, ["south_2"], ["south_up"])
     assert service_rig.lit() == {"south_2"}
@@ -95,7 +95,7 @@ def test_the_host_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
     assert service_rig.hands.view().tone_hz
     assert service_rig.post("/api/check/light", lamp="nothing", on=True)[0] == 400
     assert service_rig.post("/api/check/end")[0] == 200
-    service_rig.finger("south_up")
+    service_rig.tap_key("south_up")
     assert service_rig.table.view().seats[Seat.SOUTH].name is not None
 
 
@@ -112,7 +112,7 @@ def test_no_check_runs_during_a_game(
     assert status == 409
     assert "A game is on" in json.dumps(told)
     service_rig.table.confirm("host", service_rig.table.view().moment, 0)
-    service_rig.finger("south_up")
+    service_rig.tap_key("south_up")
     assert service_rig.table.view().seats[Seat.SOUTH].entered_count == 1
     assert service_rig.check.state().down == service_rig.check.state().tried == frozenset()
     assert "A game is on" in service_rig.host.get("/host/health").get_data(as_text=True)

@@ -282,7 +282,7 @@ def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
     with open_web_rig(tmp_path, equipment=equipment) as rig:
         manners = SpeechPolicy(rig.table, Settings(), rig.clock)
         object.__setattr__(equipment, "voice", manners)
-        rig.to_orders()
+        rig.start_game()
         page = page_text(rig.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)
         assert ">Both: hand in your orders</p>" in page

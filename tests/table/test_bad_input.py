@@ -61,7 +61,7 @@ def web_rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRig]:
     """A game in its first turn: South has sealed an order."""
     with open_web_rig(tmp_path_factory.mktemp("place")) as opened:
         opened.table.take_seat(Seat.SOUTH, "Mara")
-        opened.table.hand_in(Seat.SOUTH, opened.to_orders(), SECRET, SALT)
+        opened.table.hand_in(Seat.SOUTH, opened.start_game(), SECRET, SALT)
         yield opened
 
 

@@ -1,7 +1,6 @@
-"""What the camera contract runs on: the fake of Picamera2, and the real one on libcamera's virtual
-cameras.
+"""The rigs of the camera contract: fake Picamera2, and the real one on virtual cameras.
 
-The real one is there in the machine of `make appliance` only, where `REAL_CAMERAS` is set
+The real one exists only in the machine of `make appliance`, where `REAL_CAMERAS` is set
 (`tests/appliance/cameras`).
 """
 
@@ -28,7 +27,7 @@ SETTINGS = CameraSettings(size="1280x720")
 
 
 def open_pi(which: str = "") -> PiCamera:
-    """A camera as the program opens it."""
+    """Open a camera as the program does."""
     return PiCamera(SETTINGS, RealClock(), choose_device(which))
 
 
@@ -36,7 +35,7 @@ class FakeRig:
     """The fake, with its cameras in another order than Picamera2's."""
 
     many = 1000
-    """So often things are repeated that are to be repeated many times."""
+    """How often a test repeats what it repeats many times."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.host = PiHost(monkeypatch)
@@ -142,7 +141,7 @@ def real_module() -> ModuleType:
             return buffer
 
     class Shimmed(picamera2.Picamera2):  # type: ignore[misc]
-        """Real but for these three."""
+        """The real Picamera2, but for these three."""
 
         sensor_modes = property(lambda _: [])
 

@@ -95,7 +95,7 @@ def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
     corners, ids, _ = detector.detectMarkers(table.render_luma())
     found = dict(zip(np.asarray(ids).ravel().tolist(), corners, strict=True))
     prints = prints_of(table)
-    seen = [p for p in prints if p.shown > 0.999 and p.veil < 100]
+    seen = [p for p in prints if p.visible_share > 0.999 and p.veil < 100]
     assert len(seen) >= 6
     for print_ in seen:
         error = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)

@@ -26,7 +26,7 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 def goes(rig: WebRig) -> str:
     """Seat South, begin a game, and let nothing follow the seat for long. Return the sitting."""
     south = rig.sit("south", "Ann")
-    rig.to_orders()
+    rig.start_game()
     presence: PhonePresence = rig.app.extensions["presence"]
     with south.get("/live/seat/south", buffered=False):
         for _ in range(3):

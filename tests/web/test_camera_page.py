@@ -179,7 +179,7 @@ def test_trouble_is_said_in_words(room: Room) -> None:
 
 
 def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
-    room.place.to_orders()
+    room.place.start_game()
     browser = room.place.browser()
     browser.environ_base.update(ELSEWHERE)
     first, second = browser.get("/api/photographs").json["photographs"]

@@ -18,7 +18,7 @@ from web.rendering import cards
 
 
 def test_the_table_screen_is_one_key(rig: WebRig) -> None:
-    moment = rig.to_clock()
+    moment = rig.start_card_game()
     page = page_text(rig.browser(), "/")
     whole = re.search(r'<button class="whole"[^>]*data-post="/api/table/act"[^>]*>', page)
     assert whole
@@ -49,7 +49,7 @@ def test_stacks_show_last_cards_and_a_count() -> None:
 
 def test_the_referee_shows_the_cards_it_reads(rig: WebRig) -> None:
     south, north = rig.sit("south"), rig.sit("north")
-    moment = rig.to_clock()
+    moment = rig.start_card_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
     rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
 
@@ -83,7 +83,7 @@ def test_a_combat_shows_its_cards_on_every_page(
 ) -> None:
     """A trap and a bounce, too, which come to nothing."""
     south = rig.sit("south")
-    rig.to_clock()
+    rig.start_card_game()
     for action in ("c2", laid):
         body = {"moment": rig.table.view().moment, "action": action}
         south.post("/api/seat/south/hand-in", json=body)

@@ -13,7 +13,7 @@ HOST = {"X-Host-Key": HOST_KEY}
 
 
 def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
-    anybody, moment = rig.browser(), rig.to_clock()
+    anybody, moment = rig.browser(), rig.start_card_game()
 
     def act(door: str, **body: object) -> dict[str, Any]:
         assert anybody.post(f"/api/table/{door}", json=body).status_code == 200
@@ -36,7 +36,7 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
 
 def test_seat_and_host_stop_and_start_clocks(rig: WebRig) -> None:
     south, other = rig.sit("south"), rig.browser()
-    rig.to_clock("full")
+    rig.start_card_game("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):
         for door, paused in (("pause", by), ("resume", "")):
             path = f"/api/{base}/{door}"
@@ -51,7 +51,7 @@ def test_seat_and_host_stop_and_start_clocks(rig: WebRig) -> None:
 
 def test_a_press_counts_from_when_it_came_in(rig: WebRig) -> None:
     """Also when the clock ran out before the table heard of it."""
-    south, moment = rig.sit("south"), rig.to_clock()
+    south, moment = rig.sit("south"), rig.start_card_game()
     rig.clock.advance(4.9)
     rig.app.before_request_funcs[None].append(lambda: rig.clock.advance(1.1))
     body = {"moment": moment, "action": "."}

@@ -53,7 +53,7 @@ def question(rig: WebRig, about: str = "now") -> dict[str, str]:
 def test_the_coach_answers_owners_and_marks_the_game(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
-    moment = rig.to_orders()
+    moment = rig.start_game()
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
     assert 'data-coach="now"' in help_
     assert "the score will say so" in help_
@@ -68,7 +68,7 @@ def test_the_coach_answers_owners_and_marks_the_game(rig: WebRig) -> None:
 def test_what_it_says_reaches_nobody_else(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
     ada, ben, host = rig.sit("south", "Ada"), rig.sit("north", "Ben"), rig.host()
     rig.table.use_settings(TableSettings(coach="always"))
-    rig.to_orders()
+    rig.start_game()
     assert ada.post("/api/seat/south/coach", json=question(rig)).status_code == 200
     for browser, paths in (
         (ben, ("/", "/watch", "/seat/north", "/api/seat/north/view")),
@@ -85,7 +85,7 @@ def test_what_it_says_reaches_nobody_else(rig: WebRig, caplog: pytest.LogCapture
 def test_a_wrong_question_is_refused_in_a_sentence(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     rig.sit("north", "Ben")
-    rig.to_orders()
+    rig.start_game()
     refused = ada.post("/api/seat/south/coach", json=question(rig))
     assert refused.status_code == 409
     assert error_of(refused)["message"] == "There is nothing to ask the coach now"
@@ -95,7 +95,7 @@ def test_the_machine_says_why_to_who_asks(rig: WebRig) -> None:
     """A program's words are no markup."""
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
-    moment = rig.to_orders()
+    moment = rig.start_game()
     ours = parse_sentence("This wins whatever the other side does.")
     rig.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
     early = ada.post("/api/seat/south/coach", json=question(rig, "theirs"))
@@ -110,7 +110,7 @@ def test_the_machine_says_why_to_who_asks(rig: WebRig) -> None:
 def test_a_replay_asks_what_would_have_been_better(rig: WebRig) -> None:
     rig.sit("south", "Ada")
     rig.sit("north", "Ben")
-    rig.to_orders()
+    rig.start_game()
     settle(rig, "UII", "III")
     better = "/history/1/turn/1/better"
     assert rig.browser().get(better).status_code == 409, "the game is still on"

@@ -157,7 +157,7 @@ def test_shared_phones_and_pads_pages_are_translated(rig: WebRig) -> None:
     look(phone, strays, "/pass")
     phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
     look(phone, strays, "/pass", "/join")
-    moment = rig.to_orders()
+    moment = rig.start_game()
     look(phone, strays, "/pass", "/seat/south")
     phone.post("/pass/open", data={"seat": "south"})
     look(phone, strays, "/seat/south", "/join/south")

@@ -37,7 +37,7 @@ def test_a_stranger_removes_no_opponent(rig: WebRig) -> None:
     stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
     door, body = "/api/seat/north/machine", {"name": "Pip"}
     sitter.post(door, json={"name": "Bo"})
-    rig.to_orders()
+    rig.start_game()
     for answer in (stranger.post(door, json=body), stranger.post(f"{door}-leaves", json={})):
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
@@ -73,7 +73,7 @@ def test_a_trial_takes_nothing_from_a_person(rig: WebRig) -> None:
     assert view_of(rig)["seats"]["north"]["name"] is None
     assert rig.browser().get("/here").headers["Location"] == "/"
     rig.sit("north", "Ben")
-    rig.to_orders()
+    rig.start_game()
     browser.post("/try/end")
     view = view_of(rig)
     assert (view["phase"], view["seats"]["north"]["name"]) == ("orders", "Ben")

@@ -43,7 +43,7 @@ def test_the_shutter_covers_all_a_seat_enters(rig: WebRig) -> None:
         begin(rig, game)
         assert secret in page_text(phone, "/seat/south"), game
     rig.table.resign(Seat.SOUTH)
-    rig.to_clock("full")
+    rig.start_card_game("full")
     assert '<div class="grip" data-secret><div class="held" id="hand"' in page_text(
         phone, "/seat/south"
     )
@@ -59,7 +59,7 @@ def codes(rig: WebRig) -> list[str]:
 
 def test_the_screen_keeps_a_free_seats_code(rig: WebRig) -> None:
     assert codes(rig) == [], "the lobby has its own"
-    rig.to_orders()
+    rig.start_game()
     assert codes(rig) == ["s", "n"]
     rig.sit("north", "Ben")
     assert codes(rig) == ["s"]

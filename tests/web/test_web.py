@@ -18,7 +18,7 @@ from companion.core.kit import Seat
 
 def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
     south, north = rig.sit("south"), rig.sit("north")
-    rig.to_orders()
+    rig.start_game()
     south.post("/api/seat/south/draw", json={})
     for browser, path, words in (
         (north, "/seat/north", "Purple offers a draw</span>"),
@@ -83,7 +83,7 @@ def test_a_seat_belongs_to_its_browser_alone(rig: WebRig, door: str) -> None:
 
 
 def test_a_successor_never_sees_the_sealed_order(rig: WebRig) -> None:
-    south, moment = rig.sit("south", "Mara"), rig.to_orders()
+    south, moment = rig.sit("south", "Mara"), rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
     later = rig.sit("south", "Eve")
@@ -149,7 +149,7 @@ def test_people_get_error_pages_and_programs_json(rig: WebRig) -> None:
 def test_an_unexpected_error_tells_nobody_what_was_sent(
     rig: WebRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    south, moment = rig.sit("south"), rig.to_orders()
+    south, moment = rig.sit("south"), rig.start_game()
 
     def fail(*sent: object) -> None:
         raise RuntimeError(sent)
@@ -166,7 +166,7 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
 
 
 def test_an_order_is_sent_only_on_demand(rig: WebRig) -> None:
-    south, north, moment = rig.sit("south"), rig.sit("north"), rig.to_orders()
+    south, north, moment = rig.sit("south"), rig.sit("north"), rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
     mine = south.post("/api/seat/south/mine", json={}).json
     drawings = [order["drawing"] for order in mine["orders"]]
@@ -177,7 +177,7 @@ def test_an_order_is_sent_only_on_demand(rig: WebRig) -> None:
 
 
 def test_only_the_owner_sees_a_plan(rig: WebRig) -> None:
-    south, moment = rig.sit("south"), rig.to_orders()
+    south, moment = rig.sit("south"), rig.start_game()
 
     def plan(now: str) -> Any:
         return south.post("/api/seat/south/plan", json={"moment": now, "entered": "UR"})
@@ -225,7 +225,7 @@ def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.Monke
 
 
 def test_anybody_can_check_receipts(rig: WebRig) -> None:
-    seats, moment = {seat: rig.sit(seat) for seat in Seat}, rig.to_orders()
+    seats, moment = {seat: rig.sit(seat) for seat in Seat}, rig.start_game()
 
     def hand_in(seat: Seat, action: str) -> Any:
         body = {"moment": moment, "action": action, "salt": SALT}

@@ -16,7 +16,7 @@ from web_fixtures import WebRig, open_workbench_rig
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_workbench_rig(tmp_path) as rig:
-        rig.to_orders()
+        rig.start_game()
         rig.browser().post("/workbench/tidy", json={})
         yield rig
 

@@ -98,7 +98,7 @@ def test_looking_changes_nothing_at_any_route(rig: WebRig) -> None:
     """Nor does any other method that a route does not offer."""
     both = rig.sit("south")
     both.post("/host", data={"key": HOST_KEY})
-    rig.to_orders()
+    rig.start_game()
     before = state_of(rig)
     for method, path in doors(rig):
         for asked in {"GET", "OPTIONS", method} - {"POST"}:

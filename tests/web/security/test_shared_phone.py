@@ -74,7 +74,7 @@ def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
 
 
 def test_the_cover_opens_one_side_only(rig: WebRig, phone: FlaskClient) -> None:
-    moment = rig.to_orders()
+    moment = rig.start_game()
     cover = page_text(phone, "/pass")
     assert "Hand the phone to Mara" in cover
     assert "I am Jonas: show my side" in cover
@@ -92,7 +92,7 @@ def test_the_cover_opens_one_side_only(rig: WebRig, phone: FlaskClient) -> None:
 
 
 def test_handing_in_covers_the_side(rig: WebRig, phone: FlaskClient) -> None:
-    moment = rig.to_orders()
+    moment = rig.start_game()
     live = live_of(open_side(phone, "south"))
     assert 'id="live"' in first_chunks(phone, live)
     assert 'data-go="/pass"' not in first_chunks(phone, live)
@@ -111,7 +111,7 @@ def test_handing_in_covers_the_side(rig: WebRig, phone: FlaskClient) -> None:
 
 
 def test_the_shared_page_has_the_tables_keys(rig: WebRig, phone: FlaskClient) -> None:
-    moment = rig.to_orders()
+    moment = rig.start_game()
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
         rig.table.hand_in(seat, moment, action)
     page = page_text(phone, "/pass")
