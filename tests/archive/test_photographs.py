@@ -94,7 +94,7 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_once(rig: TableRig, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
     in_the_way = tmp_path / "photographs"
     in_the_way.write_text("a file where the folder should be")
     folder, told = PhotographAlbum(in_the_way), list[str]()

@@ -174,7 +174,7 @@ def reasons_of_machine(rig: TableRig) -> tuple[str, ...]:
     return (str(told.heading), *(order.full_text for order in told.orders), *told.why)
 
 
-def test_reasons_are_told_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:
+def test_reasons_are_announced_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:
     machine_rig.programs.why = (parse_sentence("This gathers intel."),)
     machine_rig.rig.begin()
     machine_rig.round()

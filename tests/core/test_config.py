@@ -62,7 +62,7 @@ def test_a_folder_that_cannot_be_is_named(folder: str) -> None:
         find_settings(None, folder)
 
 
-def test_retired_settings_stop_nothing_and_are_told(tmp_path: Path) -> None:
+def test_retired_settings_stop_nothing_and_are_reported(tmp_path: Path) -> None:
     text = "[web]\nmetrics = true\nport = 8765\n[panel]\nbrightness = 3\n"
     assert parse_settings(text).web.port == 8765
     path = tmp_path / "settings.toml"

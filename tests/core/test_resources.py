@@ -55,7 +55,7 @@ def test_memory_is_given_back_twice_a_minute(
         ("nothing of it\n", False),
     ],
 )
-def test_a_small_board_is_told_by_its_memory(tmp_path: Path, told: str, is_small: bool) -> None:
+def test_a_small_board_is_recognised_by_memory(tmp_path: Path, told: str, is_small: bool) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text(told)
     assert is_small_machine(tmp_path) is is_small

@@ -98,7 +98,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("said", FAULTS)
-def test_what_a_game_lacks_is_said(
+def test_what_a_game_lacks_is_reported(
     load_pebble: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     right, wrong = FAULTS[said]
@@ -108,7 +108,7 @@ def test_what_a_game_lacks_is_said(
     assert any(said in fault for fault in find_faults("pebble"))
 
 
-def test_a_game_that_is_not_there_is_said() -> None:
+def test_a_missing_game_is_reported() -> None:
     words = "There is no game “nogame”: install its package, then look at its entry point."
     assert find_faults("nogame") == (words,)
 

@@ -107,7 +107,7 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
             table.close()
 
 
-def test_a_wrong_card_is_said(hub: Hub, tmp_path: Path) -> None:
+def test_a_wrong_card_is_reported(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     with pytest.raises(SystemTrouble, match="No player’s card has this code"):
         fetch_card_id(table.member, "zzzzzzzz")

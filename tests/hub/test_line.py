@@ -182,7 +182,7 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
         table.close()
 
 
-def test_a_copied_card_is_said_on_both_machines(
+def test_a_copied_card_is_reported_on_both_machines(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("companion.hub.pair_client.CLAIM_INTERVAL_S", 0.2)
@@ -288,7 +288,7 @@ def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) 
 
 
 @pytest.mark.parametrize(("agreed", "names"), [(True, {"Mara", "Jonas"}), (False, set())])
-def test_names_are_told_only_where_agreed(
+def test_names_are_sent_only_where_agreed(
     hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
     table = join_table(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023
@@ -338,7 +338,7 @@ def test_a_wrong_code_lets_no_table_in(hub: Hub) -> None:
         ("127.0.0.1:x", "does not answer"),
     ],
 )
-def test_an_address_without_a_hub_is_said(address: str, words: str) -> None:
+def test_an_address_without_a_hub_is_reported(address: str, words: str) -> None:
     with pytest.raises(SystemTrouble, match=words):
         join(address, "abcdef", "x", sends_names=False)
 

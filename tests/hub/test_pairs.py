@@ -220,7 +220,7 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         until("it is let in again", lambda: south.line.is_connected)
 
 
-def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
+def test_a_message_that_does_not_fit_is_reported(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables)
         south, north = tables
@@ -239,7 +239,7 @@ def test_a_message_that_does_not_fit_is_said(hub: Hub, tmp_path: Path) -> None:
         assert session_of(south.table).phase is Phase.OVER
 
 
-def test_a_table_that_is_gone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_table_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.hub.pair_client.SILENCE_TIMEOUT_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_client.POLL_INTERVAL_S", 0.1)
     with running_hub(tmp_path / "hub") as hub, two_tables(hub, tmp_path) as tables:

@@ -36,7 +36,7 @@ def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataOb
     assert len(tournament.rounds) == rounds
 
 
-def test_an_end_that_cannot_be_paired_is_said() -> None:
+def test_an_end_that_cannot_be_paired_is_reported() -> None:
     tournament = make_tournament(people=3, rounds=9)
     rng = Random(1)
     for _ in range(3):

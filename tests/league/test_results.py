@@ -81,7 +81,7 @@ def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
     table.close()
 
 
-def test_a_game_is_one_result_however_often_told(league: League, told: Told) -> None:
+def test_a_game_is_one_result_however_often_sent(league: League, told: Told) -> None:
     told.sit_two(league)
     told.play(Seat.NORTH)
     for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
@@ -237,7 +237,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
     other.close()
 
 
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     with contextlib.closing(LeagueFile(tmp_path)) as file:
         simulate_full_disk(file)
         person = PlayerCard(1, "card", "abcdefgh", "x" * 100_000)

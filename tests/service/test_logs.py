@@ -126,7 +126,7 @@ def test_an_error_names_places_but_no_words() -> None:
         assert "UDS" not in text
 
 
-def test_what_the_system_says_is_told() -> None:
+def test_the_systems_message_is_reported() -> None:
     try:
         open("/nowhere/at/all")  # noqa: SIM115 - it never opens
     except OSError:

@@ -46,7 +46,7 @@ def play_a_turn(rig: TableRig) -> None:
     rig.finish_stages()
 
 
-def test_every_input_is_told_once_and_in_order(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_every_input_is_sent_once_and_in_order(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
     told = messages(journal)
@@ -86,7 +86,7 @@ def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journ
     assert second.entry == first.entry + 1
 
 
-def test_names_are_told_nowhere(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_names_are_sent_nowhere(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
     told = b"".join(encode_public(record) for record in messages(journal))

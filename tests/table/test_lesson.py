@@ -53,7 +53,7 @@ def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
 
 
 @EACH
-def test_results_are_said_with_the_last_stage(rig: TableRig, name: str) -> None:
+def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> None:
     begin(rig, name)
     guide = rig.view.guide
     assert guide is not None

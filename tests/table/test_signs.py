@@ -169,7 +169,7 @@ def test_a_refused_press_is_answered_to_its_seat(
     assert rig.view == view
 
 
-def test_a_corrected_board_is_said_once(
+def test_a_corrected_board_is_reported_once(
     rig: TableRig,
 ) -> None:
     rig.begin()

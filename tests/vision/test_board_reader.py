@@ -182,7 +182,7 @@ def test_another_board_of_the_game_is_refused() -> None:
     assert scene.read(3).seen == {B2: "purple robot"}
 
 
-def test_another_games_board_is_told_by_its_corners() -> None:
+def test_another_games_board_is_recognised_by_its_corners() -> None:
     scene = ReadTable(KITS["arena"], {}, BOTH)
     for preferred in (SMALL, None):
         scene.reader.use(preferred)

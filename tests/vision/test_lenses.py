@@ -174,7 +174,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert stored_lens(tmp_path)[0] == Lens(0.8)
 
 
-def test_a_disk_that_takes_nothing_is_told(
+def test_a_disk_that_takes_nothing_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
@@ -225,9 +225,7 @@ class WatchedWebcam:
         return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
-def test_a_learned_lens_is_there_after_a_restart(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_learned_lens_survives_a_restart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     watched = WatchedWebcam(UsbBus(monkeypatch, tmp_path), tmp_path)
     with watched.start() as watcher:
         for turn in range(24):

@@ -155,7 +155,7 @@ def test_nobody_is_there(kind: str) -> None:
 
 
 @pytest.mark.parametrize("parts", [(), (HEAD[:-2],)])
-def test_silence_is_said(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_reported(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "ANSWER_TIMEOUT_S", 0.3)
     assert "is too slow: no picture for 0 s" in trouble_of(sending(*parts))
 
@@ -191,14 +191,14 @@ def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "sends too many pictures: choose fewer a second" in trouble_of(serve)
 
 
-def test_what_is_no_video_by_rtsp_is_said() -> None:
+def test_rtsp_without_video_is_reported() -> None:
     assert "sends no video" in trouble_of(sending(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
 
 
 @pytest.mark.parametrize(
     "source", ["http://", "http://[", "rtsp:///video", "http://a:b", "http://192.0.2.1:99999/"]
 )
-def test_what_is_no_address_is_said(source: str) -> None:
+def test_a_malformed_address_is_reported(source: str) -> None:
     with pytest.raises(CameraError, match="is no address"):
         open_camera(CameraSettings(source=source), RealClock())
 

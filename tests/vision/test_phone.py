@@ -75,7 +75,7 @@ def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLink)
     "sent",
     [b"", b"GIF89a", jpeg_of(90)[:200], jpeg_of(9, (4000, 3000))],
 )
-def test_rubbish_is_said_and_never_reaches_opencv(
+def test_rubbish_is_reported_and_never_reaches_opencv(
     clock: FakeClock, line: PhoneLink, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)

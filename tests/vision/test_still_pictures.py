@@ -103,7 +103,7 @@ def test_an_unknown_dictionary_is_refused() -> None:
 # ---- markers, rays and lenses --------------------------------------------------------------------
 
 
-def test_a_soft_print_is_told_by_likeness() -> None:
+def test_a_soft_print_is_recognised_by_likeness() -> None:
     corners = np.array([[20, 20], [83, 20], [83, 83], [20, 83]], dtype=np.float64)
     for turns in range(4):
         picture = np.full((104, 104), 230, np.uint8)

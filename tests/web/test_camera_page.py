@@ -163,7 +163,7 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     assert "<span>Switch on a lamp</span>" in room.fragment()
 
 
-def test_trouble_is_said_in_words(room: Room) -> None:
+def test_trouble_is_reported_in_words(room: Room) -> None:
     sentence = "USB camera 0 has stopped sending pictures: check its plug and cable"
     room.place.table.set_camera_status(CameraStatus(CameraState.TROUBLE, sentence))
     room.place.table.step()

@@ -72,7 +72,9 @@ def test_every_sheet_is_a_named_pdf(rig: WebRig, path: str, name: str) -> None:
         ("/kit/arena.pdf?board=%0A<b>.sn", 400, "This request cannot be read"),
     ],
 )
-def test_what_cannot_be_printed_is_said(rig: WebRig, path: str, status: int, words: str) -> None:
+def test_what_cannot_be_printed_is_reported(
+    rig: WebRig, path: str, status: int, words: str
+) -> None:
     answer = rig.browser().get(path, headers=PAGE)
     assert (answer.status_code, words in answer.text) == (status, True)
 

@@ -104,7 +104,7 @@ def test_closing_ends_all_streams_and_frees_the_port(rig: WebRig) -> None:
         pass
 
 
-def test_a_busy_port_is_said_in_one_sentence(rig: WebRig) -> None:
+def test_a_busy_port_is_reported_in_one_sentence(rig: WebRig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(

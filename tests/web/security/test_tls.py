@@ -147,7 +147,7 @@ def test_broken_handshakes_disturb_nobody(server: Server) -> None:
         (CERTIFICATE, LOCKED, "is locked with a password"),
     ],
 )
-def test_files_that_cannot_be_used_are_told(certificate: str, key: str, words: str) -> None:
+def test_unusable_files_are_reported(certificate: str, key: str, words: str) -> None:
     with pytest.raises(BadCertificate, match=re.escape(words)):
         certificate_context(certificate, key)
 
@@ -184,7 +184,7 @@ def test_it_is_kept_and_made_anew_in_time(tmp_path: Path) -> None:
     assert certificate_after(-5000) != second, "it was made while the clock was wrong"
 
 
-def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCertificate, match="sudo apt install openssl"):
         own_certificate(tmp_path, HOSTS)
