@@ -62,10 +62,6 @@ def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:
     }
 
 
-def stage_titles(step: Step[State]) -> list[str]:
-    return [stage.title for stage in step.stages]
-
-
 def events_of(step: Step[State], kind: str) -> list[Event]:
     return [event for event in step.events if event.kind == kind]
 

@@ -86,10 +86,6 @@ def reason_against(state: State, action: str) -> tuple[Reason, str]:
     return refusal.value.reason, refusal.value.message
 
 
-def event_texts(step: Step[State]) -> list[str]:
-    return [event.text for event in step.events]
-
-
 def all_cards(state: State) -> list[str]:
     """Return all cards of a state, sorted."""
     piles: Iterable[Cards] = (

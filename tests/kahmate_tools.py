@@ -85,11 +85,6 @@ def carry_out(state: State, *texts: str) -> Step[State]:
     return step
 
 
-def event_texts(step: Step[State]) -> list[str]:
-    """Return the sentences of a step."""
-    return [event.text for event in step.events]
-
-
 def faces_on(state: State, square: str) -> tuple[str, ...]:
     """Return the faces on a square, from bottom to top."""
     layout = GAME.expected(state)
@@ -143,11 +138,6 @@ def down(state: State) -> dict[str, int]:
         for piece in GAME.dump(state)["pieces"]
         if piece["rounds_down"]
     }
-
-
-def stage_titles(step: Step[State]) -> list[str]:
-    """Return the titles of the stages."""
-    return [stage.title for stage in step.stages]
 
 
 # ---- the slow rules, from the public dump alone, by the sentences of the rulings -----------------

@@ -13,10 +13,10 @@ from arena_tools import (
     make_state,
     points,
     squares,
-    stage_titles,
     start,
     winners,
 )
+from step_tools import stage_titles
 
 from companion.core.kit import Seat
 from companion.games.arena.board import WALLS_MAP

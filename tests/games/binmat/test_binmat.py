@@ -12,11 +12,11 @@ from binmat_tools import (
     all_cards,
     attacker_to_move,
     carry_out,
-    event_texts,
     reason_against,
     start,
     with_cards,
 )
+from step_tools import event_texts
 
 from companion.core.errors import Malformed
 from companion.games.binmat.actions import Reason

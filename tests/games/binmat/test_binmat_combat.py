@@ -5,7 +5,8 @@ rulings on them.
 from typing import Any
 
 import pytest
-from binmat_tools import attacker_to_move, carry_out, event_texts, start, with_cards
+from binmat_tools import attacker_to_move, carry_out, start, with_cards
+from step_tools import event_texts
 
 from companion.core.errors import Malformed
 from companion.games.base import Event

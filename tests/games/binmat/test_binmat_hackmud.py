@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from binmat_tools import GAME, attacker_to_move, carry_out, event_texts, start, with_cards
+from binmat_tools import GAME, attacker_to_move, carry_out, start, with_cards
+from step_tools import event_texts
 
 from companion.games.binmat.cards import parse_cards
 from companion.games.binmat.combat import Combat, CombatSetup

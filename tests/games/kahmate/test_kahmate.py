@@ -6,7 +6,8 @@ from collections import Counter
 from random import Random
 
 import pytest
-from kahmate_tools import GAME, NORTH, SOUTH, SlowKahmate, carry_out, event_texts, set_up_state
+from kahmate_tools import GAME, NORTH, SOUTH, SlowKahmate, carry_out, set_up_state
+from step_tools import event_texts
 
 from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kahmate_tools import (
-    GAME,
-    NORTH,
-    SOUTH,
-    ball,
-    carry_out,
-    down,
-    event_texts,
-    faces_on,
-    make_state,
-    stage_titles,
-)
+from kahmate_tools import GAME, NORTH, SOUTH, ball, carry_out, down, faces_on, make_state
+from step_tools import event_texts, stage_titles
 
 from companion.core.kit import Seat
 from companion.games.kahmate.board import SQUARE_NAMES, SQUARE_NUMBERS, squares_between

@@ -6,17 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kahmate_tools import (
-    GAME,
-    SOUTH,
-    ball,
-    carry_out,
-    down,
-    event_texts,
-    make_state,
-    refusal,
-    stage_titles,
-)
+from kahmate_tools import GAME, SOUTH, ball, carry_out, down, make_state, refusal
+from step_tools import event_texts, stage_titles
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason

@@ -11,13 +11,12 @@ from kahmate_tools import (
     ball,
     carry_out,
     down,
-    event_texts,
     faces_on,
     is_legal,
     make_state,
     refusal,
-    stage_titles,
 )
+from step_tools import event_texts, stage_titles
 
 from companion.core.kit import SEATS
 from companion.games.kahmate.legal import Reason

@@ -8,16 +8,8 @@ from collections import defaultdict
 from random import Random
 
 import pytest
-from kahmate_tools import (
-    GAME,
-    NORTH,
-    SOUTH,
-    carry_out,
-    event_texts,
-    make_state,
-    set_up_state,
-    with_hands,
-)
+from kahmate_tools import GAME, NORTH, SOUTH, carry_out, make_state, set_up_state, with_hands
+from step_tools import event_texts
 
 from companion.core.grid import Square
 from companion.core.kit import SEATS
