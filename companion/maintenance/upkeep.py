@@ -137,11 +137,11 @@ class Upkeep:
             old_values = values_by_name(on_file.settings)
             values = {key: setting_rows()[key].parse(text) for key, text in texts.items()}
             changes = {key: value for key, value in values.items() if value != old_values.get(key)}
+            if not changes:
+                return say("Nothing was changed.")
             self.change(changes, on_file.digest)
         except CompanionError as error:
             return error.message
-        if not changes:
-            return say("Nothing was changed.")
         return say(
             "Saved: {settings}.", settings=listed(setting_rows()[key].title for key in changes)
         )
@@ -251,10 +251,11 @@ class Upkeep:
         :param games: whether all games are deleted at the next start, too
         """
         with self._lock:
-            if games:
-                stage_deletion(self.running)
             self._file.copy_aside()
             self._apply(self._file.reset_to(self._machine_settings()))
+            # last, so that no game is lost if the settings cannot be written
+            if games:
+                stage_deletion(self.running)
         if self._is_game_on():
             self._table.abandon()
         for seat in SEATS:

@@ -12,7 +12,7 @@ from test_backup import fill
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings
-from companion.core.errors import ConfigError
+from companion.core.errors import ConfigError, SystemTrouble
 from companion.maintenance.backup import apply_staged, make_backup, stage_restore
 from companion.maintenance.settings.file import SettingsFile, values_by_name
 from companion.maintenance.settings.last_good import LastGoodSettings
@@ -111,6 +111,17 @@ def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
             "/etc/ssl/house.pem",
             64,
         )
+
+
+def test_a_failed_reset_deletes_no_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_service_rig(tmp_path, "") as rig:
+        monkeypatch.setattr("companion.maintenance.settings.file.replace_file", refuse)
+        with pytest.raises(SystemTrouble):
+            rig.upkeep.reset(games=True)
+        assert rig.upkeep.staged_sentence() == ""
 
 
 # ---- the last settings that worked ---------------------------------------------------------------
