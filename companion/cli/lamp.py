@@ -76,8 +76,8 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 def _wait_for_pins() -> Any:
     """Wait for the machine's pins, which may become available late during a boot.
 
-    Return their factory. None if a signal ends the process first, or if there are none, and then
-    print why.
+    Return their factory. None if a signal ends the process first. If no pins become available in
+    time, print the reason and return None.
     """
     from hardware.pin_factory import open_pin_factory  # noqa: PLC0415
 

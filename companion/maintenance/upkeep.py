@@ -96,7 +96,7 @@ class Upkeep:
         # whether the table shows that it is about to restart for settings
         self._is_restart_announced = False
         # time of the last change, or of the last check at which a game was running
-        self._busy_until_s = 0.0
+        self._last_busy_s = 0.0
 
     def _values_on_file(self) -> Mapping[str, object]:
         """Return the settings in the file by dotted name. Empty if it cannot be read."""
@@ -172,8 +172,8 @@ class Upkeep:
         """
         now_s = self._clock.monotonic_s()
         if self._is_game_on():
-            self._busy_until_s = now_s
-        is_idle = now_s - self._busy_until_s >= RESTART_AFTER_S
+            self._last_busy_s = now_s
+        is_idle = now_s - self._last_busy_s >= RESTART_AFTER_S
         is_due = (
             self._has_changed and is_idle and not self.staged_sentence() and self.needs_restart()
         )
@@ -189,7 +189,7 @@ class Upkeep:
     def _apply(self, written: Settings) -> None:
         """Use those of the written settings that take effect at once."""
         self._has_changed = True
-        self._busy_until_s = self._clock.monotonic_s()
+        self._last_busy_s = self._clock.monotonic_s()
         at_once = {
             key: value for key, value in values_by_name(written).items() if works_at_once(key)
         }
@@ -245,22 +245,22 @@ class Upkeep:
             cancel_staged(self.running)
         self._table.set_notice("upkeep", "")
 
-    def reset(self, games: bool) -> None:
+    def reset(self, delete_games: bool) -> None:
         """Reset the settings, free both seats and end a game that is on.
 
-        :param games: whether all games are deleted at the next start, too
+        :param delete_games: whether all games are deleted at the next start, too
         """
         with self._lock:
             self._file.copy_aside()
             self._apply(self._file.reset_to(self._machine_settings()))
             # last, so that no game is lost if the settings cannot be written
-            if games:
+            if delete_games:
                 stage_deletion(self.running)
         if self._is_game_on():
             self._table.abandon()
         for seat in SEATS:
             self._table.free_seat(seat)
-        if games:
+        if delete_games:
             self._announce_staged()
 
     def _machine_settings(self) -> Mapping[str, object]:

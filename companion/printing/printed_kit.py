@@ -61,7 +61,7 @@ def printed_kit(kit: Kit) -> PrintedKit:
 def _print_board(kit: Kit) -> PrintedSheet:
     """Print the board on one page of its own size."""
     extent = board_extent(kit.board)
-    tiling = Tiling(extent, landscape=False, cuts_x=(), cuts_y=())
+    tiling = Tiling(extent, landscape=False, joints_x=(), joints_y=())
     pen = Pen(kit.title)
     pen.start_page(extent.width, extent.height)
     draw_board(pen, kit, tiling, tiling.pages[0], Rectangle(0.0, 0.0, extent.width, extent.height))

@@ -127,15 +127,15 @@ def page_label(column: int, row: int) -> str:
 
 @dataclass(frozen=True)
 class Tiling:
-    """The board split into columns and rows of pages, which are joined along straight cuts."""
+    """The board split into columns and rows of pages, which are joined along straight lines."""
 
     extent: Rectangle
     """The whole board, see `board_extent`."""
     landscape: bool
     """Whether the pages lie on their long edge."""
-    cuts_x: tuple[float, ...]
+    joints_x: tuple[float, ...]
     """The x of each joint between two columns."""
-    cuts_y: tuple[float, ...]
+    joints_y: tuple[float, ...]
     """The y of each joint between two rows."""
     cross_spots_x: Sequence[float] = ()
     """Preferred x of a cross along a horizontal joint, where it hides no label."""
@@ -145,12 +145,12 @@ class Tiling:
     @property
     def columns(self) -> int:
         """Number of pages side by side."""
-        return len(self.cuts_x) + 1
+        return len(self.joints_x) + 1
 
     @property
     def rows(self) -> int:
         """Number of pages one above the other."""
-        return len(self.cuts_y) + 1
+        return len(self.joints_y) + 1
 
     @property
     def page_count(self) -> int:
@@ -161,8 +161,8 @@ class Tiling:
     def pages(self) -> tuple[BoardPage, ...]:
         """The pages, row by row from South."""
         whole = self.extent
-        columns = _spans((whole.left, *self.cuts_x, whole.right))
-        rows = _spans((whole.bottom, *self.cuts_y, whole.top))
+        columns = _spans((whole.left, *self.joints_x, whole.right))
+        rows = _spans((whole.bottom, *self.joints_y, whole.top))
         return tuple(
             BoardPage(
                 column,
@@ -253,7 +253,8 @@ def board_extent(board: Board) -> Rectangle:
     The origin is the lower left corner of the squares.
     """
     quiet = quiet_mm(board.corner_mm)
-    # how far the board reaches beyond its squares: left and right of them, and beyond the strips
+    # how far the board reaches beyond its squares: in x to the left and right of the quiet zones of
+    # its markers, in y above and below, including the strips
     margin_x = quiet + TRIM_MM
     # corner markers are in the middle of their strip, and may reach beyond it
     corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet
@@ -278,21 +279,21 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     gaps_x = _gap_middles(board.files, board.pitch_mm, board.gap_mm)
     # corner markers are clear of all gaps between ranks, but not of all gaps between files
     corner_reach = board.corner_mm + quiet_mm(board.corner_mm)
-    seams_x = [x for x in gaps_x if corner_reach <= x <= board.width_mm - corner_reach]
-    seams_y = _gap_middles(board.ranks, board.rank_pitch_mm, board.gap_mm)
+    possible_joints_x = [x for x in gaps_x if corner_reach <= x <= board.width_mm - corner_reach]
+    possible_joints_y = _gap_middles(board.ranks, board.rank_pitch_mm, board.gap_mm)
     # crosses stand between the squares, too
     spots_x = gaps_x
-    spots_y = seams_y
+    spots_y = possible_joints_y
     if not board.gap_mm:
         # without gaps a cross would vanish in the lines, so it goes to the middle of a square
         spots_x = [(file + 0.5) * board.pitch_mm for file in range(board.files)]
         spots_y = [(rank + 0.5) * board.rank_pitch_mm for rank in range(board.ranks)]
     tilings = []
     for landscape, page_x, page_y in ((False, width_mm, height_mm), (True, height_mm, width_mm)):
-        cuts_x = _cuts(extent.left, extent.right, page_x, seams_x)
-        cuts_y = _cuts(extent.bottom, extent.top, page_y - foot_mm, seams_y)
-        if cuts_x is not None and cuts_y is not None:
-            tilings.append(Tiling(extent, landscape, cuts_x, cuts_y, spots_x, spots_y))
+        joints_x = _choose_joints(extent.left, extent.right, page_x, possible_joints_x)
+        joints_y = _choose_joints(extent.bottom, extent.top, page_y - foot_mm, possible_joints_y)
+        if joints_x is not None and joints_y is not None:
+            tilings.append(Tiling(extent, landscape, joints_x, joints_y, spots_x, spots_y))
     if not tilings:
         # 30 mm are enough for flap, bleed, and the labels or quiet zone at the edge of the board
         raise Malformed(
@@ -308,18 +309,20 @@ def _gap_middles(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
     return [number * pitch_mm - gap_mm / 2 for number in range(1, count)]
 
 
-def _cuts(low: float, high: float, page_mm: float, seams: list[float]) -> tuple[float, ...] | None:
+def _choose_joints(
+    low: float, high: float, page_mm: float, possible_joints: list[float]
+) -> tuple[float, ...] | None:
     """Return the fewest joints with which every page fits `page_mm`, or None if none do.
 
     Of several choices, return that with the most even pages.
 
     :param low: lower edge of the board
     :param high: upper edge of the board
-    :param seams: places where a joint may run, in ascending order
+    :param possible_joints: places where a joint may run, in ascending order
     """
-    for count in range(len(seams) + 1):
+    for count in range(len(possible_joints) + 1):
         fitting = []
-        for cuts in combinations(seams, count):
+        for cuts in combinations(possible_joints, count):
             spans = _spans((low, *cuts, high))
             largest = max(span.printed_high - span.printed_low for span in spans)
             if largest <= page_mm + _ROUNDING_MM:

@@ -171,7 +171,7 @@ class TableStore:
         self._thread: threading.Thread | None = None
         self.on_accepted: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
-        self.next_write_s = -math.inf
+        self.next_step_s = -math.inf
         """Monotonic time until which the table does not act by itself, after a failed write."""
         self._clock_noted_s = -math.inf
         self._is_checkpoint_due = False
@@ -257,7 +257,7 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        # While a caller waits, who may have been in time, no turn times out.
+        # No turn times out while a caller waits, as its input may have arrived in time.
         self._waiting_callers.append(None)
         is_held = self._lock.acquire(timeout=LOCK_TIMEOUT_S)
         self._waiting_callers.pop()
@@ -415,7 +415,7 @@ class TableStore:
 
     def report_write_error(self, error: JournalError) -> None:
         """Show that the journal cannot be written, and let the table rest for `WRITE_RETRY_S`."""
-        self.next_write_s = self.now_s() + WRITE_RETRY_S
+        self.next_step_s = self.now_s() + WRITE_RETRY_S
         if self.live.notices.get(WRITE_ERROR) != error.message:
             self.set_notice(WRITE_ERROR, error.message)
 

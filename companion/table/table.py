@@ -213,7 +213,7 @@ class Table(Closeable):
             turns.report_unseen_rows(store, wanted_rows)
         if store.listeners.delayed_signals:
             store.listeners.send_delayed_signals()
-        if now_s < store.next_write_s:
+        if now_s < store.next_step_s:
             return
         self._board.act_on_last_reading()
         session = store.live.session

@@ -120,7 +120,7 @@ def test_a_failed_reset_deletes_no_game(tmp_path: Path, monkeypatch: pytest.Monk
     with open_service_rig(tmp_path, "") as rig:
         monkeypatch.setattr("companion.maintenance.settings.file.replace_file", refuse)
         with pytest.raises(SystemTrouble):
-            rig.upkeep.reset(games=True)
+            rig.upkeep.reset(delete_games=True)
         assert rig.upkeep.staged_sentence() == ""
 
 

@@ -247,8 +247,8 @@ def test_any_board_is_cut_into_fitting_pages(
         assert window.printed.height <= room[1] + 1e-6
     reach = board.corner_mm / 2 + quiet_mm(board.corner_mm) - 1e-6
     for x, y in board.corner_centres_mm.values():
-        assert all(abs(cut - x) >= reach for cut in tiling.cuts_x)
-        assert all(abs(cut - y) >= reach for cut in tiling.cuts_y)
+        assert all(abs(cut - x) >= reach for cut in tiling.joints_x)
+        assert all(abs(cut - y) >= reach for cut in tiling.joints_y)
     for cross_x, cross_y in tiling.crosses():
         pages = [
             w

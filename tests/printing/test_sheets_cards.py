@@ -254,8 +254,8 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
 def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
     board = KIT.board
     tiling = tile_board(board, 196, 283, 10)
-    assert tiling.cuts_x == (143.0, 287.0)
-    assert tiling.cuts_y == (209.0,)
+    assert tiling.joints_x == (143.0, 287.0)
+    assert tiling.joints_y == (209.0,)
     assert tiling.extent.top + tiling.extent.bottom == pytest.approx(board.height_mm)
 
 

@@ -146,7 +146,7 @@ def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
         save(rig, web__viewers="30")
         rig.clock.advance(RESTART_AFTER_S)
         rig.upkeep.restart_when_idle()
-        rig.upkeep.reset(games=True)
+        rig.upkeep.reset(delete_games=True)
         rig.table.new_game("outbuffered", {}, 1)
         rig.upkeep.restart_when_idle()
         rig.table.step()

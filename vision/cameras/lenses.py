@@ -8,7 +8,8 @@ standard deviation of the focal length, and `exact` is the file's word for calib
     {"usb 046d:0825:AEEF80A0 1280x960": {"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
                                          "exact": false, "k2": 0.0, "fisheye": false}}
 
-The limits for what is stored are judgements. `tests/vision/test_lenses.py` holds what they do.
+The limits for what is stored were chosen by judgement. `tests/vision/test_lenses.py` checks their
+effect.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ _MIN_VISIBLE = 0.6
 # Minimum brightness of a reflection, relative to a cell's paper.
 _MIN_GLINT = 1.35
 
-# Maximum share of a cell that is a reflection. A larger one is light, or hides too much.
+# Maximum share of a cell that is a reflection. A larger one is the light of the room, or hides too
+# much to be ignored.
 _MAX_GLINT_SHARE = 0.25
 
 # Minimum brightness of glare, of 255.
@@ -177,7 +178,7 @@ def take_snapshot(
     _, top_view, visible = paper.view
     # Rows and columns of their upper left pixels in the view.
     origins = cells.origins[numbers]
-    if squares is not None and chosen:
+    if squares is not None:
         # For a few squares a part of the view is enough.
         top_view, visible, origins = _crop_around(cells, top_view, visible, origins)
     view = top_view.rectify(luma)
@@ -219,8 +220,8 @@ def _with_view(paper: PaperMemory, cells: SquareCells, pose: Pose) -> PaperMemor
     board = cells.board
     # The strips are part of the view, as corner markers are there.
     margin_mm = cells.strip_px / cells.scale + board.gap_mm / 2
-    high_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
-    top_view = pose.top_view((-margin_mm, -margin_mm), high_mm, 0.0, cells.scale)
+    top_right_mm = board.width_mm + margin_mm, board.height_mm + margin_mm
+    top_view = pose.top_view((-margin_mm, -margin_mm), top_right_mm, 0.0, cells.scale)
     return replace(paper, view=PaperView(pose, top_view, top_view.pixels_in_picture(pose.size)))
 
 

@@ -337,8 +337,8 @@ class MirrorDetector:
 
         Returns whether the orientation has changed. Also notes whether the picture shows a board
         once it is inverted. `luma` is a picture without a board. The check takes as long as reading
-        a picture, so it runs only now and then. It never runs once a board was read: a mirror image
-        is then that of a mirror on the table.
+        a picture, so it runs only now and then, and never after a board has been read: a mirror
+        image seen later is a reflection on the table.
         """
         if self.is_orientation_known:
             return False

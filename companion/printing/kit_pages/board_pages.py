@@ -80,7 +80,7 @@ def draw_board(pen: Pen, kit: Kit, tiling: Tiling, page: BoardPage, area: Rectan
             _draw_goals(pen, kit)
         for marker, (corner_x, corner_y) in kit.board.corner_centres_mm.items():
             pen.marker(marker, corner_x, corner_y, kit.board.corner_mm)
-        _draw_strips(pen, kit, tiling.cuts_x)
+        _draw_strips(pen, kit, tiling.joints_x)
         _draw_crosses(pen, tiling)
         _draw_joints(pen, tiling, page)
 
@@ -141,12 +141,12 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
             pen.dot(x, y, 0.55, fill=tint(colour, 0.6))
 
 
-def _draw_strips(pen: Pen, kit: Kit, cuts_x: tuple[float, ...]) -> None:
+def _draw_strips(pen: Pen, kit: Kit, joints_x: tuple[float, ...]) -> None:
     """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
     board = kit.board
     # the writing comes close to a corner marker, but not into the white around it
     reach = board.corner_mm + quiet_mm(board.corner_mm) + _STRIP_GAP_MM
-    obstacles = [(cut, cut) for cut in cuts_x]
+    obstacles = [(cut, cut) for cut in joints_x]
     if kit.deck:
         half = _LANE_NUMBER_MM / 2
         obstacles += [(x - half, x + half) for x in _lane_middles(board)]

@@ -372,8 +372,8 @@ def _draw_small_board(pen: Pen, kit: Kit, tiling: Tiling) -> None:
         # plain squares instead of markers, so that no camera takes this for a board
         for x, y in board.corner_centres_mm.values():
             pen.centred_rectangle(x, y, board.corner_mm, board.corner_mm, fill=INK)
-        cuts = [((x, extent.bottom), (x, extent.top)) for x in tiling.cuts_x]
-        cuts += [((extent.left, y), (extent.right, y)) for y in tiling.cuts_y]
+        cuts = [((x, extent.bottom), (x, extent.top)) for x in tiling.joints_x]
+        cuts += [((extent.left, y), (extent.right, y)) for y in tiling.joints_y]
         for start, end in cuts:
             pen.line(start, end, stroke_mm=1.0 / scale, colour=WHITE)
             pen.line(start, end, stroke_mm=0.5 / scale)

@@ -15,12 +15,13 @@ from web.routes.route import TableRouteGroup, ask_for_key, form, get, host_page
 
 @dataclass
 class WifiPage(TableRouteGroup):
-    """The routes under `/wifi`, for the owner. Until there is one, for people at the machine or in
-    its own Wi-Fi.
+    """The routes under `/wifi`, for the owner.
+
+    While there is no owner, people at the machine or in its own Wi-Fi may use them, too.
     """
 
     name = "wifi"
-    own: OwnWifi
+    own_wifi: OwnWifi
 
     @get("/wifi", inner_guard=host_page)
     def page(self) -> Any:
@@ -35,9 +36,9 @@ class WifiPage(TableRouteGroup):
         """
         if not self._may_change_wifi():
             return ask_for_key("/wifi")
-        self.own.join(Wifi(name.strip(), password, bool(hidden)))
-        if self.own.trouble:
-            raise wrong_phase(self.own.trouble)
+        self.own_wifi.join(Wifi(name.strip(), password, bool(hidden)))
+        if self.own_wifi.trouble:
+            raise wrong_phase(self.own_wifi.trouble)
         return self._page()
 
     def _may_change_wifi(self) -> bool:
@@ -48,8 +49,8 @@ class WifiPage(TableRouteGroup):
         urls = self.page_context.join_urls()
         return render_template(
             "wifi.html",
-            error=error or self.own.trouble,
+            error=error or self.own_wifi.trouble,
             name=request.form.get("name", "").strip() if error else "",
-            later=next((url for url in urls if ".local" in url), urls[-1]),
+            url_after_switch=next((url for url in urls if ".local" in url), urls[-1]),
             host_key=self._auth.host_key if is_new else "",
         )
