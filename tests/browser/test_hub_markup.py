@@ -1,5 +1,6 @@
-"""A table that tells a hub markup instead of names, titles and sentences: it stays text on every
-page of the hub.
+"""Test that a hub's pages escape what tables send, with Flask's client.
+
+Every table sends markup in place of names, titles and sentences.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ from companion.table.public.messages import PublicState, decode_record, decode_s
 from companion.table.seats.staff_call import Call
 from web.hub.room import HubRoom, HubTable
 
-# A name of the greatest length, with markup in it.
+# Markup as long as a name may be.
 MARKUP = "\"'><img src=x id=owned>"
 SCRIPT = f"</script></style></title></textarea></svg>{MARKUP}"
-# Fields whose value has to be one of some known words. Any other field may hold any text.
-WORDS = {"phase", "game", "call", "camera"}
+# Fields whose value is one of a few known words. Any other field may hold any text.
+FIELDS_OF_WORDS = {"phase", "game", "call", "camera"}
 
 
-def hostile(value: Any, name: str = "") -> Any:
-    """Return the same message with markup in every field that may hold any text."""
+def fill_with_markup(value: Any, name: str = "") -> Any:
+    """Return the value of a field with markup wherever it may hold any text."""
     if isinstance(value, dict) and "say" not in value:
-        return {key: hostile(part, key) for key, part in value.items()}
+        return {key: fill_with_markup(part, key) for key, part in value.items()}
     if isinstance(value, list):
-        return [hostile(part, name) for part in value]
-    return SCRIPT if isinstance(value, str | dict) and name not in WORDS else value
+        return [fill_with_markup(part, name) for part in value]
+    return SCRIPT if isinstance(value, str | dict) and name not in FIELDS_OF_WORDS else value
 
 
-def hostile_message(message: dict[str, Any]) -> bytes:
-    """Return a record that every hub accepts, with markup wherever it may be."""
+def encode_with_markup(message: dict[str, Any]) -> bytes:
+    """Return a record as a table sends it, with markup wherever a hub accepts it."""
     plain = message["view"] | dict.fromkeys(("title", "step", "sign", "why", "result"), "")
-    view = hostile(plain)
+    view = fill_with_markup(plain)
     view |= {name: plain[name] for name in ("winners", "options", "layout") if name in plain}
     part = {"say": "{a}", "many": "", "parts": {"a": {"typed": SCRIPT}}}
     view["happened"] = [SCRIPT, {"typed": SCRIPT}, part]
@@ -53,9 +54,8 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         name = f"id{number}"
         room.add(HubTable(name, number, SCRIPT))
         for record in played_records(game, 3, number):
-            room.receive_record(
-                name, decode_record(hostile_message(json.loads(encode_public(record))))
-            )
+            message = encode_with_markup(json.loads(encode_public(record)))
+            room.receive_record(name, decode_record(message))
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}
         names = dict.fromkeys(Seat, SCRIPT)
         state = PublicState(SCRIPT, names, Call.CALLED, SCRIPT, **texts)

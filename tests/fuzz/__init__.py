@@ -1,5 +1,6 @@
-"""Generated requests, events, files and texts against everything that reads them: `make fuzz
-N=1000000`.
+"""Fuzzing: generated requests, events, files and texts for everything that reads them.
+
+`make fuzz N=1000000` runs a million cases.
 """
 
 from __future__ import annotations

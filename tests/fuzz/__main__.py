@@ -16,16 +16,20 @@ from multiprocessing import get_context
 from fuzz import every_target
 from fuzz.running import Result, Target, run_batch
 
-# Time after which a batch counts as hanging. Its process then prints its stack, and ends.
+# Timeout of a batch. Its process then prints its stack and ends, so that the run fails.
 BATCH_TIMEOUT_S = 900.0
 
 
 def main() -> int:
     """Run all batches, and return the exit status: 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=10_000, help="of all targets (10,000)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first batch; then one more")
-    parser.add_argument("--only", default="", help="names of targets, with commas")
+    parser.add_argument(
+        "--cases", type=int, default=10_000, help="number of cases of all targets together (10,000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the first batch; each further batch adds one"
+    )
+    parser.add_argument("--only", default="", help="names of targets, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     known = {target.name: target for target in every_target()}
@@ -69,16 +73,16 @@ def run_job(job: tuple[str, int, int]) -> Result:
 
 def _report(results: list[Result], seed: int, seconds: float) -> int:
     """Print a table of the results, and return the exit status."""
-    print(f"{'target':<14} {'cases':>9} {'batches':>7}  what came of them")
+    print(f"{'target':<14} {'cases':>9} {'batches':>7}  most frequent results")
     for name in dict.fromkeys(result.target for result in results):
         batches = [result for result in results if result.target == name]
         cases = sum(result.cases for result in batches)
         tally = sum((result.tally for result in batches), Counter())
-        words = ", ".join(f"{word} {count:,}" for word, count in tally.most_common(9))
-        print(f"{name:<14} {cases:>9,} {len(batches):>7}  {words}")
+        counts = ", ".join(f"{word} {count:,}" for word, count in tally.most_common(9))
+        print(f"{name:<14} {cases:>9,} {len(batches):>7}  {counts}")
     total = sum(result.cases for result in results)
-    last = seed + len(results) - 1
-    print(f"{total:,} cases in {seconds:.0f} s, seeds {seed} to {last}")
+    last_seed = seed + len(results) - 1
+    print(f"{total:,} cases in {seconds:.0f} s, seeds {seed} to {last_seed}")
     failures = sum(len(result.failures) for result in results)
     print(f"{failures} failures")
     return 1 if failures else 0

@@ -1,4 +1,7 @@
-"""Requests to a table's pages, made from the API's own description, by four kinds of people."""
+"""Fuzz target: requests to a table's pages, made from the API's own description.
+
+They come from four kinds of people: nobody in particular, South, North and the host.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +30,25 @@ from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
 ROLES = ("nobody", "south", "north", "host")
-# Parts of the paths of streams, and of what takes a good part of a second.
+# Parts of paths that are left out: streams, which never end, and answers that take half a second.
 SLOW_PATHS = ("/kit/", ".webp", "backup.zip", "bundle.zip", "live")
 WIFI_PASSWORD = "nobody-tells-this-one"
 
 
 class Installation:
-    """A whole simulated installation without threads, and four kinds of people in front of it."""
+    """A simulated service without threads, with a browser for each kind of people."""
 
     def __init__(self, companion: Companion, app: Flask, clock: FakeClock) -> None:
         self.companion, self.app, self.clock = companion, app, clock
         self.table = companion.table
         self.people = {role: app.test_client() for role in ROLES}
         self.rng = Random(1)
-        self.asked = 0
+        self.request_count = 0
         self.people["host"].post("/host", data={"key": companion.host_key})
         self.sit()
 
     def sit(self) -> None:
-        """Seat those who should have the seats."""
+        """Seat South's and North's browser, if one of them has lost its seat."""
         for seat in SEATS:
             if (
                 self.table.nonce_of(seat) is not None
@@ -60,8 +63,9 @@ class Installation:
         return self.people[str(seat)]
 
     def begin(self, game: str) -> None:
-        """Begin a game up to its first orders. The game before must replay, whatever was sent to
-        it.
+        """Begin a game up to its first orders.
+
+        First check that the journal restores the game before, whatever was sent to it.
         """
         check_replay(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
@@ -72,11 +76,11 @@ class Installation:
         self.settle()
 
     def settle(self) -> None:
-        """Do all that hands have to do, and let clocks run."""
+        """Carry out all instructions, and let paused clocks run."""
         follow_and_resume(self.table)
 
     def play(self) -> None:
-        """Hand in something legal for somebody who is awaited."""
+        """Hand in a legal action for one of the seats that are awaited."""
         session = session_of(self.table)
         if session.phase is Phase.ORDERS:
             seat = self.rng.choice(sorted(session.awaited_seats))
@@ -85,32 +89,37 @@ class Installation:
                 self.table.hand_in(seat, session.moment, session.require_game().format(action))
 
     def pass_time(self) -> None:
-        """Let time pass. Sometimes the camera looks, somebody sits down again, or a game begins."""
-        self.asked += 1
+        """Let time pass before a request, and play on, so that requests meet all phases.
+
+        A legal action is handed in before about every 3rd request. Keys are read before every 5th,
+        and all parts are ticked before every 50th. Before every 25th, lost seats are taken again,
+        and a game goes on or begins.
+        """
+        self.request_count += 1
         self.clock.advance(self.rng.choice((0.05, 0.2, 0.7)))
-        if self.asked % 50 == 0:
+        if self.request_count % 50 == 0:
             self.companion.step()
-        elif self.asked % 5 == 0:
+        elif self.request_count % 5 == 0:
             self.companion.step_keys()
-        if self.asked % 25 == 0:
+        if self.request_count % 25 == 0:
             self.sit()
             view = self.table.view()
-            if view.phase in (Phase.LOBBY, Phase.OVER) or self.asked % 500 == 0:
+            if view.phase in (Phase.LOBBY, Phase.OVER) or self.request_count % 500 == 0:
                 self.begin(self.rng.choice(sorted(GAMES)))
             elif view.phase in (Phase.SETUP, Phase.STAGES):
                 self.settle()
-        elif self.asked % 3 == 0:
+        elif self.request_count % 3 == 0:
             self.play()
 
     def check_answer(self, status: int, headers: Any, content: bytes, role: str) -> None:
         """Check what holds for every answer."""
         assert status < 500 or status == 503, f"{status}: {content[:300]!r}"
         assert b"Traceback" not in content
-        assert status < 400 or content, "a refusal says something"
+        assert status < 400 or content, f"a refusal ({status}) without a reason"
         if role != "host":
             answer = str(headers).encode() + content
             for secret in (self.companion.host_key.encode(), WIFI_PASSWORD.encode()):
-                assert secret not in answer, f"tells {secret!r}"
+                assert secret not in answer, f"the answer to {role} contains {secret!r}"
 
     def finish(self) -> None:
         """Check that the game goes on, and that its journal leads to the same table."""
@@ -134,17 +143,17 @@ def open_installation(folder: Path) -> Iterator[Installation]:
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Send requests that schemathesis makes of the description, right and wrong, in all games."""
+    """Send valid and invalid requests, made by schemathesis from the description, in all games."""
     import schemathesis  # noqa: PLC0415 - takes two seconds
     from schemathesis.checks import not_a_server_error  # noqa: PLC0415
     from schemathesis.core.failures import FailureGroup  # noqa: PLC0415
-    from schemathesis.specs.openapi import checks as of_answers  # noqa: PLC0415
+    from schemathesis.specs.openapi import checks as openapi_checks  # noqa: PLC0415
 
     checks = [
         not_a_server_error,
-        of_answers.content_type_conformance,
-        of_answers.response_schema_conformance,
-        of_answers.status_code_conformance,
+        openapi_checks.content_type_conformance,
+        openapi_checks.response_schema_conformance,
+        openapi_checks.status_code_conformance,
     ]
     modes = schemathesis.GenerationMode
     with open_installation(folder) as installation:
@@ -162,7 +171,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
             operation.as_strategy(generation_mode=modes.NEGATIVE) for operation in operations
         ]
         is_api = [operation.path.startswith("/api/") for operation in operations]
-        api_cases = [way for way, holds in zip(valid, is_api, strict=True) if holds]
+        api_cases = [cases for cases, is_for_api in zip(valid, is_api, strict=True) if is_for_api]
 
         def check(case: Any) -> tuple[str, int]:
             installation.pass_time()

@@ -1,4 +1,4 @@
-"""What must hold whatever was sent: the game goes on, and its journal restores the same table."""
+"""Checks after fuzzing: the game can be played on, and its journal restores the same table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companion.table.table import Table
 
 
 def restorable_parts(session: Session) -> tuple[Any, ...]:
-    """Return the parts of a table that its journal must restore."""
+    """Return the parts of a session that its journal must restore."""
     return (
         session.seats, session.number, session.seed, session.state, session.phase,
         session.tick, session.sealed, session.stage_index, session.turns,
@@ -24,11 +24,12 @@ def restorable_parts(session: Session) -> tuple[Any, ...]:
 
 def check_replay(table: Table, journal: Journal) -> None:
     """Check that the journal restores the table as it is."""
-    session, live = journal.restore(), session_of(table)
+    session, current = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
-    if live.phase is Phase.LOBBY and session.phase is Phase.OVER:
+    # the table has left a game that is over, which is not written to the journal
+    if current.phase is Phase.LOBBY and session.phase is Phase.OVER:
         session = session.lobby
-    restored, now = restorable_parts(session), restorable_parts(live)
+    restored, now = restorable_parts(session), restorable_parts(current)
     assert restored == now, (
         "the journal restores another table: "
         f"{[pair for pair in zip(restored, now, strict=True) if pair[0] != pair[1]]}"
@@ -36,20 +37,20 @@ def check_replay(table: Table, journal: Journal) -> None:
 
 
 def follow_and_resume(table: Table) -> None:
-    """Do all that hands have to do, and let clocks run."""
+    """Carry out all instructions, and let paused clocks run."""
     follow_instructions(table)
     if session_of(table).paused_by:
         table.resume("host")
 
 
 def play_turns(table: Table, turns: int, rng: Random) -> None:
-    """Play some turns by random actions of both seats. Each of them must end."""
+    """Play some turns with random actions of all awaited seats. Check that each turn ends."""
     for _ in range(turns):
         follow_and_resume(table)
-        before = ""
-        while before != table.view().moment:
-            # clocks may have run out meanwhile, one after the other
-            before = table.view().moment
+        moment = ""
+        # several clocks may have run out meanwhile: each step handles one of them
+        while moment != table.view().moment:
+            moment = table.view().moment
             table.step()
         session = session_of(table)
         if session.phase is not Phase.ORDERS:
@@ -59,7 +60,7 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
             table.hand_in(seat, session.moment, session.require_game().format(action))
         after = session_of(table)
         has_ended = after.moment != session.moment or after.phase is not Phase.ORDERS
-        assert has_ended, "the turn does not end"
+        assert has_ended, "the turn does not end although all actions are handed in"
 
 
 def check_game_goes_on(table: Table, journal: Journal, turns: int) -> None:

@@ -1,4 +1,4 @@
-"""Files that are damaged in every way: journals, and games to import."""
+"""Fuzz targets: damaged journals, and damaged game files to import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, apply_edits, change_values
 
 @contextmanager
 def journals(folder: Path, number: int) -> Iterator[Probe]:
-    """Open damaged journals: they keep what is whole, say what is not, and let a game be played."""
+    """Open damaged journals.
+
+    Each must keep its undamaged games, report the damage, and let a game be played.
+    """
     content, log = make_journal(folder / "made.sqlite", games=8, with_log=True)
 
     def check(case: tuple[str, int]) -> tuple[str, int]:
@@ -48,13 +51,14 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
 
 # ---- games to import -----------------------------------------------------------------------------
 
-# Bytes to write over parts of a file: where, and what.
+# Places in a file, and the bytes to write over what stands there.
 DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
+# Number of bytes to cut off the end.
 CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
 
 
 def overwrite_bytes(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
-    """Overwrite some bytes of a file, and cut off its end."""
+    """Overwrite some bytes of a file, and cut off its end. Numbers wrap around at its length."""
     changed = bytearray(content)
     for place, new_bytes in places:
         start = place % max(1, len(changed))
@@ -71,7 +75,7 @@ def play(table: Table, game: str, turns: int, seed: int) -> None:
 
 
 def _finished_game_files(folder: Path, seed: int) -> list[bytes]:
-    """Return game files of finished games."""
+    """Return the game file of one finished game of each kind."""
     files = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
@@ -87,39 +91,43 @@ def _finished_game_files(folder: Path, seed: int) -> list[bytes]:
 
 
 @contextmanager
-def history(folder: Path, number: int) -> Iterator[Probe]:
-    """Import game files: they are refused with a reason, or kept and shown again."""
-    files = _finished_game_files(folder, number)
+def history(folder: Path, seed: int) -> Iterator[Probe]:
+    """Import damaged game files. Each is refused with a reason, or kept and shown in every form."""
+    files = _finished_game_files(folder, seed)
     values: st.SearchStrategy[Any] = (
         st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
     )
-    odd = st.lists(values, min_size=3, max_size=9)
+    replacements = st.lists(values, min_size=3, max_size=9)
 
     def check(case: Any) -> tuple[str, int]:
-        which, way, values, edits, places, cut = case
-        content = files[which % len(files)]
-        if way == "value":
-            game = change_values(json.loads(content), Random(which), values, 0.02)
+        number, damage_kind, values, edits, places, cut = case
+        content = files[number % len(files)]
+        if damage_kind == "value":
+            game = change_values(json.loads(content), Random(number), values, 0.02)
             content = json.dumps(game).encode(errors="replace")
-        elif way == "bytes":
+        elif damage_kind == "bytes":
             content = overwrite_bytes(content, places, cut)
         else:
             content = apply_edits(content.decode(), edits).encode(errors="replace")
         try:
-            kept = past.import_game(content)
+            kept = archive.import_game(content)
         except CompanionError as error:
             return refusal_result(error)
-        past.file(kept), past.as_json(kept), past.as_text(kept), past.line(kept), past.replay(kept)
-        past.statistics()
-        past.remove(kept)
+        archive.file(kept)
+        archive.as_json(kept)
+        archive.as_text(kept)
+        archive.line(kept)
+        archive.replay(kept)
+        archive.statistics()
+        archive.remove(kept)
         return "kept", 1
 
     with Journal(folder / "here" / "journal.sqlite") as journal:
-        past = History(journal, folder / "here" / "history", FakeClock(), current_game=lambda: 0)
+        archive = History(journal, folder / "here" / "history", FakeClock(), current_game=lambda: 0)
         cases = st.tuples(
             st.integers(0, 2**16),
             st.sampled_from(["value", "text", "text", "bytes"]),
-            odd,
+            replacements,
             EDITS,
             DAMAGE,
             CUT,

@@ -1,4 +1,4 @@
-"""A hub from outside: wild requests to its pages, and tables that tell it what no table tells."""
+"""Fuzz targets of a hub: wild requests to its pages, and messages that no real table sends."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ from web.hub.room import HubRoom
 
 # The host's key of `hub_room.open_hub_pages`.
 HOST_KEY = "abcde-fghij"
-_ACTS = (
+_ACTIONS = (
     "enter withdraw pair unpair decide move end make forget count void "
     "1 2 #1 south north draw swiss"
 )
 _WORDS = ODD_TEXTS | st.sampled_from(
-    [*_ACTS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
+    [*_ACTIONS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
 )
-_NAMED = """
+# Names of fields in forms, queries and bodies.
+_FIELD_NAMES = """
     act away board boards card code do entrant entry game halves key language match minutes name
     names number numbers people person reason result round rounds seconds seat settings shown
     system table tables tournament value verdict void what words
 """
-_FIELDS = tuple(_NAMED.split())
-_OFTEN_ASKED = [
+_FIELDS = tuple(_FIELD_NAMES.split())
+_MAIN_PAGES = [
     "/",
     "/watch",
     "/standings",
@@ -53,13 +54,22 @@ _OFTEN_ASKED = [
     "/host/people",
     "/card",
 ]
-# Pages that show what a table has told.
-_SHOWING = ["/", "/watch/3", "/overlay/3", "/host", "/host/people", "/results.csv", "/standings"]
+# Pages that show what tables have sent.
+_PAGES_OF_TABLES = [
+    "/",
+    "/watch/3",
+    "/overlay/3",
+    "/host",
+    "/host/people",
+    "/results.csv",
+    "/standings",
+]
 
 
 class FuzzedHub:
-    """The pages of a hub with twelve tables, a card and a tournament, before a stranger and before
-    the host.
+    """The pages of a hub with twelve tables, some players' cards and a tournament.
+
+    They are asked by a stranger and by the host.
     """
 
     def __init__(self, app: Flask, room: HubRoom, league: League, clock: FakeClock) -> None:
@@ -73,34 +83,34 @@ class FuzzedHub:
         for name in ("Bo", "Cid", "Dot"):
             league.tournaments.enter(tournament.id, league.cards.create(name).number)
 
-    def ask(self, role: str, method: str, path: str, **given: Any) -> str:
+    def ask(self, role: str, method: str, path: str, **content: Any) -> str:
         """Send a request, and check what holds for every answer."""
         answer = self.people[role].open(
-            path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **given
+            path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **content
         )
         is_stream = answer.mimetype == "text/event-stream"
-        content = b"" if is_stream else answer.get_data()
+        page = b"" if is_stream else answer.get_data()
         answer.close()
         assert answer.status_code < 500, f"{method} {path}: {answer.status_code}"
-        assert b"Traceback" not in content
-        assert b"<script>alert" not in content
+        assert b"Traceback" not in page
+        assert b"<script>alert" not in page
         if role == "nobody":
             for secret in (HOST_KEY, self.card.code):
-                assert secret.encode() not in content + str(answer.headers).encode(), (
-                    f"{path} tells {secret}"
+                assert secret.encode() not in page + str(answer.headers).encode(), (
+                    f"the answer of {path} contains {secret}"
                 )
         return str(answer.status_code)
 
     def finish(self) -> None:
-        """Check that every page is still there, and that the league's file can be read again."""
-        for path in _OFTEN_ASKED:
+        """Check that the main pages still answer, for which they read the league's file."""
+        for path in _MAIN_PAGES:
             for role in self.people:
                 assert self.ask(role, "GET", path) in {"200", "403"}, path
 
 
 @contextmanager
 def open_hub(folder: Path) -> Iterator[FuzzedHub]:
-    """Open such a hub without a network."""
+    """Open the pages of a hub without a network."""
     clock = FakeClock()
     with ExitStack() as stack:
         room = room_of_twelve(clock)
@@ -114,19 +124,20 @@ def open_hub(folder: Path) -> Iterator[FuzzedHub]:
 
 
 def _address(rule: Rule) -> st.SearchStrategy[str]:
-    """Fill the parts of an address with what fits now and then."""
-    fixed = re.split(r"<[^<>]*>", rule.rule)
+    """Return addresses of a rule whose variable parts are sometimes right."""
+    fixed_parts = re.split(r"<[^<>]*>", rule.rule)
     values = st.sampled_from(["0", "1", "2", "13", "9" * 30, "watch", "overlay", "json"]) | _WORDS
-    parts = st.lists(values, min_size=len(fixed) - 1, max_size=len(fixed) - 1)
+    parts = st.lists(values, min_size=len(fixed_parts) - 1, max_size=len(fixed_parts) - 1)
 
     def fill(chosen: list[str]) -> str:
         words = [quote(word.encode("utf-8", "replace"), safe="") for word in chosen]
-        return "".join(itertools.chain(*zip(fixed, [*words, ""], strict=True)))
+        return "".join(itertools.chain(*zip(fixed_parts, [*words, ""], strict=True)))
 
     return parts.map(fill)
 
 
 def _requests(app: Flask) -> st.SearchStrategy[Any]:
+    """Return requests to all addresses but streams and files: role, method, path and content."""
     form = st.dictionaries(st.sampled_from(_FIELDS) | ODD_TEXTS, _WORDS, max_size=8)
     body = (
         st.dictionaries(
@@ -135,37 +146,37 @@ def _requests(app: Flask) -> st.SearchStrategy[Any]:
         | JSON
     )
 
-    def of(rule: Rule, method: str) -> st.SearchStrategy[Any]:
-        given = {"query_string": st.dictionaries(st.sampled_from(_FIELDS), _WORDS, max_size=2)}
+    def requests_to(rule: Rule, method: str) -> st.SearchStrategy[Any]:
+        content = {"query_string": st.dictionaries(st.sampled_from(_FIELDS), _WORDS, max_size=2)}
         if method == "POST" and rule.rule.startswith("/api/"):
-            given = {"json": body}
+            content = {"json": body}
         elif method == "POST":
-            given = {"data": form}
+            content = {"data": form}
         return st.tuples(
             st.sampled_from(["nobody", "host"]),
             st.just(method),
             _address(rule),
-            st.fixed_dictionaries(given),
+            st.fixed_dictionaries(content),
         )
 
-    every = [
-        of(rule, method)
+    strategies = [
+        requests_to(rule, method)
         for rule in app.url_map.iter_rules()
         if not rule.rule.startswith(("/live", "/static"))
         for method in {"GET", "POST"} & (rule.methods or set())
     ]
-    return st.one_of(every)
+    return st.one_of(strategies)
 
 
 @contextmanager
 def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Ask every address of a hub's pages, with forms and bodies of every kind."""
+    """Send requests to every address of a hub's pages, with forms and bodies of every kind."""
     with open_hub(folder) as hub:
 
         def check(case: Any) -> tuple[str, int]:
             hub.clock.advance(1.0)
-            role, method, path, given = case
-            return hub.ask(role, method, path, **given), 1
+            role, method, path, content = case
+            return hub.ask(role, method, path, **content), 1
 
         yield Probe(_requests(hub.app), check, hub.finish)
 
@@ -175,17 +186,17 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
 
 @contextmanager
 def tables(folder: Path, number: int) -> Iterator[Probe]:
-    """Send changed records and states of real games: every page can show what the hub accepts."""
+    """Send changed records and states of real games. Pages must show whatever the hub accepts."""
     rng = Random(number)
     messages: list[Any] = [
-        json.loads(encode_public(each))
+        json.loads(encode_public(record))
         for game in sorted(GAMES)
-        for each in played_records(game, 4, number)
+        for record in played_records(game, 4, number)
     ]
     state = PublicState("1.0.0", health="", wrong=("Turn it",))
     messages += [json.loads(encode_public(state))] * 8
     places = sorted(
-        {place for each in messages for place in each.get("view", {}).get("layout", ())}
+        {place for message in messages for place in message.get("view", {}).get("layout", ())}
     )
     odd = st.lists(
         JSON
@@ -196,18 +207,18 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         max_size=9,
     )
     with open_hub(folder) as hub:
-        entries = iter(range(100_000, 10**9))
+        entry_ids = iter(range(100_000, 10**9))
 
         def check(case: Any) -> tuple[str, int]:
-            message, seed, values, often = case
-            payload = json.dumps(change_values(message, Random(seed), values, often)).encode(
+            message, seed, values, probability = case
+            payload = json.dumps(change_values(message, Random(seed), values, probability)).encode(
                 "utf-8", "replace"
             )
             try:
                 if "view" in message:
                     record = decode_record(payload)
                     hub.league.results.process_record(
-                        "id3", record, hub.clock.wall_s(), next(entries)
+                        "id3", record, hub.clock.wall_s(), next(entry_ids)
                     )
                     hub.room.receive_record("id3", record, 0.0)
                 else:
@@ -216,7 +227,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
                 return "refused", 1
             except CompanionError as error:
                 return type(error).__name__, 1
-            return hub.ask("host", "GET", rng.choice(_SHOWING)), 1
+            return hub.ask("host", "GET", rng.choice(_PAGES_OF_TABLES)), 1
 
         yield Probe(
             st.tuples(

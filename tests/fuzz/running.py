@@ -1,4 +1,4 @@
-"""Targets, and a run of a batch of generated cases over one of them. What fails is kept."""
+"""Run a batch of generated cases over a target, and collect its failures."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from hypothesis.strategies import SearchStrategy
 
 from companion.core.errors import CompanionError
 
-# Most failures of a batch that are kept. They rarely differ.
+# Maximum number of failures of a batch that are kept. Later ones rarely show another fault.
 MAX_FAILURES = 20
-# Most characters of a case, or of an error, that are printed.
+# Maximum number of characters of a case or an error that are printed.
 MAX_TEXT = 1500
 
 
 @dataclass
 class Probe:
-    """An open target."""
+    """An open target: what generates its cases, and what checks them."""
 
     cases: SearchStrategy[Any]
     """Generates the cases."""
     check: Callable[[Any], tuple[str, int]]
-    """Does one case, and raises for a fault. Returns a word to be counted, and how many requests or
-    events the case had."""
+    """Checks one case, and raises for a fault. Returns a word for how it ended, which is counted,
+    and the number of requests or events in it."""
     finish: Callable[[], None] = lambda: None
-    """Checks what must hold at the end."""
+    """Checks what must hold at the end of a batch."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,16 @@ class Target:
 
     name: str
     share: float
-    """Share of all cases that it gets."""
+    """Its share of all cases of a run, from 0 to 1."""
     batch: int
     """Number of cases in one batch."""
     open: Callable[[Path, int], AbstractContextManager[Probe]]
+    """Opens it in a folder, with the seed of the batch."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, with which case."""
+    """A fault, and the case that shows it."""
 
     target: str
     seed: int
@@ -59,14 +60,14 @@ class Failure:
     case: str
 
     def sentence(self) -> str:
-        """Return the failure for people, with the command that shows it again."""
-        again = f"python -m fuzz --only {self.target} --seed {self.seed}"
-        return f"{self.target}, seed {self.seed} ({again}): {self.trouble}\n    with {self.case}"
+        """Return the failure as a sentence, with the command that reproduces it."""
+        command = f"python -m fuzz --only {self.target} --seed {self.seed}"
+        return f"{self.target}, seed {self.seed} ({command}): {self.trouble}\n    with {self.case}"
 
 
 @dataclass
 class Result:
-    """What a batch came to."""
+    """The result of a batch."""
 
     target: str
     seed: int
@@ -76,7 +77,7 @@ class Result:
 
 
 class ErrorCollector(logging.Handler):
-    """Collects logged errors: an input may fail where nobody waits for its answer."""
+    """Collects logged errors. Some inputs fail in the background, where no answer shows it."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -106,22 +107,22 @@ def watch_log() -> Iterator[ErrorCollector]:
 
 
 def refusal_result(error: CompanionError) -> tuple[str, int]:
-    """Return a refusal as the result of a case. It must say something."""
-    assert error.message, "a refusal without a word"
+    """Return a refusal as the result of a case. Check that it has a message."""
+    assert error.message, "a refusal without a message"
     return error.kind, 1
 
 
 def place_of(error: BaseException) -> str:
-    """Return what an error is and where it was raised. Equal answers mean one fault."""
+    """Return the type of an error and where it was raised. Equal answers mean the same fault."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in f.filename]
     where = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames[-4:]))
     return f"{type(error).__name__} at {where or str(error)[:200]}"
 
 
 def run_batch(target: Target, number: int, count: int) -> Result:
-    """Open a target, and run so many examples of a seed over it."""
+    """Open a target, and run `count` cases of the seed `number` over it."""
     result = Result(target.name, number)
-    # power cuts are not tested here: nothing has to be on a disk
+    # no power cut is tested here, so the files may lie in memory, which is faster
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=memory, prefix="fuzz-") as folder,
@@ -134,14 +135,14 @@ def run_batch(target: Target, number: int, count: int) -> Result:
             errors.raise_collected()
         except Exception as error:
             trouble = f"at the end: {place_of(error)}: {error}"
-            result.failures.append(Failure(target.name, number, trouble[:MAX_TEXT], "all of it"))
+            result.failures.append(Failure(target.name, number, trouble[:MAX_TEXT], "all cases"))
     return result
 
 
 def _generate(
     probe: Probe, result: Result, number: int, count: int, errors: ErrorCollector
 ) -> None:
-    """Run the examples. A failure is kept, and the others go on."""
+    """Run the cases. Keep one failure of each place, and go on after it."""
     places: set[str] = set()
 
     @seed(number)

@@ -1,4 +1,8 @@
-"""Events at a table in any order, and twin tables that differ in a secret and may not show it."""
+"""Fuzz targets: events at a table in any order, and pairs of tables that keep a secret.
+
+Twins are two tables that differ only in what South hides. They must give equal answers to everybody
+else.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +48,13 @@ FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.o
 
 
 class FuzzedTable:
-    """A table without pages, with its journal, and what may happen to it."""
+    """A table without pages, and a method for each kind of event that may happen to it."""
 
     def __init__(self, table: Table, journal: Journal, clock: FakeClock, seed: int) -> None:
         self.table, self.journal, self.clock, self.rng = table, journal, clock, Random(seed)
 
     def do(self, event: tuple[Any, ...]) -> None:
-        """Do one event. Refusals are fine, and nothing else."""
+        """Carry out one event. It may be refused, but raise no other error."""
         kind, *arguments = event
         with contextlib.suppress(CompanionError):
             getattr(self, kind)(*arguments)
@@ -59,7 +63,7 @@ class FuzzedTable:
             self.table.view(viewer)
 
     def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
-        """Press a key of a pad, which is noticed late."""
+        """Press a key of a pad, which the table reads some time later."""
         self.table.press(Press(seat, key, self.clock.monotonic_s() - late_s, held))
 
     def wait(self, seconds: float) -> None:
@@ -67,7 +71,7 @@ class FuzzedTable:
         self.clock.advance(seconds)
 
     def see(self, changes: dict[Square, str], unknown: frozenset[Square], is_quiet: bool) -> None:
-        """Let the camera read what should lie there, or what lay there, with some changes.
+        """Let the camera read the layout that is wanted, or the last one, with some changes.
 
         The reader knows squares and faces of the game whose corners it sees, so it names no others.
         """
@@ -84,11 +88,11 @@ class FuzzedTable:
         self.table.handle_reading(reading)
 
     def camera(self, state: CameraState, sentence: str) -> None:
-        """Let the camera come or go."""
+        """Set the state of the camera."""
         self.table.set_camera_status(CameraStatus(state, sentence))
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
-        """Hand in something legal, or any text, on a phone."""
+        """Hand in a text on a phone. None stands for a legal action, or nothing out of turn."""
         session = session_of(self.table)
         if text is None:
             text = (
@@ -101,12 +105,12 @@ class FuzzedTable:
         self.table.hand_in(seat, session.moment, text, "5a17")
 
     def confirm(self, by: str, force: bool) -> None:
-        """Confirm that the board is as it should be."""
+        """Confirm the layout that is wanted, by force or only if the camera agrees."""
         view = self.table.view()
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
-    def ask(self, what: str, seat: Seat) -> None:
-        """Do one of the other things that people do."""
+    def ask(self, request: str, seat: Seat) -> None:
+        """Carry out one of the other requests of people."""
         table, moment = self.table, self.table.view().moment
         {
             "undo": table.undo,
@@ -122,13 +126,14 @@ class FuzzedTable:
             "move": lambda: table.move_to_phone(seat),
             "pad": lambda: table.change_door(seat, "pad"),
             "abandon": table.abandon,
-        }[what]()
+        }[request]()
 
     def start(self, game: str, seed: int) -> None:
-        """Begin a new game in one of its ways."""
+        """Begin a new game with the options of one of its presets."""
         self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), seed)
 
 
+# Requests that may come at any time. Those that end a game are rarer, see `_events`.
 REQUESTS = [
     "undo", "take back", "pause", "resume", "resume", "draw",
     "rematch", "swap", "leave", "sit", "sit", "move", "pad",
@@ -136,6 +141,10 @@ REQUESTS = [
 
 
 def _events() -> st.SearchStrategy[tuple[Any, ...]]:
+    """Return events for `FuzzedTable.do`: the name of a method, and its arguments.
+
+    What is named more than once comes more often.
+    """
     seat = st.sampled_from(SEATS)
     keys = st.tuples(
         st.just("press"),
@@ -169,7 +178,7 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
 
 @contextmanager
 def events(folder: Path, number: int) -> Iterator[Probe]:
-    """Do keys, layouts, clocks, orders and words in any order in all games. Check the journal."""
+    """Carry out events in any order in all games. Then play on, and check the journal."""
     clock = FakeClock()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -193,18 +202,19 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
 
 # ---- twins ---------------------------------------------------------------------------------------
 
-# For games with something to hide: what South hides in one twin, and in the other.
+# By game: what South hides at the first twin, and at the second one.
 SECRETS = {
     "outbuffered": (["UUS"], ["DRI"]),
     "arena": (["1:N 2:aE 3:D"], ["1:E 2:X 3:N"]),
     "kahmate": (["R@c2 R@f2 B@c1 T@e2 F@a2 S@d1"], ["R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"]),
     "binmat": (["5&", "a#"], ["a#", "5&"]),
 }
+# SHA-256 sums, such as receipts. They differ between twins, and tell nothing.
 RECEIPT = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 class Twin:
-    """A table with its pages, in which South hides one of two things."""
+    """A table with its pages, at which South hides one of two things."""
 
     def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
         self.clock = FakeClock()
@@ -212,7 +222,7 @@ class Twin:
         self.table = stack.enter_context(
             Table(self.journal, self.clock, TableSettings(reading_time_s=0.1))
         )
-        past = History(
+        history = History(
             self.journal,
             folder / name / "history",
             self.clock,
@@ -221,14 +231,14 @@ class Twin:
         site = SiteConfig(
             WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij"
         )
-        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(history=past))
+        self.app: Flask = create_app(self.table, GAMES, self.clock, site, Features(history=history))
         stack.callback(self.app.extensions["streams"].close)
         self.people = {role: self.app.test_client() for role in ("south", "north", "nobody")}
         for seat in SEATS:
             self.people[str(seat)].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def hide(self, game: str, texts: list[str], other_cards: list[str]) -> None:
-        """Begin a game in which South has just sealed, or holds, what is to be hidden."""
+        """Begin a game in which South has sealed the action, or holds the cards, to be hidden."""
         view = self.table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
@@ -242,18 +252,21 @@ class Twin:
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
     def is_over(self, path: str) -> bool:
-        """Return whether the path leads to a game before the current one."""
-        found = re.match(r"/history/(\d+)", path)
-        return found is not None and int(found[1]) < self.table.progress().number
+        """Return whether the path is that of an earlier game, whose secrets are open."""
+        match = re.match(r"/history/(\d+)", path)
+        return match is not None and int(match[1]) < self.table.progress().number
 
-    def place(self) -> tuple[Any, ...]:
-        """Return how far the game is. Once it is further, what was hidden may show."""
+    def progress(self) -> tuple[Any, ...]:
+        """Return where the game stands. Once that has changed, the secret may be open."""
         session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, sorted(session.seats)
 
 
 def _paths() -> st.SearchStrategy[Any]:
-    """Return what the other side, or anybody, may ask. `NOW` stands for the moment."""
+    """Return requests of North or of a stranger: method, path, body and language.
+
+    `NOW` in a body stands for the current moment.
+    """
     seats = ("south", "north")
     pages = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
     pages += [f"{path}/{seat}" for seat in seats for path in ("/join", "/seat")]
@@ -286,15 +299,15 @@ def _paths() -> st.SearchStrategy[Any]:
 
 @contextmanager
 def twins(folder: Path, number: int) -> Iterator[Probe]:
-    """Send equal requests to two tables that differ only in South's secret, until it is opened."""
+    """Send equal requests to twins. Begin anew whenever South's secret may have been opened."""
     name = sorted(SECRETS)[number % len(SECRETS)]
     first, second = SECRETS[name]
     other_cards = [card for card in DECK if card not in first]
     real_receipt = reducer.receipt_of
-    reducer.receipt_of = lambda *_: "ab" * 32  # a salted hash of the order differs by its nature
+    reducer.receipt_of = lambda *_: "ab" * 32  # a real one is a hash of the secret
     try:
         with contextlib.ExitStack() as stack:
-            pair = (Twin(folder, "one", stack), Twin(folder, "other", stack))
+            pair = (Twin(folder, "first", stack), Twin(folder, "second", stack))
 
             def begin() -> None:
                 for twin, texts in zip(pair, (first, second), strict=True):
@@ -306,17 +319,17 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
                 word = "same"
                 for (method, path, body, language), role in cases:
                     if name == "binmat" and pair[0].is_over(path):
-                        # cards that have gone back into the box are nobody's secret any more
+                        # a game that is over shows all its cards
                         continue
-                    before = pair[0].place()
+                    before = pair[0].progress()
                     answers = [_answer(twin, method, path, body, language, role) for twin in pair]
                     phases = {twin.table.view().phase for twin in pair}
-                    if pair[0].place() != before or len(phases) > 1:
+                    if pair[0].progress() != before or len(phases) > 1:
                         begin()
                         word = "opened"
                         continue
                     assert answers[0] == answers[1], (
-                        f"{method} {path} tells {role} South's secret: {answers}"
+                        f"{method} {path} shows {role} South's secret: {answers}"
                     )
                 return word, len(cases)
 
@@ -337,15 +350,18 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
 def _answer(
     twin: Twin, method: str, path: str, body: Any, language: str, role: str
 ) -> tuple[int, str, bytes]:
-    """Return all that a request brings back with headers, but without cookies, which hold random
-    text.
+    """Send a request to a twin. Return the status, the headers and the content of its answer.
+
+    Cookies are left out, as they contain random text.
     """
     twin.clock.advance(0.05)
-    given: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     if body is not None:
         moment = twin.table.view().moment
-        given = {
-            "data": json.dumps({k: moment if v == "NOW" else v for k, v in body.items()}),
+        content = {
+            "data": json.dumps(
+                {name: moment if value == "NOW" else value for name, value in body.items()}
+            ),
             "content_type": "application/json",
         }
     answer = twin.people[role].open(
@@ -353,12 +369,12 @@ def _answer(
         method=method,
         headers={"Accept-Language": language},
         environ_base={"REMOTE_ADDR": "192.0.2.5"},
-        **given,
+        **content,
     )
-    head = sorted((key, value) for key, value in answer.headers if key != "Set-Cookie")
-    content = answer.get_data()
+    headers = sorted((key, value) for key, value in answer.headers if key != "Set-Cookie")
+    page = answer.get_data()
     answer.close()
-    return answer.status_code, str(head), RECEIPT.sub(b"RECEIPT", content)
+    return answer.status_code, str(headers), RECEIPT.sub(b"RECEIPT", page)
 
 
 TARGETS = (Target("events", 0.25, 400, events), Target("twins", 0.06, 300, twins))

@@ -1,4 +1,4 @@
-"""Odd texts and numbers, and actions in notation that are nearly right."""
+"""Fuzz target: actions in notation that are nearly right. Also odd texts and numbers for others."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from fuzz.running import Probe, Target
 
+# Texts with which parsers, pages and Python have their troubles.
 _ODD = [
     "\x00",
     "\n",
@@ -49,12 +50,13 @@ JSON = st.recursive(
     ),
     max_leaves=8,
 )
-NOTATION = "UDLRSI.-+*@#%&^>x:,; |abcdefghijklmnop0123456789NESWTRBFpuvdcXo/=@?!()"
+# All letters and signs of the notations of all games.
+NOTATION_LETTERS = "UDLRSI.-+*@#%&^>x:,; |abcdefghijklmnop0123456789NESWTRBFpuvdcXo/=@?!()"
 GAME = st.sampled_from(sorted(GAMES))
 
 
 def apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """Replace pieces of a text. Each edit is a place, a length, and a new piece."""
+    """Replace parts of a text. Each edit is a place, a length, and the new part."""
     for place, length, piece in edits:
         start = place % (len(text) + 1)
         text = text[:start] + piece + text[start + length :]
@@ -62,7 +64,10 @@ def apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 
 def change_values(value: Any, rng: Random, odd: list[Any], probability: float) -> Any:
-    """Replace some values of a message by others, most of them of the same kind."""
+    """Replace some values of a message by others, most of them of the same type.
+
+    Some keys are left out, and some lists become empty or repeat.
+    """
     if isinstance(value, dict):
         return {
             key: change_values(item, rng, odd, probability)
@@ -74,15 +79,18 @@ def change_values(value: Any, rng: Random, odd: list[Any], probability: float) -
         return [change_values(item, rng, odd, probability) for item in value] * copies
     if rng.random() >= probability:
         return value
-    alike = [item for item in odd if type(item) is type(value)]
-    return rng.choice(alike if alike and rng.random() < 0.8 else odd)
+    same_type = [item for item in odd if type(item) is type(value)]
+    return rng.choice(same_type if same_type and rng.random() < 0.8 else odd)
 
 
+# Edits for `apply_edits`. The first choice leaves a text as it is.
 EDITS = st.one_of(
     st.just([]),
     st.lists(
         st.tuples(
-            st.integers(0, 5000), st.integers(0, 3), st.text(NOTATION + '{}[]"\n\t\0é', max_size=3)
+            st.integers(0, 5000),
+            st.integers(0, 3),
+            st.text(NOTATION_LETTERS + '{}[]"\n\t\0é', max_size=3),
         ),
         max_size=3,
     ),
@@ -106,7 +114,7 @@ def legal_text(game: Any, seed: int, turns: int) -> str:
 
 @contextmanager
 def notation(_: Path, number: int) -> Iterator[Probe]:
-    """Read actions in notation. They are refused, or written again as they were meant."""
+    """Parse nearly right actions. Each is refused, or parsed again to the same after formatting."""
     samples = {
         name: [legal_text(game, seed, seed % 12) for seed in range(number, number + 30)]
         for name, game in GAMES.items()
@@ -117,9 +125,9 @@ def notation(_: Path, number: int) -> Iterator[Probe]:
         states[name] = game.setup(game.options({}), rng)
 
     def check(case: tuple[str, int, list[tuple[int, int, str]], str | None]) -> tuple[str, int]:
-        name, which, edits, free = case
+        name, index, edits, free_text = case
         game, state = GAMES[name], states[name]
-        text = free if free is not None else apply_edits(samples[name][which % 30], edits)
+        text = free_text if free_text is not None else apply_edits(samples[name][index], edits)
         try:
             action = game.parse(text)
         except Malformed:
@@ -135,7 +143,9 @@ def notation(_: Path, number: int) -> Iterator[Probe]:
             game.plan(state, seat, text)
         return word, 1
 
-    texts = st.one_of(st.none(), st.none(), st.none(), st.text(NOTATION, max_size=30), ODD_TEXTS)
+    texts = st.one_of(
+        st.none(), st.none(), st.none(), st.text(NOTATION_LETTERS, max_size=30), ODD_TEXTS
+    )
     yield Probe(st.tuples(GAME, st.integers(0, 29), EDITS, texts), check)
 
 

@@ -1,4 +1,7 @@
-"""A little of what `make fuzz` generates, and an example of everything that it has found."""
+"""Test a few cases of each target of `make fuzz`, and one case of each fault that it has found.
+
+All cases run in this process. `fuzz.running` says what a target and a batch are.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table.board_check import top_faces
 
-# Number of examples of each target. `requests` takes long to read the description and runs in
-# `make fuzz` only.
-FEW = {
+# Number of cases of each target, few enough for some seconds. `requests` takes long to read the
+# API's description, so it runs in `make fuzz` only.
+CASES_BY_TARGET = {
     "events": 12,
     "twins": 8,
     "journals": 6,
@@ -29,52 +32,60 @@ FEW = {
 
 def test_every_target_but_requests_runs_here() -> None:
     targets = every_target()
-    assert {target.name for target in targets} == {*FEW, "requests"}
+    assert {target.name for target in targets} == {*CASES_BY_TARGET, "requests"}
     assert sum(target.share for target in targets) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
-    "target", [each for each in every_target() if each.name in FEW], ids=lambda each: each.name
+    "target",
+    [target for target in every_target() if target.name in CASES_BY_TARGET],
+    ids=lambda target: target.name,
 )
-def test_nothing_generated_does_harm(target: Target) -> None:
-    result = run_batch(target, 1, FEW[target.name])
+def test_generated_cases_find_no_fault(target: Target) -> None:
+    """Run one batch. Most of its cases must be counted, and not all as failed."""
+    result = run_batch(target, 1, CASES_BY_TARGET[target.name])
     assert [failure.sentence() for failure in result.failures] == []
-    assert result.cases >= FEW[target.name] * 0.8
+    assert result.cases >= CASES_BY_TARGET[target.name] * 0.8
     assert set(result.tally) != {"FAILED"}
 
 
-# ---- what was found ------------------------------------------------------------------------------
+# ---- faults that fuzzing has found ---------------------------------------------------------------
 
 
-def test_one_sealed_order_hides_no_wrong_piece(
+def test_a_misplaced_piece_is_reported_beside_sealed_orders(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The camera took the last of two sealed orders for a turn in the open, and said nothing about
-    the board.
+    """Move a piece after South has sealed an order and while North has not.
+
+    The table once took the one missing order for a turn in the open, and did not check the board.
     """
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
-        lying = top_faces(rig.table.view().board.layout)
-        rig.show({square: (face,) for square, face in lying.items()})
+        faces = top_faces(rig.table.view().board.layout)
+        rig.show({square: (face,) for square, face in faces.items()})
         rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UUS")
-        (square, face), *rest = sorted(lying.items())
-        free = next(s for s in rig.table.view().kit.board.squares if s not in lying)
-        rig.show({free: (face,), **{square: (each,) for square, each in rest}})
+        (square, face), *rest = sorted(faces.items())
+        squares = rig.table.view().kit.board.squares
+        free = next(place for place in squares if place not in faces)
+        rig.show({free: (face,), **{other: (other_face,) for other, other_face in rest}})
         (problem,) = rig.table.view().board.problems
         assert (problem.square, problem.home) == (free, square)
     assert "failed" not in caplog.text
 
 
-def test_another_games_board_is_no_play(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_board_of_another_game_changes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Show Kahmate's board to the camera during a game of Scouts."""
     with open_table_rig(tmp_path) as rig:
         rig.table.new_game("scouts", {}, 1)
         rig.table.confirm("host", rig.table.view().moment, 0, force=True)
         before = rig.table.view()
         rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
-        strange = {Square(1, 1): "pink regular turned over", Square(2, 2): "blue fast"}
+        kahmate_faces = {Square(1, 1): "pink regular turned over", Square(2, 2): "blue fast"}
         rig.table.handle_reading(
-            Reading(strange, quiet=True, game="kahmate", markers={Square(1, 1): 30})
+            Reading(kahmate_faces, quiet=True, game="kahmate", markers={Square(1, 1): 30})
         )
         rig.table.step()
         after = rig.table.view()

@@ -1,4 +1,8 @@
-"""What self-play reports when something is wrong; whole good games are in `test_service`."""
+"""Test what self-play reports of good and bad games.
+
+It runs in this process, on a simulated table with a rendered camera. Whole games over the service
+are in `test_service`.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +18,19 @@ from companion.tools.selfplay import people, play_games
 from vision.reading.board_reader import BoardReader
 
 
-def test_a_camera_that_lies_is_found_out(
+def test_self_play_fails_when_squares_are_misread(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A reader that takes a2 for a1: layouts are accepted that are not on the table."""
+    """Let the reader take a2 for a1, so that the table accepts layouts that do not lie on it."""
     read = BoardReader.read
-    honest = Square(0, 1)
+    a1, a2 = Square(0, 0), Square(0, 1)
 
-    def lying(self: BoardReader, frame: Any, **_: object) -> Reading:
+    def read_a2_as_a1(self: BoardReader, frame: Any, **_: object) -> Reading:
         reading = read(self, frame)
-        seen = {
-            Square(0, 0) if square == honest else square: face
-            for square, face in reading.seen.items()
-        }
+        seen = {a1 if square == a2 else square: face for square, face in reading.seen.items()}
         return dataclasses.replace(reading, seen=seen)
 
-    monkeypatch.setattr(BoardReader, "read", lying)
+    monkeypatch.setattr(BoardReader, "read", read_a2_as_a1)
     monkeypatch.setattr(people, "PATIENCE_FRAMES", 8)
     assert main(["selfplay", "--game", "outbuffered", "--games", "1", "--seed", "3"]) == 1
     assert "Game 3: " in capsys.readouterr().out
@@ -39,11 +40,13 @@ def test_a_camera_that_lies_is_found_out(
 @pytest.mark.parametrize(
     ("game", "seed", "turns"), [("scouts", 2, 7), ("arena", 3, 2), ("kahmate", 3, 2)]
 )
-def test_hands_are_followed_through_the_first_turns(
+def test_simulated_hands_carry_out_the_first_turns(
     monkeypatch: pytest.MonkeyPatch, game: str, seed: int, turns: int
 ) -> None:
-    """Whole games take minutes (`make selfplay`); here they are broken off. In that of Scouts two
-    pieces touch in the sixth turn, and hands put them straight.
+    """Play the first turns, and break the game off: whole games take minutes (`make selfplay`).
+
+    The seven turns of Scouts are those in which two pieces touch, in the sixth, and hands put them
+    straight.
     """
     monkeypatch.setattr(people, "MAX_TURNS", turns)
     report = next(iter(play_games(game, 1, seed)))
@@ -53,6 +56,7 @@ def test_hands_are_followed_through_the_first_turns(
     assert report.wrong_placements_noticed == report.wrong_placements_made
 
 
-def test_a_game_of_hidden_hands_is_good() -> None:
+def test_a_game_of_hidden_cards_has_no_fault() -> None:
+    """Play a whole game of BINMAT, whose players hold cards that the camera must not see."""
     report = next(iter(play_games("binmat", 1, 2)))
     assert report.is_good(), report.sentence()
