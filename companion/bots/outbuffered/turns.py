@@ -53,10 +53,7 @@ ORDER_COUNT = len(ORDER_LETTERS)
 
 
 class TransitionModel:
-    """Which position follows on which, with these options, by the game's own rules.
-
-    Results are cached.
-    """
+    """Finds which positions follow on a position, by the game's own rules and with these options."""
 
     def __init__(self, options: OutbufferedOptions) -> None:
         self._options = options
@@ -97,9 +94,9 @@ class TransitionModel:
             return [Successor(position, is_eventful=False)] * ORDER_COUNT**2
         state = self.state(position)
         successors = []
-        for pair in product(ORDER_LETTERS, ORDER_LETTERS):
+        for orders in product(ORDER_LETTERS, ORDER_LETTERS):
             # buffers of one order each, so that the limits of whole turns do not count
-            after = carry_out(state, pair).state
+            after = carry_out(state, orders).state
             position_after = self._position(after.robots, after.flags)
             if after.outcome:
                 winners = after.outcome.winners
@@ -124,9 +121,9 @@ class TransitionModel:
             numbers = {}
             table = np.empty((len(numbers_before), ORDER_COUNT * ORDER_COUNT), np.int32)
             for (before, was_eventful), row in numbers_before.items():
-                for pair, (after, is_eventful) in enumerate(self.step_successors(before)):
+                for column, (after, is_eventful) in enumerate(self.step_successors(before)):
                     successor = Successor(after, was_eventful or is_eventful)
-                    table[row, pair] = numbers.setdefault(successor, len(numbers))
+                    table[row, column] = numbers.setdefault(successor, len(numbers))
             tables.append(table)
         first, second, third = tables
         # axes: South's and North's order alternately, for each step
