@@ -53,7 +53,7 @@ ORDER_COUNT = len(ORDER_LETTERS)
 
 
 class TransitionModel:
-    """Finds which positions follow on a position, by the game's own rules and with these options."""
+    """Finds the successors of positions by the game's own rules, with these options."""
 
     def __init__(self, options: OutbufferedOptions) -> None:
         self._options = options
