@@ -1,5 +1,7 @@
-"""Somebody who asks without end, connects without end or never finishes: a seat and the host are
-answered all the same.
+"""Tests of the limits per address on requests, streams and connections.
+
+Seats and the owner are answered while another client floods the service or never finishes a
+request. Limits are tested in process, connections over sockets of a real server.
 """
 
 from __future__ import annotations
@@ -24,29 +26,30 @@ from web.server.sse import (
     MAX_SEAT_STREAMS_PER_ADDRESS,
     OWN_SCREEN_PLACES,
     RESERVED_PLACES,
+    Audience,
     Streams,
     TooManyViewers,
 )
-from web.server.sse import Audience as Kind
 from web.server.worker import MAX_WAITING, MAX_WAITING_PER_ADDRESS, Worker
 
-BAD, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
-LOCAL = {BAD: "127.0.0.66", SEATED: "127.0.0.10"}
+FLOODER, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
+# Loopback addresses that stand for them on real connections.
+LOOPBACK = {FLOODER: "127.0.0.66", SEATED: "127.0.0.10"}
 
 
-def token(rig: WebRig, seat: str) -> dict[str, str]:
-    """Return the cookies of a browser that has that seat."""
+def seat_cookie(rig: WebRig, seat: str) -> dict[str, str]:
+    """Return name and value of the cookie of a browser that has taken the seat."""
     browser = rig.sit(seat)
     cookie = rig.cookie(browser, f"seat_{seat}")
     assert cookie
     return {cookie.key: cookie.value}
 
 
-# ---- how often somebody may ask ------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 
-class Asking:
-    """Requests to one set of limits."""
+class LimitedRequests:
+    """Requests that are counted by one `RequestLimits`, on a fake clock of its own."""
 
     def __init__(self, rig: WebRig) -> None:
         self.clock = FakeClock()
@@ -54,7 +57,7 @@ class Asking:
         self._limits = RequestLimits(rig.app.extensions["auth"].requester, self.clock.monotonic_s)
 
     def count_served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
-        """Return how many of so many requests are let through."""
+        """Send so many requests from an address. Return how many are let through."""
         count = 0
         header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
         with self._app.test_request_context(
@@ -68,76 +71,83 @@ class Asking:
 
 
 def test_a_flood_is_refused_but_no_seat(rig: WebRig) -> None:
-    south, north, asking = token(rig, "south"), token(rig, "north"), Asking(rig)
-    assert asking.count_served(2_000, BAD) == STRANGER_RATE.burst
-    assert asking.count_served(20, BAD, south) == 20, "behind the same router"
-    assert asking.count_served(20, OTHER) == 20
-    assert asking.count_served(2_000, "127.0.0.1") == 2_000, "the machine's own screen"
-    assert asking.count_served(1000, SEATED, south) == MEMBER_RATE.burst - 20
-    assert asking.count_served(1, BAD, north) == 1, "a seat that floods leaves the other alone"
+    south, north = seat_cookie(rig, "south"), seat_cookie(rig, "north")
+    requests = LimitedRequests(rig)
+    assert requests.count_served(2_000, FLOODER) == STRANGER_RATE.burst
+    assert requests.count_served(20, FLOODER, south) == 20, "a seat shares the flooder’s limit"
+    assert requests.count_served(20, OTHER) == 20
+    assert requests.count_served(2_000, "127.0.0.1") == 2_000, "the machine’s own screen is limited"
+    assert requests.count_served(1000, SEATED, south) == MEMBER_RATE.burst - 20
+    assert requests.count_served(1, FLOODER, north) == 1, (
+        "a seat that floods uses up the other seat’s requests"
+    )
     rig.table.free_seat(Seat.NORTH)
-    for worthless in (north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}):
-        assert asking.count_served(1, BAD, worthless) == 0
-    asking.clock.advance(1)
-    assert asking.count_served(1000, BAD) == STRANGER_RATE.per_s
+    freed, forged, unsigned = north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}
+    for cookies in (freed, forged, unsigned):
+        assert requests.count_served(1, FLOODER, cookies) == 0
+    requests.clock.advance(1)
+    assert requests.count_served(1000, FLOODER) == STRANGER_RATE.per_s
 
 
 def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
-    worker, go_on, refused = Worker(), threading.Event(), []
+    worker, finish, refused = Worker(), threading.Event(), []
 
-    def ask(address: str) -> None:
+    def send_request(address: str) -> None:
         with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                worker.run(go_on.wait)
+                worker.run(finish.wait)
             except ServiceUnavailable:
                 refused.append(address)
 
+    # The flooder gets its 6 of the 12 places and is refused twice. Of the 12 others, one address
+    # each, 6 get the remaining places and 6 are refused.
     others = [f"192.0.2.{number}" for number in range(100, 100 + MAX_WAITING)]
-    addresses = [*[BAD] * (MAX_WAITING_PER_ADDRESS + 2), *others]
-    askers = [threading.Thread(target=ask, args=(address,)) for address in addresses]
-    for asker in askers:
-        asker.start()
+    addresses = [*[FLOODER] * (MAX_WAITING_PER_ADDRESS + 2), *others]
+    clients = [threading.Thread(target=send_request, args=(address,)) for address in addresses]
+    for client in clients:
+        client.start()
     until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_PER_ADDRESS)
-    go_on.set()
-    for asker in askers:
-        asker.join()
+    finish.set()
+    for client in clients:
+        client.join()
     worker.close()
-    assert refused.count(BAD) == 2
+    assert refused.count(FLOODER) == 2
 
 
-# ---- places to follow the table ------------------------------------------------------------------
+# ---- streams -------------------------------------------------------------------------------------
 
 
-def follow(rig: WebRig, kind: Kind, address: str, times: int) -> list[Any]:
-    """Open and return as many streams as the address gets."""
+def follow(rig: WebRig, audience: Audience, address: str, times: int) -> list[Any]:
+    """Open up to so many streams from an address. Return those that it gets."""
     streams: Streams = rig.app.extensions["streams"]
     held = []
     for _ in range(times):
         with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                held.append(streams.stream_changes(rig.table, lambda: "", kind))
+                held.append(streams.stream_changes(rig.table, lambda: "", audience))
             except TooManyViewers:
                 break
     return held
 
 
-def test_one_address_never_takes_all_places(rig: WebRig) -> None:
+def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
     held = []
-    for kind, address, wanted, places in (
-        (Kind.SPECTATOR, BAD, 50, 12),
-        (Kind.SPECTATOR, BAD, 1, 0),
-        (Kind.TABLE, BAD, 50, RESERVED_PLACES[Kind.TABLE] - OWN_SCREEN_PLACES),
-        (Kind.SEAT, BAD, 50, MAX_SEAT_STREAMS_PER_ADDRESS),
-        (Kind.SPECTATOR, OTHER, 50, 4),
-        (Kind.TABLE, "127.0.0.1", 1, 1),
-        (Kind.SEAT, SEATED, 3, 3),
+    # 12 and 4: an address gets three quarters of the rig's 16 places for spectators
+    for audience, address, wanted, places in (
+        (Audience.SPECTATOR, FLOODER, 50, 12),
+        (Audience.SPECTATOR, FLOODER, 1, 0),
+        (Audience.TABLE, FLOODER, 50, RESERVED_PLACES[Audience.TABLE] - OWN_SCREEN_PLACES),
+        (Audience.SEAT, FLOODER, 50, MAX_SEAT_STREAMS_PER_ADDRESS),
+        (Audience.SPECTATOR, OTHER, 50, 4),
+        (Audience.TABLE, "127.0.0.1", 1, 1),
+        (Audience.SEAT, SEATED, 3, 3),
     ):
-        streams = follow(rig, kind, address, wanted)
-        assert len(streams) == places, (kind, address)
+        streams = follow(rig, audience, address, wanted)
+        assert len(streams) == places, (audience, address)
         held += streams
     for stream in held:
         stream.close()
-    assert not rig.app.extensions["streams"].taken_places, "nothing is remembered of who has left"
+    assert not rig.app.extensions["streams"].taken_places, "closed streams are still counted"
 
 
 # ---- over the network ----------------------------------------------------------------------------
@@ -151,33 +161,33 @@ def server(rig: WebRig) -> Iterator[Server]:
 
 
 def connect(server: Server, address: str) -> socket.socket:
-    """Connect from an address of this machine that is not that of its own screen."""
+    """Connect from a loopback address that does not count as the machine's own screen."""
     return socket.create_connection(
-        ("127.0.0.1", server.port), timeout=60, source_address=(LOCAL[address], 0)
+        ("127.0.0.1", server.port), timeout=60, source_address=(LOOPBACK[address], 0)
     )
 
 
-def is_cut(line: socket.socket) -> bool:
-    """Return whether the server has hung up."""
+def is_closed(line: socket.socket) -> bool:
+    """Return whether the server has closed the connection."""
     try:
         return line.recv(16) == b""
     except ConnectionResetError:
         return True
 
 
-def test_a_trickling_request_is_cut_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trickling_request_is_timed_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "REQUEST_TIMEOUT_S", 0.3)
-    with connect(server, BAD) as slow:
+    with connect(server, FLOODER) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
 
-        def is_over() -> bool:
+        def is_refused() -> bool:
             try:
                 slow.sendall(b"x")
             except OSError:
                 return True
             return False
 
-        until("the cut", is_over)
+        until("the end of the connection", is_refused)
 
 
 @pytest.mark.parametrize(
@@ -196,43 +206,44 @@ def test_a_trickling_request_is_cut_off(server: Server, monkeypatch: pytest.Monk
         ),
         (b"\x16\x03\x01\x02\x00\x01", b""),
     ],
-    ids=["header", "body", "form", "greeting"],
+    ids=["header", "body", "form", "TLS greeting"],
 )
-def test_too_much_is_refused(server: Server, request_head: bytes, status: bytes) -> None:
-    """And a TLS greeting is hung up on at once."""
-    with connect(server, BAD) as line:
+def test_oversized_requests_are_refused(server: Server, request_head: bytes, status: bytes) -> None:
+    """A TLS greeting to a server without TLS is refused without an answer."""
+    with connect(server, FLOODER) as line:
         line.sendall(request_head)
+        # the answer begins with "HTTP/1.1 431"
         assert line.recv(64)[9:12] == status
 
 
 def test_an_address_has_two_uploads_at_once(server: Server) -> None:
     head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
-    lines = [connect(server, BAD) for _ in range(3)]
+    lines = [connect(server, FLOODER) for _ in range(3)]
     for count, line in enumerate(lines[:2], start=1):
         line.sendall(head + b"x" * 200_000)
         until("an upload", lambda count=count: len(server.listener.uploads) == count)
     with contextlib.suppress(OSError):
         lines[2].sendall(head + b"x" * 200_000)
-    assert is_cut(lines[2])
+    assert is_closed(lines[2])
     lines.append(connect(server, SEATED))
     lines[3].sendall(head + b"x" * 200_000)
-    until("another address's", lambda: len(server.listener.uploads) == 3)
+    until("an upload of another address", lambda: len(server.listener.uploads) == 3)
     for line in lines:
         line.close()
-    until("all to be forgotten", lambda: not server.listener.uploads)
+    until("the end of all uploads", lambda: not server.listener.uploads)
 
 
 def test_connections_of_an_address_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server.listener, "max_per_address", 2)
-    lines = [connect(server, BAD) for _ in range(2)]
-    until("two connections", lambda: server.listener.count_of(LOCAL[BAD]) == 2)
-    with connect(server, BAD) as more:
-        assert is_cut(more)
+    lines = [connect(server, FLOODER) for _ in range(2)]
+    until("two connections", lambda: server.listener.count_of(LOOPBACK[FLOODER]) == 2)
+    with connect(server, FLOODER) as third:
+        assert is_closed(third)
     with connect(server, SEATED) as seat:
         seat.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert seat.recv(12) == b"HTTP/1.1 200"
     for line in lines:
         line.close()
-    until("their end", lambda: server.listener.count_of(LOCAL[BAD]) == 0)
+    until("the end of both connections", lambda: server.listener.count_of(LOOPBACK[FLOODER]) == 0)

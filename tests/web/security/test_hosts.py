@@ -1,5 +1,6 @@
-"""For which host a request is, asked of the real server over a socket: once, plainly, and nothing
-beside it counts.
+"""Tests of the Host header, sent to a real server over sockets.
+
+A request must name one well-formed host of this machine, exactly once. No other header counts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from web_fixtures import HOST_KEY, open_web_rig
 
 from web.server.server import Server, open_server
 
-# Addresses of this machine that are not those of its own screen. Each is used once.
+# Loopback addresses that do not count as the machine's own screen. Each serves one request, so that
+# no limit per address is reached.
 ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
 
 
@@ -26,21 +28,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def answer(server: Server, head: bytes, source: str = "") -> bytes:
-    """Return all that comes back for a request of these lines."""
+    """Send a request of these lines, from a new address by default. Return the answer."""
     with socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(source or next(ELSEWHERE), 0)
     ) as line:
         line.sendall(head + b"Connection: close\r\n\r\n")
-        got = b""
+        received = b""
         while piece := line.recv(65536):
-            got += piece
-        return got
+            received += piece
+        return received
 
 
 def status(server: Server, head: bytes) -> int:
-    got = answer(server, head)
-    assert got.startswith(b"HTTP/1."), got
-    return int(got.split(b" ", 2)[1])
+    received = answer(server, head)
+    assert received.startswith(b"HTTP/1."), received
+    return int(received.split(b" ", 2)[1])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,7 @@ def status(server: Server, head: bytes) -> int:
     ],
 )  # fmt: skip
 def test_a_malformed_host_is_refused_first(server: Server, host: bytes) -> None:
+    """The answer is 400 at every path, also at one that does not exist."""
     for path in (b"/health", b"/", b"/favicon.svg", b"/nowhere"):
         assert status(server, b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n") == 400
 
@@ -70,7 +73,7 @@ def test_a_malformed_host_is_refused_first(server: Server, host: bytes) -> None:
         b"[::ffff:127.0.0.1]:80", b"[fe80::1%eth0]", b"192.168.1.7:8080",
     ],
 )  # fmt: skip
-def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
+def test_every_name_of_this_machine_is_served(server: Server, host: bytes) -> None:
     assert status(server, b"GET /favicon.svg HTTP/1.1\r\nHost: " + host + b"\r\n") == 200
     assert status(server, b"GET /watch HTTP/1.1\r\nhost:" + host + b" \t\r\n") == 200
 
@@ -91,7 +94,7 @@ def test_a_host_that_is_ours_is_served(server: Server, host: bytes) -> None:
         b"",
     ],
 )
-def test_host_stands_there_exactly_once(server: Server, lines: bytes) -> None:
+def test_a_request_needs_exactly_one_host(server: Server, lines: bytes) -> None:
     for version in (b"1.1", b"1.0"):
         assert status(server, b"GET /favicon.svg HTTP/" + version + b"\r\n" + lines) == 400
 
@@ -132,15 +135,15 @@ def test_an_absolute_target_must_name_the_host(
         b"X-Rewrite-URL: /favicon.svg",
     ],
 )
-def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes) -> None:
+def test_forwarded_headers_cannot_change_the_host(server: Server, line: bytes) -> None:
     assert status(server, b"GET /watch HTTP/1.1\r\nHost: evil.example\r\n" + line + b"\r\n") == 421
-    for foreign in (
+    for header in (
         line.replace(b"localhost", b"evil.example"),
         b"X-Forwarded-Proto: https\r\nX-Forwarded-Port: 1",
     ):
-        got = answer(server, b"GET /watch HTTP/1.1\r\nHost: localhost\r\n" + foreign + b"\r\n")
-        assert got.startswith(b"HTTP/1.1 200")
-        assert b"evil.example" not in got
+        page = answer(server, b"GET /watch HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n")
+        assert page.startswith(b"HTTP/1.1 200")
+        assert b"evil.example" not in page
 
 
 @pytest.mark.parametrize(
@@ -152,9 +155,10 @@ def test_what_proxies_say_makes_no_foreign_host_ours(server: Server, line: bytes
         b"Client-IP: ::1",
     ],
 )
-def test_proxy_headers_make_nobody_the_own_screen(server: Server, line: bytes) -> None:
-    asked = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
-    assert HOST_KEY.encode() not in answer(server, asked)
-    # what a proxy on this machine passes on is no own screen either
-    is_own = HOST_KEY.encode() in answer(server, asked, "127.0.0.1")
-    assert is_own == line.startswith(b"Client-IP")
+def test_proxy_headers_never_reveal_the_key(server: Server, line: bytes) -> None:
+    """Only the machine's own screen sees it. `Client-IP` is of no proxy: it is ignored."""
+    request = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
+    assert HOST_KEY.encode() not in answer(server, request)
+    # a request through a proxy on this machine does not come from its own screen either
+    is_own_screen = HOST_KEY.encode() in answer(server, request, "127.0.0.1")
+    assert is_own_screen == line.startswith(b"Client-IP")

@@ -1,5 +1,7 @@
-"""The code to sit down where strangers share the network: who needs it, who is shown it, and how
-long guessing takes.
+"""Tests of the join code, which strangers on a shared network need to sit down.
+
+Through Flask's client: who needs the code, who sees it and when it changes. The limits on guessing
+are tested as values, on a fake clock.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from companion.core.ports import PadKey, Press
 from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
 
+# An evening is six hours.
 EVENING_S = 6 * 3600
 
 
@@ -28,18 +31,18 @@ def cafe(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
-    phone, door = stranger(cafe), "/api/seat/south/take"
+    phone, take_path = stranger(cafe), "/api/seat/south/take"
     for path in ("/join/south", "/pass"):
         assert 'id="code"' in page_text(phone, path)
-    ways = (
+    answers = (
         phone.post("/join/south", data={"name": "Eve"}),
         phone.post("/join/south", data={"name": "Eve", "code": "aaaaaa"}),
         phone.post("/pass", data={}),
-        phone.post(door, json={}),
-        phone.post(door, json={"code": "zzz-zzz"}),
+        phone.post(take_path, json={}),
+        phone.post(take_path, json={"code": "zzz-zzz"}),
     )
-    assert [answer.status_code for answer in ways] == [403] * 5
-    assert error_of(ways[-1])["reason"] == "join_code"
+    assert [answer.status_code for answer in answers] == [403] * 5
+    assert error_of(answers[-1])["reason"] == "join_code"
     assert cafe.table.view().seats[Seat.SOUTH].name is None
     assert phone.post("/pass", data={"code": code_of(cafe).upper()}).status_code == 303
     assert cafe.table.view().seats[Seat.NORTH].name is not None
@@ -48,8 +51,9 @@ def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
         assert answer.status_code == status
 
 
-def test_an_open_pad_seat_is_not_for_strangers(cafe: WebRig) -> None:
+def test_strangers_need_the_code_for_pad_seats(cafe: WebRig) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
+    # Back, held for two seconds, opens the pad's seat to a phone
     cafe.table.press(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
     cafe.table.step()
     phone = stranger(cafe)
@@ -67,23 +71,23 @@ def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
     assert "Code on the table’s own screen" in page_text(guest, "/join/south")
     for path in ("/host", "/"):
         assert code in page_text(host, path)
-    assert 'id="code"' not in page_text(host, "/join"), "the host needs none"
+    assert 'id="code"' not in page_text(host, "/join"), "the owner is asked for the code"
 
 
 def test_new_games_and_freed_seats_change_the_code(cafe: WebRig) -> None:
     phone, codes = stranger(cafe), [code_of(cafe)]
     phone.post("/api/seat/south/take", json={"code": codes[0]})
-    assert code_of(cafe) == codes[0], "who sits down changes nothing for the next one"
+    assert code_of(cafe) == codes[0], "the code changed when somebody sat down"
     phone.post("/api/seat/south/start", json={"game": "scouts"})
     codes.append(code_of(cafe))
     cafe.table.free_seat(Seat.SOUTH)
     cafe.table.take_seat(Seat.SOUTH, "Eve")
     codes.append(code_of(cafe))
     assert len(set(codes)) == 3
-    assert codes[-1] not in page_text(phone, "/"), "whoever was freed does not learn the next one"
+    assert codes[-1] not in page_text(phone, "/"), "a player without a seat sees the new code"
 
 
-def test_the_code_stays_with_the_last_seat(cafe: WebRig) -> None:
+def test_taking_the_last_seat_keeps_the_code(cafe: WebRig) -> None:
     code = code_of(cafe)
     for seat in SEATS:
         cafe.table.take_seat(seat, "Eve")
@@ -91,30 +95,37 @@ def test_the_code_stays_with_the_last_seat(cafe: WebRig) -> None:
 
 
 def test_an_evening_of_guessing_is_hopeless() -> None:
-    """Computed from the limits; a phone that guesses for an hour keeps within them."""
-    of_each = CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * EVENING_S
-    assert (MAX_BUCKETS + 1) * of_each / len(CODE_ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
+    """Compute the chance of guessing a code from the limits, then check that a phone is held to
+    them.
+
+    All addresses that are counted separately guess all evening, and all others share one more
+    count. Their chance is below 1 in 1000. Then one phone guesses every 6 seconds for an hour.
+    """
+    guesses_per_address = CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * EVENING_S
+    guesses = (MAX_BUCKETS + 1) * guesses_per_address
+    assert guesses / len(CODE_ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
     clock, answers = FakeClock(), []
-    guesses = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
+    limit = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
     for _ in range(600):
-        answers.append(guesses.check_guess("192.0.2.1", lambda: False))
+        answers.append(limit.check_guess("192.0.2.1", lambda: False))
         clock.advance(6)
+    # a guess that was checked and is wrong answers False, one over the limit None
     assert 0.9 < answers.count(False) / (CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * 3600) <= 1
 
 
 # ---- buckets -------------------------------------------------------------------------------------
 
 
-def test_many_names_bring_no_fresh_tokens() -> None:
+def test_many_new_names_bring_no_fresh_tokens() -> None:
     clock = FakeClock()
     buckets = TokenBuckets(Rate(3, 1.0), clock.monotonic_s, max_buckets=10)
     assert [buckets.take_token("bad") for _ in range(5)] == [True] * 3 + [False] * 2
     for number in range(1000):
         buckets.take_token(f"name {number}")
     assert len(buckets) <= 11
-    for name in ("bad", "newcomer"):  # newcomers share one bucket while all are in use
+    for name in ("bad", "newcomer"):  # while all buckets are in use, newcomers share one
         assert not buckets.take_token(name)
     clock.advance(60)
     assert [buckets.take_token("newcomer") for _ in range(4)] == [True] * 3 + [False], (
-        "its own again"
+        "the newcomer has no bucket of its own after a minute"
     )

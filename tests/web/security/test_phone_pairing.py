@@ -1,4 +1,7 @@
-"""Which phone is the camera: a code for one phone and ten minutes, kept over a restart."""
+"""Tests of pairing a phone as the camera, with `PhonePairing` on a fake clock.
+
+A code pairs one phone within ten minutes. The pairing outlasts a restart.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,17 @@ def pairing(tmp_path: Path, clock: FakeClock) -> PhonePairing:
 def test_a_code_pairs_one_phone_in_ten_minutes(pairing: PhonePairing, clock: FakeClock) -> None:
     code = pairing.code()
     assert pairing.code() == code
-    mark = pairing.pair(f" {code[:4].upper()}-{code[4:]} ", "192.0.2.9")
-    assert pairing.is_camera(mark)
-    late = pairing.code()
+    token = pairing.pair(f" {code[:4].upper()}-{code[4:]} ", "192.0.2.9")
+    assert pairing.is_camera(token)
+    expired = pairing.code()
     clock.advance(PAIRING_CODE_S)
-    for gone in (code, late):
+    for invalid in (code, expired):
         with pytest.raises(Illegal, match="used or too old"):
-            pairing.pair(gone, "192.0.2.10")
-    assert pairing.code() not in (code, late)
+            pairing.pair(invalid, "192.0.2.10")
+    assert pairing.code() not in (code, expired)
 
 
-def test_guessing_ends_soon_and_keeps_nobody_else_out(pairing: PhonePairing) -> None:
+def test_guessing_blocks_only_the_guessing_phone(pairing: PhonePairing) -> None:
     code = pairing.code()
     for _ in range(5):
         with pytest.raises(Illegal, match="used or too old"):
@@ -44,12 +47,12 @@ def test_guessing_ends_soon_and_keeps_nobody_else_out(pairing: PhonePairing) -> 
     assert pairing.pair(code, "192.0.2.10")
 
 
-def test_the_phone_is_known_after_a_restart(
+def test_a_pairing_outlasts_a_restart(
     pairing: PhonePairing, clock: FakeClock, tmp_path: Path
 ) -> None:
-    mark = pairing.pair(pairing.code(), "192.0.2.9")
+    token = pairing.pair(pairing.code(), "192.0.2.9")
     file = tmp_path / "phone.json"
-    assert PhonePairing(file, clock.monotonic_s).is_camera(mark)
+    assert PhonePairing(file, clock.monotonic_s).is_camera(token)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text("{")
     assert PhonePairing(file, clock.monotonic_s).token == ""

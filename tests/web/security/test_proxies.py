@@ -1,5 +1,7 @@
-"""A proxy in front: whose headers count, and that nobody behind one stands at the machine's own
-screen; by a real nginx.
+"""Tests of a table behind a reverse proxy: values, the WSGI middleware, and a real nginx in front.
+
+Forwarded headers count only from proxies that the settings name. Nobody behind a proxy counts as
+the machine's own screen, which shows the owner key.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import UNKNOWN_ADDRESS, Proxies, ProxyMiddleware, RequestClient
 
+# An address outside the network of proxies, and one in it.
 ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
-# Headers with which the machine asks for its own screen.
-OWN = {"Host": "127.0.0.1"}
+# Headers of a request from the machine's own screen.
+OWN_SCREEN = {"Host": "127.0.0.1"}
 
 
 @pytest.mark.parametrize(
-    ("address", "headers", "told"),
+    ("address", "headers", "expected"),
     [
         (ELSEWHERE, {"FOR": "127.0.0.1", "PROTO": "https", "PREFIX": "/table"}, (ELSEWHERE,)),
         (PROXY, {"FOR": "192.0.2.7:4711"}, ("192.0.2.7",)),
@@ -47,20 +50,23 @@ OWN = {"Host": "127.0.0.1"}
         ("127.0.0.1", {"FOR": "192.0.2.7"}, (UNKNOWN_ADDRESS,)),
     ],
 )
-def test_whose_headers_count(address: str, headers: dict[str, str], told: tuple[str, ...]) -> None:
+def test_only_proxies_forwarded_headers_count(
+    address: str, headers: dict[str, str], expected: tuple[str, ...]
+) -> None:
+    """Pass `X-Forwarded-…` headers to a `Proxies` of one network. Expect the client's fields."""
     sent = {f"HTTP_X_FORWARDED_{name}": value for name, value in headers.items()}
-    expected = RequestClient(*told, *[""] * (3 - len(told)))
-    assert Proxies(["10.0.0.1/24"]).find_client(address, sent) == expected
+    client = RequestClient(*expected, *[""] * (3 - len(expected)))
+    assert Proxies(["10.0.0.1/24"]).find_client(address, sent) == client
 
 
 @pytest.mark.parametrize("path", ["table", "/table/", "/", "//table", "/a/../b", "/ta ble", "/t?x"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_an_invalid_path_setting_is_refused(path: str) -> None:
     with pytest.raises(ConfigError, match=r"“.*” in \[web\] path is not a path such as /table"):
         parse_settings(f'[web]\npath = "{path}"')
 
 
 @pytest.mark.parametrize(
-    ("asked", "header", "expected"),
+    ("path", "header", "expected"),
     [
         ("/table/join", "", "/table /join"),
         ("/table", "", "/table /"),
@@ -68,19 +74,24 @@ def test_what_is_no_path_is_refused(path: str) -> None:
         ("/join", "/ingress/7", "/ingress/7 /join"),
     ],
 )
-def test_a_path_left_by_the_proxy_is_removed(asked: str, header: str, expected: str) -> None:
+def test_the_proxys_path_is_removed(path: str, header: str, expected: str) -> None:
+    """The path is `/table` by the settings, or what an ingress of Home Assistant sends."""
     app = Flask(__name__)
     app.before_request(lambda: f"{request.script_root} {request.path}")
     browser = Client(ProxyMiddleware(app, Proxies(["10.0.0.2"]), "http", "/table"))
-    asks = {"REMOTE_ADDR": "10.0.0.2", "HTTP_X_INGRESS_PATH": header}
-    assert browser.get(asked, environ_base=asks).text == expected
+    environ = {"REMOTE_ADDR": "10.0.0.2", "HTTP_X_INGRESS_PATH": header}
+    assert browser.get(path, environ_base=environ).text == expected
 
 
 @contextmanager
 def table_behind_nginx(
     folder: Path, *, is_named: bool, more: str = ""
 ) -> Iterator[tuple[Companion, int]]:
-    """Run a table on a loopback port with nginx in front. `is_named`: the settings know of it."""
+    """Run a table on a loopback port with nginx in front. Yield the table and the port of nginx.
+
+    `is_named` is whether the table's settings name nginx as a proxy, `more` are lines of its
+    configuration.
+    """
     web = WebSettings(
         host="127.0.0.1",
         port=0,
@@ -89,12 +100,12 @@ def table_behind_nginx(
     )
     with (
         Companion(Settings(state_dir=str(folder), web=web), simulate=True) as companion,
-        nginx(folder, companion.server.port, _answers, more=more) as port,
+        nginx(folder, companion.server.port, _is_up, more=more) as port,
     ):
         yield companion, port
 
 
-def _answers(port: int) -> bool:
+def _is_up(port: int) -> bool:
     try:
         return ask(port, "/health")[0] == 200
     except OSError:
@@ -102,7 +113,7 @@ def _answers(port: int) -> bool:
 
 
 def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
-    """Send a request to the public name as a browser does."""
+    """Request a path as a browser that knows the public name. Return status and body."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         line.request("GET", path, headers={"Host": "table.example.org", **headers})
@@ -113,12 +124,10 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 
 @needs_nginx
-def test_everything_works_behind_a_named_proxy(
-    tmp_path: Path,
-) -> None:
+def test_everything_works_behind_a_named_proxy(tmp_path: Path) -> None:
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
         forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}
-        for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN)):
+        for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN_SCREEN)):
             assert companion.host_key not in ask(target, "/owner", **headers)[1]
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         own = {
@@ -132,14 +141,15 @@ def test_everything_works_behind_a_named_proxy(
         assert "Secure" in (answer.headers["Set-Cookie"] or "")
         line.request("GET", "/live/watch", headers={"Host": "table.example.org"})
         stream = line.getresponse()
-        assert stream.readline().startswith(b"retry")  # it is not held back until it is whole
-        until("the first picture comes", lambda: b"live" in stream.readline())
+        # nginx must pass a stream on at once instead of waiting for its end
+        assert stream.readline().startswith(b"retry")
+        until("the first fragment", lambda: b"live" in stream.readline())
         line.close()
 
 
 @needs_nginx
-def test_an_unnamed_proxy_gives_nobody_the_own_screen(tmp_path: Path) -> None:
+def test_behind_an_unnamed_proxy_nobody_sees_the_key(tmp_path: Path) -> None:
     more = "proxy_set_header Host $host; proxy_set_header Via somebody;"
     with table_behind_nginx(tmp_path, is_named=False, more=more) as (companion, port):
         assert companion.host_key not in ask(port, "/owner")[1]
-        assert companion.host_key in ask(companion.server.port, "/owner", **OWN)[1]
+        assert companion.host_key in ask(companion.server.port, "/owner", **OWN_SCREEN)[1]

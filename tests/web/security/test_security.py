@@ -1,5 +1,7 @@
-"""Who gets in: names, other sites, the host key, the code to sit down, and what strangers are never
-given.
+"""Tests of who may use the pages, through Flask's client.
+
+They cover requests from other sites, host names, cookies, the owner key, and secrets that must not
+reach strangers or logs.
 """
 
 from __future__ import annotations
@@ -27,15 +29,18 @@ from web.features import TableEquipment
 from web.security.host_names import MachineNames
 
 PAGE = {"Accept": "text/html"}
+# Values for the variables of routes' paths. All others become 1.
 SAMPLES = {
     "seat": "south", "page": "table", "name": "outbuffered", "version": "x",
     "number": "1", "game": "1", "moment": "1.0", "turn": "1",
 }  # fmt: skip
 
+# Host headers with a name or an address of this machine.
 OWN_NAMES = (
     "192.168.1.7:8080", "10.42.0.1", "[::1]:8080", "[fe80::1%eth0]", "localhost",
     "LOCALHOST.:8080", "spieltisch", "spieltisch.local:8080", "table.example.org", "table.lan",
 )  # fmt: skip
+# Host headers with other names, some of which look much like those of this machine.
 FOREIGN_NAMES = (
     "evil.example", "192.168.1.7.evil.example", "spieltisch.evil.example",
     "", "local", "localhost.evil.example", "table.example.org.evil.example",
@@ -46,19 +51,19 @@ FOREIGN_NAMES = (
 # ---- every route ---------------------------------------------------------------------------------
 
 
-def doors(rig: WebRig) -> list[tuple[str, str]]:
-    """Return method and path of everything that can be asked."""
-    routes = []
+def requests_of(rig: WebRig) -> list[tuple[str, str]]:
+    """Return method and path of one request to each route and method."""
+    requests = []
     for rule in rig.app.url_map.iter_rules():
         path = re.sub(r"<(?:[^:<>]+:)?([^<>]+)>", lambda name: SAMPLES.get(name[1], "1"), rule.rule)
-        routes += [
+        requests += [
             (method, path) for method in rule.methods or () if method not in ("HEAD", "OPTIONS")
         ]
-    return sorted(routes)
+    return sorted(requests)
 
 
 def state_of(rig: WebRig) -> tuple[object, ...]:
-    """Return all that a request could change, except what pages look like."""
+    """Return every part of the session that a request could change."""
     session = session_of(rig.table)
     return (
         session.seats,
@@ -70,11 +75,11 @@ def state_of(rig: WebRig) -> tuple[object, ...]:
     )
 
 
-def test_no_other_site_changes_anything_by_any_route(rig: WebRig) -> None:
-    both = rig.sit("south")
-    both.post("/host", data={"key": HOST_KEY})
-    changing = [door for door in doors(rig) if door[0] != "GET"]
-    assert len(changing) > 40
+def test_other_sites_cannot_change_anything(rig: WebRig) -> None:
+    player_and_owner = rig.sit("south")
+    player_and_owner.post("/host", data={"key": HOST_KEY})
+    changing = [(method, path) for method, path in requests_of(rig) if method != "GET"]
+    assert len(changing) > 40, "most routes were not found"
     before = state_of(rig)
     for headers in (
         {"Origin": "http://evil.example"},
@@ -86,29 +91,31 @@ def test_no_other_site_changes_anything_by_any_route(rig: WebRig) -> None:
     ):
         for method, path in changing:
             for body in ({"json": {}}, {"data": {"name": "Eve"}}):
-                answer = both.open(path, method=method, headers=headers, **body)
+                answer = player_and_owner.open(path, method=method, headers=headers, **body)
                 assert answer.status_code == 403, path
                 assert error_of(answer)["kind"] == "foreign_origin", path
     assert state_of(rig) == before
     for own in ({"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"}):
-        assert both.post("/api/seat/south/mine", json={}, headers=own).status_code == 200, own
+        answer = player_and_owner.post("/api/seat/south/mine", json={}, headers=own)
+        assert answer.status_code == 200, own
 
 
-def test_looking_changes_nothing_at_any_route(rig: WebRig) -> None:
-    """Nor does any other method that a route does not offer."""
-    both = rig.sit("south")
-    both.post("/host", data={"key": HOST_KEY})
+def test_only_post_requests_change_anything(rig: WebRig) -> None:
+    """Send GET and OPTIONS to every route, and methods that no route has."""
+    player_and_owner = rig.sit("south")
+    player_and_owner.post("/host", data={"key": HOST_KEY})
     rig.start_game()
     before = state_of(rig)
-    for method, path in doors(rig):
-        for asked in {"GET", "OPTIONS", method} - {"POST"}:
-            both.open(path, method=asked, buffered=False).close()
-        for never in ("PUT", "DELETE", "PATCH"):
-            assert both.open(path, method=never).status_code in (404, 405), path
+    for method, path in requests_of(rig):
+        for safe_method in {"GET", "OPTIONS", method} - {"POST"}:
+            player_and_owner.open(path, method=safe_method, buffered=False).close()
+        for unused_method in ("PUT", "DELETE", "PATCH"):
+            answer = player_and_owner.open(path, method=unused_method)
+            assert answer.status_code in (404, 405), path
     assert state_of(rig) == before
 
 
-def test_every_cookie_is_for_this_site_alone(rig: WebRig) -> None:
+def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
     for base, is_secure in (("http://localhost", False), ("https://localhost", True)):
         browser, cookies = rig.browser(), []
         for path, form in (
@@ -129,20 +136,24 @@ def test_every_cookie_is_for_this_site_alone(rig: WebRig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "to", "status"), [("no-cors", "image", 403), ("navigate", "document", 200)]
+    ("mode", "destination", "status"), [("no-cors", "image", 403), ("navigate", "document", 200)]
 )
-def test_nothing_of_ours_is_shown_inside_another_site(
-    rig: WebRig, mode: str, to: str, status: int
+def test_other_sites_may_link_but_not_embed(
+    rig: WebRig, mode: str, destination: str, status: int
 ) -> None:
-    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": to}
+    headers = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": mode,
+        "Sec-Fetch-Dest": destination,
+    }
     for path in ("/api/view", "/join"):
         assert rig.browser().get(path, headers=headers).status_code == status
 
 
-# ---- names ---------------------------------------------------------------------------------------
+# ---- host names ----------------------------------------------------------------------------------
 
 
-def test_a_foreign_name_gets_only_the_right_address(rig: WebRig) -> None:
+def test_a_foreign_host_name_gets_only_the_address(rig: WebRig) -> None:
     south, foreign = rig.sit("south", "Marabella"), {"Host": "evil.example"}
     for path in ("/", "/api/view", "/seat/south", "/health", "/nowhere", "/live/table"):
         answer = south.get(path, headers={**foreign, **PAGE})
@@ -157,48 +168,49 @@ def test_a_foreign_name_gets_only_the_right_address(rig: WebRig) -> None:
     assert error_of(refused)["message"] == words
 
 
-# ---- the host's key ------------------------------------------------------------------------------
+# ---- the owner key -------------------------------------------------------------------------------
 
 
-def test_a_new_key_turns_other_hosts_out(tmp_path: Path) -> None:
+def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
     with open_guarded_table(tmp_path) as rig:
         host, other = host_of(rig), host_of(rig)
         with other.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
             next(chunks)
-            made = host.post("/api/host/new-key", json={}).json["host_key"]
+            new_key = host.post("/api/host/new-key", json={}).json["host_key"]
             rest = "".join(str(chunk) for chunk in chunks)
-        assert made not in rest, "what is open ends with nothing new"
-        assert re.fullmatch(r"[a-z2-7]{5}-[a-z2-7]{5}", made)
+        assert new_key not in rest, "an open page of the old key got the new one"
+        assert re.fullmatch(r"[a-z2-7]{5}-[a-z2-7]{5}", new_key)
         assert host.get("/host").status_code == 200
         for path in ("/host", "/live/host"):
             assert other.get(path).status_code == 403
-        for key, status in ((HOST_KEY, 403), (made, 303)):
+        for key, status in ((HOST_KEY, 403), (new_key, 303)):
             assert other.post("/host", data={"key": key}).status_code == status
     with Journal(tmp_path / "journal.sqlite") as journal:
-        assert format_host_key(journal.key("host")) == made
+        assert format_host_key(journal.key("host")) == new_key
 
 
-def test_commands_show_and_change_the_host_key(
+def test_a_command_shows_and_changes_the_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def host_key_output(*more: str) -> str:
+    def run_host_key(*more: str) -> str:
         assert main(["host-key", "--state-dir", str(tmp_path), *more]) == 0
         return capsys.readouterr().out.strip()
 
     with simulated(tmp_path) as companion:
         first = companion.host_key
-        assert host_key_output() == first
-        second = host_key_output("--new", "--port", str(companion.server.port))
+        assert run_host_key() == first
+        second = run_host_key("--new", "--port", str(companion.server.port))
         assert companion.host_key == second
-    assert host_key_output() == second
-    assert len({first, second, host_key_output("--new")}) == 3
+    assert run_host_key() == second
+    assert len({first, second, run_host_key("--new")}) == 3
 
 
-def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
+def test_another_service_never_gets_the_key(tmp_path: Path) -> None:
+    """Run the command while another program answers on the port of the table."""
     received_keys: list[str | None] = []
 
-    class Foreign(BaseHTTPRequestHandler):
+    class OtherService(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             received_keys.append(self.headers["X-Host-Key"])
             self.send_response(200)
@@ -210,7 +222,7 @@ def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
         def log_message(self, *_: object) -> None:
             pass
 
-    with HTTPServer(("127.0.0.1", 0), Foreign) as server:
+    with HTTPServer(("127.0.0.1", 0), OtherService) as server:
         web = WebSettings(host="0.0.0.0", port=server.server_port)
         settings = Settings(state_dir=str(tmp_path), web=web)
         with Journal(settings.journal_path) as journal:
@@ -223,10 +235,10 @@ def test_no_other_service_gets_the_host_key(tmp_path: Path) -> None:
     assert received_keys == [None]
 
 
-# ---- secrets that stay ---------------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
-def test_only_people_at_the_table_get_the_wifi(
+def test_strangers_do_not_get_the_wifi_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wifi = Wifi("Table", "wifi-secret")
@@ -239,23 +251,23 @@ def test_only_people_at_the_table_get_the_wifi(
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card_pdf", card)
     with open_web_rig(tmp_path, equipment=TableEquipment(lambda: wifi)) as home:
         guest = stranger(home)
-        for browser, code in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
+        for browser, printed_wifi in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
             browser.get("/kit/join.pdf")
-            assert printed.pop() == code
-            is_said = "It has the Wi-Fi code only when" in page_text(browser, "/kit")
-            assert is_said is (code is None)
+            assert printed.pop() == printed_wifi
+            is_warned = "It has the Wi-Fi code only when" in page_text(browser, "/kit")
+            assert is_warned is (printed_wifi is None)
         assert "Scan first to join it" not in page_text(guest, "/")
         assert "Scan first to join it" in page_text(home.browser(), "/")
 
 
-def test_no_secret_is_in_logs_addresses_or_errors(
+def test_logs_headers_and_errors_have_no_secrets(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with open_guarded_table(tmp_path, join="code") as rig:
         code, phone, host = code_of(rig), stranger(rig), host_of(rig)
         phone.post("/join/south", data={"name": "Mara", "code": code})
-        made = host.post("/api/host/new-key", json={}).json["host_key"]
+        new_key = host.post("/api/host/new-key", json={}).json["host_key"]
         nonce = rig.table.nonce_of(Seat.SOUTH)
         assert nonce
         answers = [
@@ -265,21 +277,22 @@ def test_no_secret_is_in_logs_addresses_or_errors(
             phone.post("/api/host/undo", json={}, headers={"X-Host-Key": HOST_KEY}),
         ]
         texts = [caplog.text, *(str(answer.headers) + answer.text for answer in answers)]
-        for secret in (code, normalise_code(code), HOST_KEY, nonce, "wifi-secret", made):
+        for secret in (code, normalise_code(code), HOST_KEY, nonce, "wifi-secret", new_key):
             assert not [text for text in texts if secret in text]
 
 
-def test_only_the_own_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_machines_own_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "spieltisch.home.example")
     names = MachineNames(["table.example.org"])
-    known = [host for host in OWN_NAMES + FOREIGN_NAMES if names.knows(host)]
-    assert known == [*OWN_NAMES]
+    known_hosts = [host for host in OWN_NAMES + FOREIGN_NAMES if names.knows(host)]
+    assert known_hosts == [*OWN_NAMES]
 
 
-def test_a_seat_taken_with_version_one_is_kept(rig: WebRig) -> None:
-    held, old = rig.cookie(rig.sit("south"), "seat_south"), rig.browser()
-    assert held
-    old.set_cookie("seat_south", held.value)
-    assert old.get("/seat/south").status_code == 200
-    old.post("/api/seat/south/leave", json={})
-    assert old.get_cookie("seat_south") is None
+def test_a_seats_cookie_of_version_one_works(rig: WebRig) -> None:
+    """Version 1.0.0 named its cookies without the suffix of the table."""
+    cookie, browser = rig.cookie(rig.sit("south"), "seat_south"), rig.browser()
+    assert cookie
+    browser.set_cookie("seat_south", cookie.value)
+    assert browser.get("/seat/south").status_code == 200
+    browser.post("/api/seat/south/leave", json={})
+    assert browser.get_cookie("seat_south") is None

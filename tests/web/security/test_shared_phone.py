@@ -1,5 +1,7 @@
-"""One phone for both seats: the cover between them, and nothing of the one in any answer while the
-other holds it.
+"""Tests of one phone that both seats share, through Flask's client.
+
+A cover page, `/pass`, stands between the two sides. The phone has one side open at a time, and no
+answer tells what the other player hides.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from web_fixtures import WebRig, error_of, open_web_rig, page_text
 from companion.core.kit import SEATS, Seat
 from companion.games.binmat.cards import DECK
 
-# Two decks that differ in the card that South draws first.
+# Two decks in which the first two cards have changed places: South draws another card first.
 DECKS = [
-    [first, below, *(card for card in DECK if card not in (first, below))]
-    for first, below in (("5&", "a#"), ("a#", "5&"))
+    [first, second, *(card for card in DECK if card not in (first, second))]
+    for first, second in (("5&", "a#"), ("a#", "5&"))
 ]
 
 
@@ -33,7 +35,7 @@ def phone(rig: WebRig) -> FlaskClient:
 
 
 def open_side(phone: FlaskClient, seat: str) -> str:
-    """Tap the key of a side; answers its page."""
+    """Tap the key that opens a side. Return the page of that side."""
     assert phone.post("/pass/open", data={"seat": seat}).location == f"/seat/{seat}"
     return page_text(phone, f"/seat/{seat}")
 
@@ -44,14 +46,14 @@ def hand_in(phone: FlaskClient, seat: str, moment: str, action: str) -> int:
 
 
 def first_chunks(phone: FlaskClient, path: str) -> str:
-    """Return what a stream sends at once."""
+    """Return what a stream sends at once: the time to reconnect and the first fragment."""
     with phone.get(path, buffered=False) as stream:
         chunks = iter(stream.response)
         return (next(chunks) + next(chunks)).decode()
 
 
-def live_of(page: str) -> str:
-    """Return the stream that a page follows."""
+def stream_path_of(page: str) -> str:
+    """Return the path of the stream that a page follows."""
     return page.partition('data-live="')[2].partition('"')[0]
 
 
@@ -64,7 +66,9 @@ def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
     seats = rig.table.view().seats
     assert {seat: shown.name for seat, shown in seats.items()} == {"south": "Mara", "north": ""}
     phone.post("/api/seat/north/leave", json={})
-    assert phone.get("/seat/south").status_code == 200, "the seat that is left is an ordinary one"
+    assert phone.get("/seat/south").status_code == 200, (
+        "the seat that the phone still has is covered"
+    )
     assert "South is taken by somebody else." in page_text(other, "/pass")
     assert other.post("/pass", data={"north": "Eve"}).status_code == 409
     assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
@@ -88,29 +92,29 @@ def test_the_cover_opens_one_side_only(rig: WebRig, phone: FlaskClient) -> None:
     assert refused["message"] == "This phone is covered: tap North’s button first"
     assert hand_in(phone, "north", moment, "III") == 403
     page_text(phone, "/pass")
-    assert phone.get("/seat/south").location == "/pass", "who goes back to the cover is under it"
+    assert phone.get("/seat/south").location == "/pass", "going back to the cover left South open"
 
 
 def test_handing_in_covers_the_side(rig: WebRig, phone: FlaskClient) -> None:
     moment = rig.start_game()
-    live = live_of(open_side(phone, "south"))
-    assert 'id="live"' in first_chunks(phone, live)
-    assert 'data-go="/pass"' not in first_chunks(phone, live)
+    stream = stream_path_of(open_side(phone, "south"))
+    assert 'id="live"' in first_chunks(phone, stream)
+    assert 'data-go="/pass"' not in first_chunks(phone, stream)
     assert hand_in(phone, "south", moment, "UUS") == 200
-    assert 'data-go="/pass"' in first_chunks(phone, live)
+    assert 'data-go="/pass"' in first_chunks(phone, stream)
     cover = page_text(phone, "/pass")
     assert "Hand the phone to Jonas" in cover
     assert "Mara: look at mine, or take it back" in cover
-    look = live_of(open_side(phone, "south"))
-    assert 'data-go="/pass"' not in first_chunks(phone, look), (
-        "its owner may look at what is sealed"
+    reopened_stream = stream_path_of(open_side(phone, "south"))
+    assert 'data-go="/pass"' not in first_chunks(phone, reopened_stream), (
+        "South cannot look at the own sealed action"
     )
     open_side(phone, "north")
     assert hand_in(phone, "north", moment, "RIS") == 200
-    assert 'data-go="/pass"' in first_chunks(phone, look)
+    assert 'data-go="/pass"' in first_chunks(phone, reopened_stream)
 
 
-def test_the_shared_page_has_the_tables_keys(rig: WebRig, phone: FlaskClient) -> None:
+def test_a_shared_phone_has_the_tables_keys(rig: WebRig, phone: FlaskClient) -> None:
     moment = rig.start_game()
     for seat, action in ((Seat.SOUTH, "UII"), (Seat.NORTH, "III")):
         rig.table.hand_in(seat, moment, action)
@@ -119,9 +123,11 @@ def test_the_shared_page_has_the_tables_keys(rig: WebRig, phone: FlaskClient) ->
     assert "Hand the phone" not in page
     for seat in SEATS:
         rig.table.offer_draw(seat)
-    assert page_text(phone, "/pass").count("A draw") == 1, "one word for both"
+    assert page_text(phone, "/pass").count("A draw") == 1, "the result is not on the page once"
     assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
-    assert phone.get("/pass").location.startswith("/seat/"), "its cookies change places, too"
+    assert phone.get("/pass").location.startswith("/seat/"), (
+        "the phone lost its seats in the exchange of sides"
+    )
 
 
 def test_an_open_board_needs_no_cover(rig: WebRig, phone: FlaskClient) -> None:
@@ -129,34 +135,40 @@ def test_an_open_board_needs_no_cover(rig: WebRig, phone: FlaskClient) -> None:
     rig.table.confirm("host", rig.table.view().moment, 0, force=True)
     assert phone.get("/pass").location == "/seat/south"
     assert "Other side" in page_text(phone, "/seat/south")
-    live = live_of(open_side(phone, "north"))
-    assert 'data-go="/pass"' not in first_chunks(phone, live), "who is not on turn may look"
+    stream = stream_path_of(open_side(phone, "north"))
+    assert 'data-go="/pass"' not in first_chunks(phone, stream), (
+        "the side that is not on turn is covered"
+    )
     rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "@a1")
-    assert 'data-go="/pass"' in first_chunks(phone, live)
+    assert 'data-go="/pass"' in first_chunks(phone, stream)
 
 
 def without_receipts(page: str) -> str:
-    """Return a page without receipts, which are public and differ with the order."""
+    """Return a page without receipts. They are public and differ from action to action."""
     page = re.sub(r"\b[0-9a-f]{64}\b", "RECEIPT", page)
     return re.sub(r"<span>[0-9a-f]{4}</span>", "<span>XXXX</span>", page)
 
 
-def everything(phone: FlaskClient) -> list[str]:
-    """Return all that a phone gets while South's order is sealed and North holds the phone."""
-    got = [
+def answers_to_north(phone: FlaskClient) -> list[str]:
+    """Return every answer, without receipts, to a North who holds the phone after South handed in.
+
+    North asks for the cover and for South's side, opens the own side and asks for South's again.
+    """
+    answers = [
         page_text(phone, "/pass"),
         first_chunks(phone, "/live/pass"),
         page_text(phone, "/seat/south"),
     ]
-    got += [phone.post(f"/api/seat/south/{door}", json={}).text for door in ("mine", "take-back")]
+    for path in ("/api/seat/south/mine", "/api/seat/south/take-back"):
+        answers.append(phone.post(path, json={}).text)
     north = open_side(phone, "north")
-    got += [north, first_chunks(phone, live_of(north))]
-    got += [page_text(phone, path) for path in ("/seat/south", "/api/seat/south/view", "/pass")]
-    return [without_receipts(page) for page in got]
+    answers += [north, first_chunks(phone, stream_path_of(north))]
+    answers += [page_text(phone, path) for path in ("/seat/south", "/api/seat/south/view", "/pass")]
+    return [without_receipts(answer) for answer in answers]
 
 
 @pytest.mark.parametrize(
-    ("game", "options", "orders"),
+    ("game", "options", "actions"),
     [
         ("outbuffered", ({}, {}), ("UUS", "DRI")),
         ("arena", ({}, {}), ("1:N 2:aE 3:D", "1:E 2:X 3:N")),
@@ -164,12 +176,15 @@ def everything(phone: FlaskClient) -> list[str]:
         ("binmat", [{"way": "full", "deck": deck} for deck in DECKS], ("d0", "d0")),
     ],
 )
-def test_whoever_holds_the_phone_gets_nothing_hidden(
-    tmp_path: Path, game: str, options: Sequence[dict[str, Any]], orders: Sequence[str]
+def test_north_cannot_see_what_south_hides(
+    tmp_path: Path, game: str, options: Sequence[dict[str, Any]], actions: Sequence[str]
 ) -> None:
-    """Two tables that differ in South's order alone, or in South's hand of cards."""
-    pages, sides = [], []
-    for number, order in enumerate(orders):
+    """Play on two tables that differ only in South's sealed action, or in South's hand of cards.
+
+    North gets the same answers at both. South, who opens the own side, gets different ones.
+    """
+    north_answers, south_answers = [], []
+    for number, action in enumerate(actions):
         (tmp_path / str(number)).mkdir()
         with open_web_rig(tmp_path / str(number)) as rig:
             phone = rig.browser()
@@ -179,8 +194,10 @@ def test_whoever_holds_the_phone_gets_nothing_hidden(
             if rig.table.view().time.clock:
                 rig.table.resume("host")
             open_side(phone, "south")
-            assert hand_in(phone, "south", rig.table.view().moment, order) == 200
-            sides.append(open_side(phone, "south"))
-            pages.append(everything(phone))
-    assert pages[0] == pages[1]
-    assert sides[0] != sides[1], "its owner sees the own"
+            assert hand_in(phone, "south", rig.table.view().moment, action) == 200
+            south_page = without_receipts(open_side(phone, "south"))
+            own_action = phone.post("/api/seat/south/mine", json={}).text
+            south_answers.append((south_page, own_action))
+            north_answers.append(answers_to_north(phone))
+    assert north_answers[0] == north_answers[1]
+    assert south_answers[0] != south_answers[1], "South cannot see what North must not see"

@@ -1,5 +1,6 @@
-"""HTTPS with an own certificate: pages and streams, who asks without it, and files that phones or
-nobody can use.
+"""Tests of HTTPS: a real server with a certificate, requests without TLS, and certificate files.
+
+The certificate comes either from files that the settings name, or is made by the table itself.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (
     str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem")
 )
-# An address of this machine that is not that of its own screen.
+# A loopback address that does not count as the machine's own screen.
 ELSEWHERE = "127.0.0.66"
 
 
@@ -42,19 +43,22 @@ def server(rig: WebRig) -> Iterator[Server]:
 
 
 def https_connection(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
-    """Return a connection that trusts the certificate."""
+    """Return a connection from an address that trusts the test's certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     return http.client.HTTPSConnection(
         "localhost", server.port, timeout=60, context=trust, source_address=(source, 0)
     )
 
 
-def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
-    """Return what is answered without TLS."""
+def answer_without_tls(server: Server, request: bytes, source: str = ELSEWHERE) -> bytes:
+    """Send a request without TLS. Return what the server answers.
+
+    An answer that closes the connection is read to its end, of another only the first piece.
+    """
     with socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
     ) as line:
-        line.sendall(asked)
+        line.sendall(request)
         answer = b""
         while piece := line.recv(4096):
             answer += piece
@@ -63,7 +67,7 @@ def plain(server: Server, asked: bytes, source: str = ELSEWHERE) -> bytes:
         return answer
 
 
-def test_pages_seats_and_streams_come_by_tls(rig: WebRig, server: Server) -> None:
+def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> None:
     line = https_connection(server)
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
@@ -78,41 +82,44 @@ def test_pages_seats_and_streams_come_by_tls(rig: WebRig, server: Server) -> Non
     stream = line.getresponse()
     assert stream.readline() == b"retry: 1000\n"
     rig.table.new_game("outbuffered", {}, 1)
-    while b"outbuffered" not in (told := stream.readline()).lower():
-        assert told, "the stream goes on"
+    while b"outbuffered" not in (sent := stream.readline()).lower():
+        assert sent, "the stream ended before the game was shown"
     stream.close()
     line.close()
 
 
-def test_behind_tls_the_askers_address_is_known(server: Server) -> None:
-    """Else everybody would be the machine's own screen, which shows the host key."""
+def test_tls_keeps_the_address_of_the_client(server: Server) -> None:
+    """If it were lost, everybody would count as the machine's own screen and see the owner key."""
     for source, is_own in ((ELSEWHERE, False), ("127.0.0.1", True)):
         line = https_connection(server, source)
         line.request("GET", "/owner")
         assert (HOST_KEY.encode() in line.getresponse().read()) is is_own
         line.close()
-    asked = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    assert b"200 OK" in plain(server, asked, "127.0.0.1"), "the machine itself needs no TLS"
+    request = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    answer = answer_without_tls(server, request, "127.0.0.1")
+    assert b"200 OK" in answer, "the machine itself must use TLS"
 
 
-def test_plain_requests_are_sent_to_the_https_address(server: Server) -> None:
-    answer = plain(server, b"GET /s?x=1 HTTP/1.1\r\nHost: table.example.org:8443\r\n\r\n")
+def test_requests_without_tls_are_redirected(server: Server) -> None:
+    answer = answer_without_tls(
+        server, b"GET /s?x=1 HTTP/1.1\r\nHost: table.example.org:8443\r\n\r\n"
+    )
     assert answer.startswith(b"HTTP/1.1 307")
     assert b"\r\nLocation: https://table.example.org:8443/s?x=1\r\n" in answer
-    for asked in (
+    for malformed in (
         b"POST /join/south HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a:80:b\r\n\r\n",
         b"rubbish\r\n\r\n",
     ):
-        assert plain(server, asked).startswith(b"HTTP/1.1 400")
+        assert answer_without_tls(server, malformed).startswith(b"HTTP/1.1 400")
 
 
 # ---- certificates --------------------------------------------------------------------------------
 
 
-def test_the_doctor_names_a_certificate_that_is_missing(tmp_path: Path) -> None:
+def test_the_doctor_reports_a_missing_certificate(tmp_path: Path) -> None:
     web = WebSettings(certificate="/no.pem", key=KEY)
     settings = Settings(state_dir=str(tmp_path), web=web, panel=PanelSettings(enabled="no"))
     findings = examine(settings)
@@ -120,11 +127,12 @@ def test_the_doctor_names_a_certificate_that_is_missing(tmp_path: Path) -> None:
 
 
 def test_broken_handshakes_disturb_nobody(server: Server) -> None:
-    for asked in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000, b""):
+    """Break off three handshakes, refuse the certificate once, then load a long file."""
+    for beginning in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000, b""):
         with socket.create_connection(
             ("127.0.0.1", server.port), 10, source_address=(ELSEWHERE, 0)
         ) as line:
-            line.sendall(asked)
+            line.sendall(beginning)
             line.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 assert line.recv(16) == b""
@@ -136,7 +144,7 @@ def test_broken_handshakes_disturb_nobody(server: Server) -> None:
     answer = browser.getresponse()
     assert len(answer.read()) == int(answer.getheader("Content-Length", "0")) > own.CHUNK_BYTES
     browser.close()
-    until("all to be counted out", lambda: not server.listener.count_of("127.0.0.1"))
+    until("the end of all connections", lambda: not server.listener.count_of("127.0.0.1"))
 
 
 @pytest.mark.parametrize(
@@ -152,39 +160,42 @@ def test_unusable_files_are_reported(certificate: str, key: str, words: str) -> 
         certificate_context(certificate, key)
 
 
+# Addresses and names that the table's own certificate is made for.
 HOSTS = ("192.0.2.7", "table.local", "::1")
 
 
-def test_it_is_for_the_tables_names_and_addresses(tmp_path: Path) -> None:
+def test_an_own_certificate_names_the_tables_addresses(tmp_path: Path) -> None:
+    """It is valid for at most 825 days, the most that Apple's phones accept."""
     own_certificate(tmp_path, HOSTS)
     command = ["openssl", "x509", "-noout", "-enddate", "-ext", "subjectAltName,extendedKeyUsage"]
     file = tmp_path / "own-certificate.pem"
-    told = subprocess.run([*command, "-in", file], capture_output=True, text=True, check=True)
-    assert "IP Address:192.0.2.7, DNS:table.local, IP Address:0:0:0:0:0:0:0:1" in told.stdout
-    assert "TLS Web Server Authentication" in told.stdout
-    ends = re.search(r"notAfter=(.*)", told.stdout)
+    shown = subprocess.run([*command, "-in", file], capture_output=True, text=True, check=True)
+    assert "IP Address:192.0.2.7, DNS:table.local, IP Address:0:0:0:0:0:0:0:1" in shown.stdout
+    assert "TLS Web Server Authentication" in shown.stdout
+    ends = re.search(r"notAfter=(.*)", shown.stdout)
     assert ends
-    assert 700 < (ssl.cert_time_to_seconds(ends[1]) - time.time()) / 86400 < 825
+    days_left = (ssl.cert_time_to_seconds(ends[1]) - time.time()) / 86400
+    assert 700 < days_left < 825
     assert (tmp_path / "own-key.pem").stat().st_mode & 0o077 == 0
 
 
-def test_it_is_kept_and_made_anew_in_time(tmp_path: Path) -> None:
+def test_an_own_certificate_is_renewed_in_time(tmp_path: Path) -> None:
     file = tmp_path / "own-certificate.pem"
 
-    def certificate_after(age_s: float) -> bytes:
+    def certificate_at_age(age_s: float) -> bytes:
         if file.exists():
             os.utime(file, (time.time() - age_s, time.time() - age_s))
         assert isinstance(own_certificate(tmp_path, HOSTS), ssl.SSLContext)
         return file.read_bytes()
 
-    first = certificate_after(0)
-    assert certificate_after(1000) == first
-    second = certificate_after(own.RENEW_AFTER_S + 1)
+    first = certificate_at_age(0)
+    assert certificate_at_age(1000) == first
+    second = certificate_at_age(own.RENEW_AFTER_S + 1)
     assert second != first
-    assert certificate_after(-5000) != second, "it was made while the clock was wrong"
+    assert certificate_at_age(-5000) != second, "a certificate from the future is kept"
 
 
-def test_what_is_missing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_openssl_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCertificate, match="sudo apt install openssl"):
         own_certificate(tmp_path, HOSTS)
