@@ -1,4 +1,4 @@
-"""The command `combat`, as people and machines call them."""
+"""Tests of the command `combat`, called through `main`: its output, its options and its errors."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from companion.games.binmat.tools import RULE_TITLES
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Call the program. Return its status, its output and its errors."""
     status = main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
 
 
 # ---- combat --------------------------------------------------------------------------------------
 
 
-def test_combat_explains_step_by_step_with_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
+def test_combat_explains_each_step_with_its_rule(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "combat", "5& 3% >+", "4^ 2#")
     assert status == 0
     assert out.splitlines() == [
@@ -41,14 +42,14 @@ def test_combat_explains_step_by_step_with_the_rules(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_who_began_and_what_lay_open_matters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_initiator_and_open_stacks_change_the_combat(capsys: pytest.CaptureFixture[str]) -> None:
     stacks = ("@& 5%", "4^ @!")
-    _, first, _ = run(capsys, "combat", *stacks)
-    _, second, _ = run(capsys, "combat", *stacks, "--initiator", "defender")
-    _, opened, _ = run(capsys, "combat", *stacks, "--defender-open")
-    assert "Attacker’s @& takes @! to the attacker discard" in first
-    assert "Defender’s @! takes 5% to the lane discard" in second
-    assert "Defender’s 4^ @! lay face up before." in opened
+    _, by_attacker, _ = run(capsys, "combat", *stacks)
+    _, by_defender, _ = run(capsys, "combat", *stacks, "--initiator", "defender")
+    _, with_open_defence, _ = run(capsys, "combat", *stacks, "--defender-open")
+    assert "Attacker’s @& takes @! to the attacker discard" in by_attacker
+    assert "Defender’s @! takes 5% to the lane discard" in by_defender
+    assert "Defender’s 4^ @! lay face up before." in with_open_defence
 
 
 def test_hackmud_allows_open_cards_and_empty_stacks(
@@ -64,7 +65,7 @@ def test_hackmud_allows_open_cards_and_empty_stacks(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (("5& 11%", "4^"), "“11%” is not a card"),
         (("5& 5&", "4^"), "5& is named twice: there is one of each card"),
@@ -81,12 +82,12 @@ def test_hackmud_allows_open_cards_and_empty_stacks(
         ),
     ],
 )
-def test_wrong_cards_are_one_line(
-    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+def test_wrong_cards_are_reported_in_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = run(capsys, "combat", *arguments)
     assert (status, out, err.count("\n")) == (1, "", 1)
-    assert words in err
+    assert message in err
 
 
 def test_every_rule_has_a_title() -> None:

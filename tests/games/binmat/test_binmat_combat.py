@@ -1,5 +1,6 @@
-"""Combat: every sentence of the rulebook's sections "Combat" and "The Wild Modifier", and of the
-rulings on them.
+"""Tests of BINMAT's combat, on `Combat` and on states of the game.
+
+They follow the rulebook's sections "Combat" and "The Wild Modifier", and the rulings on them.
 """
 
 from typing import Any
@@ -18,8 +19,9 @@ from companion.games.binmat.state import Edition
 RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
 
 
-def fought(attacker: str, defender: str, edition: Edition = RULEBOOK, **more: Any) -> Combat:
-    return Combat(CombatSetup(parse_cards(attacker), parse_cards(defender), **more), edition)
+def fight(attacker: str, defender: str, edition: Edition = RULEBOOK, **setup: Any) -> Combat:
+    """Return the combat of two stacks, whose cards are listed from the bottom."""
+    return Combat(CombatSetup(parse_cards(attacker), parse_cards(defender), **setup), edition)
 
 
 def powers(combat: Combat) -> tuple[int, int]:
@@ -27,10 +29,11 @@ def powers(combat: Combat) -> tuple[int, int]:
 
 
 def events_of(combat: Combat, title: str) -> tuple[Event, ...]:
-    return next(step.events for step in combat.stages if step.title == title)
+    """Return the events of the stage with this title."""
+    return next(stage.events for stage in combat.stages if stage.title == title)
 
 
-def said(combat: Combat, title: str) -> list[str]:
+def texts_of(combat: Combat, title: str) -> list[str]:
     return [event.text for event in events_of(combat, title)]
 
 
@@ -45,18 +48,18 @@ def test_the_deck_has_six_suits_of_thirteen() -> None:
 
 def test_cards_are_parsed_strictly() -> None:
     assert parse_card("a#") == "a#"
-    for wrong in ("", "5", "&5", "10&", "A&", "X", "5& ", "1&", "5$"):
+    for text in ("", "5", "&5", "10&", "A&", "X", "5& ", "1&", "5$"):
         with pytest.raises(Malformed, match="is not a card: expected a value of 2 3 4 5 6 7 8 9 a"):
-            parse_card(wrong)
+            parse_card(text)
 
 
 # ---- Combat: reveal and TRAPs --------------------------------------------------------------------
 
 
 def test_a_trap_takes_the_other_top_card() -> None:
-    combat = fought("2& 6& @&", "4^ @^ 6^")
+    combat = fight("2& 6& @&", "4^ @^ 6^")
     assert combat.trapped == ("6^", "@&")
-    assert said(combat, "Traps") == [
+    assert texts_of(combat, "Traps") == [
         "Attacker’s @& takes 6^ to the attacker discard.",
         "Defender’s @^ takes @& to the lane discard.",
     ]
@@ -64,19 +67,19 @@ def test_a_trap_takes_the_other_top_card() -> None:
 
 
 def test_a_trap_that_lay_open_does_nothing() -> None:
-    combat = fought("2& 6&", "4^ @^", is_defender_open=True)
+    combat = fight("2& 6&", "4^ @^", is_defender_open=True)
     assert combat.trapped == ()
-    (idle,) = events_of(combat, "Traps")
-    assert (idle.text, idle.why) == (
+    (event,) = events_of(combat, "Traps")
+    assert (event.text, event.why) == (
         "Defender’s @^ does nothing.",
         "It lay face up before the combat.",
     )
 
 
 def test_a_trap_takes_nothing_from_empty_stacks() -> None:
-    combat = fought("2& @&", "")
+    combat = fight("2& @&", "")
     assert combat.trapped == ()
-    assert said(combat, "Traps") == ["Attacker’s @& takes nothing."]
+    assert texts_of(combat, "Traps") == ["Attacker’s @& takes nothing."]
 
 
 # ---- Combat: powers ------------------------------------------------------------------------------
@@ -96,12 +99,12 @@ def test_a_trap_takes_nothing_from_empty_stacks() -> None:
         ("*& *% *+", 8, 3),
     ],
 )
-def test_wilds_lift_a_sum_to_its_power(stack: str, total: int, power: int) -> None:
-    its = sum_stack(parse_cards(stack))
-    assert (its.total, its.power) == (total, power)
+def test_wilds_lift_sums_to_powers_of_two(stack: str, total: int, power: int) -> None:
+    stack_sum = sum_stack(parse_cards(stack))
+    assert (stack_sum.total, stack_sum.power) == (total, power)
 
 
-def test_why_a_stack_counts_so_much() -> None:
+def test_a_sum_is_explained_card_by_card() -> None:
     for stack, why in (
         ("*& *%", "*& counts 2, *% lifts it to 4."),
         ("3& *&", "3, *& lifts it to 4."),
@@ -109,12 +112,12 @@ def test_why_a_stack_counts_so_much() -> None:
         ("@&", "No card counts."),
         ("4&", None),
     ):
-        assert events_of(fought(stack, ""), "Powers")[0].why == why
+        assert events_of(fight(stack, ""), "Powers")[0].why == why
 
 
 def test_a_stack_emptied_by_traps_damages_nothing() -> None:
     for edition in Edition:
-        combat = fought("8&", "@^ 3^", edition)
+        combat = fight("8&", "@^ 3^", edition)
         assert powers(combat) == (0, 0)
         assert (combat.damage, combat.cards_owed) == (0, 0)
         assert events_of(combat, "Damage")[0].why == "Attacker has lost all cards to TRAPs."
@@ -124,7 +127,7 @@ def test_a_stack_emptied_by_traps_damages_nothing() -> None:
 # ---- Combat in the game --------------------------------------------------------------------------
 
 
-def test_combat_either_side_may_initiate_it() -> None:
+def test_either_side_may_declare_combat() -> None:
     state = with_cards(start(), 2, attack="8^", defence="4&")
     assert event_texts(carry_out(state, "c2"))[0] == "Defender declares combat in lane 2."
     assert (
@@ -133,7 +136,7 @@ def test_combat_either_side_may_initiate_it() -> None:
     )
 
 
-def test_combat_comes_in_stages_that_tell_everything() -> None:
+def test_a_combat_is_told_in_two_stages() -> None:
     step = carry_out(with_cards(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
     assert [stage.headlines[0].text for stage in step.stages] == [
@@ -143,12 +146,12 @@ def test_combat_comes_in_stages_that_tell_everything() -> None:
     assert [tally.worth for tally in step.stages[1].tallies] == ["power 3", "power 2"]
 
 
-# ---- the worked example, what is said, and JSON --------------------------------------------------
+# ---- the tallies of a combat ---------------------------------------------------------------------
 
 
-def test_tallies_show_cards_and_the_doubling_row() -> None:
+def test_tallies_show_cards_and_powers_of_two() -> None:
     attack, defence = next(
-        step.tallies for step in fought("5& *% >+", "4^ 2#").stages if step.title == "Powers"
+        stage.tallies for stage in fight("5& *% >+", "4^ 2#").stages if stage.title == "Powers"
     )
     assert attack.parts == (("5&", "5"), ("*%", "to 8"), (">+", "0"))
     assert (attack.total, attack.worth, attack.reached, attack.is_greater) == (

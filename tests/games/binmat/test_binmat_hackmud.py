@@ -1,4 +1,7 @@
-"""What differs in the hackmud edition, and combats as its own logs tell them."""
+"""Tests of what differs in BINMAT's hackmud edition, on states of the game.
+
+The last test compares combats of both editions with logs of hackmud and with the rulebook.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import Edition, State
 
 
-def fresh(**options: Any) -> State:
+def start_hackmud(**options: Any) -> State:
     return start(edition="hackmud", **options)
 
 
 # ---- decks ---------------------------------------------------------------------------------------
 
 
-def test_top_cards_stay_open_after_a_reshuffle() -> None:
-    after = carry_out(with_cards(fresh(), 4, deck="", discard="2& 3& 4&"), "d4").state
+def test_open_decks_stay_open_after_a_reshuffle() -> None:
+    after = carry_out(with_cards(start_hackmud(), 4, deck="", discard="2& 3& 4&"), "d4").state
     assert after.is_deck_open == (False, False, False, True, True, True)
-    seen = GAME.view(after, None)["lanes"][4]["deck"]
-    assert seen == [after.decks[4][0], "X"]
-    after = carry_out(with_cards(fresh(), 1, deck="", discard="2& 3& 4&"), "d1").state
+    deck = GAME.view(after, None)["lanes"][4]["deck"]
+    assert deck == [after.decks[4][0], "X"]
+    after = carry_out(with_cards(start_hackmud(), 1, deck="", discard="2& 3& 4&"), "d1").state
     assert after.is_deck_open[1] is False
 
 
 def test_drawing_from_an_empty_lane_wins() -> None:
-    step = carry_out(attacker_to_move(with_cards(fresh(), 1, deck="")), "d1")
+    step = carry_out(attacker_to_move(with_cards(start_hackmud(), 1, deck="")), "d1")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
     assert event_texts(step) == [
@@ -45,7 +48,7 @@ def test_drawing_from_an_empty_lane_wins() -> None:
 
 
 def test_the_defenders_open_break_starts_combat() -> None:
-    state = with_cards(fresh(), 2, attack="2^ @^", defence="4& @&", south=">&")
+    state = with_cards(start_hackmud(), 2, attack="2^ @^", defence="4& @&", south=">&")
     step = carry_out(state, "u>&2")
     assert event_texts(step)[3:5] == [
         "Defender’s @& takes @^ to the lane discard.",
@@ -54,23 +57,18 @@ def test_the_defenders_open_break_starts_combat() -> None:
 
 
 def test_an_open_bounce_starts_combat_with_traps() -> None:
-    state = attacker_to_move(with_cards(fresh(), 2, defence="4^ @^", north="?&"))
+    state = attacker_to_move(with_cards(start_hackmud(), 2, defence="4^ @^", north="?&"))
     step = carry_out(state, "u?&2")
     assert "Defender’s @^ takes ?& to the lane discard." in event_texts(step)
     assert step.stages
-    assert (
-        step.state.defender_stacks[2],
-        step.state.is_defender_open[2],
-        step.state.discards[2],
-    ) == (
-        ("4^", "@^"),
-        True,
-        ("?&",),
+    assert (step.state.defender_stacks[2], step.state.is_defender_open[2]) == (("4^", "@^"), True)
+    assert step.state.discards[2] == ("?&",)
+
+
+def test_attackers_may_play_any_card_face_up() -> None:
+    state = attacker_to_move(
+        with_cards(start_hackmud(), 1, attack="3^", defence="4&", north="7& @& 9+")
     )
-
-
-def test_attackers_play_any_card_face_up() -> None:
-    state = attacker_to_move(with_cards(fresh(), 1, attack="3^", defence="4&", north="7& @& 9+"))
     step = carry_out(state, "u@&1")
     assert event_texts(step) == ["Attacker plays @& face up in lane 1."]
     assert not step.stages
@@ -87,7 +85,9 @@ def test_attackers_play_any_card_face_up() -> None:
 
 
 def test_only_face_down_traps_spring() -> None:
-    state = attacker_to_move(with_cards(fresh(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+"))
+    state = attacker_to_move(
+        with_cards(start_hackmud(), 1, attack="3^", defence="4& 5&", north="@& @^ 8+")
+    )
     step = carry_out(state, "u@&1", "--", "p@^1", "--", "c1")
     assert "Attacker’s @& does nothing." in event_texts(step)
     assert "Attacker’s @^ takes 5& to the attacker discard." in event_texts(step)
@@ -98,7 +98,7 @@ def test_only_face_down_traps_spring() -> None:
 
 
 def test_a_second_pass_costs_the_attackers_hand() -> None:
-    state = attacker_to_move(with_cards(fresh(), north="8& 9& a&", attacker_discard="2#"))
+    state = attacker_to_move(with_cards(start_hackmud(), north="8& 9& a&", attacker_discard="2#"))
     once = carry_out(state, "--").state
     assert once.hands[1] == ("8&", "9&", "a&")
     step = carry_out(once, "--", "--")
@@ -108,7 +108,7 @@ def test_a_second_pass_costs_the_attackers_hand() -> None:
 
 
 def test_a_second_pass_costs_the_defenders_hand() -> None:
-    state = with_cards(fresh(), 0, discard="2#", south="8& 9& a&")
+    state = with_cards(start_hackmud(), 0, discard="2#", south="8& 9& a&")
     for lane, pile in ((1, "3#"), (3, "4# 5#"), (4, "6# 7#"), (5, "8# 9#")):
         state = with_cards(state, lane, discard=pile)
     after = carry_out(state, "--", "d0", "--").state
@@ -124,10 +124,16 @@ def test_a_second_pass_costs_the_defenders_hand() -> None:
 
 # ---- combats as the game's own logs tell them ----------------------------------------------------
 
-# Lines of logs: both stacks, bottom first, with `u` behind cards that lay open. Then what sprang
-# or bounced and where it went. Then the powers, the damage, and where the other cards went (`xa`
-# attacker discard, `x` lane discard, `ha` drawn).
-RECORDED = (
+# Combats from logs of hackmud. The first text of each is both stacks, attacker / defender, bottom
+# first. A `u` follows each card that lay open.
+#
+# Then comes a text for each TRAP that sprang and each BOUNCE: its side and kind (`a@`, `d?`), and
+# the cards that it removed with the place to which they went.
+#
+# The last text is the result: the powers of attacker and defender, the damage (`-` if the defender
+# held the lane), and where the remaining cards went. Places are `xa` (attacker discard), `x` (lane
+# discard) and `ha` (the attacker drew them).
+LOGGED_COMBATS = (
     ("2& 2# / 2! 3!", "2 0 3 / 2& 2# xa / 3! 2! xa / 4! ha"),
     ("@# 8% / 7& 4!", "a@ / 4! xa", "3 0 4 / @# 8% xa / 7& xa / 2& 3& 5& ha"),
     ("@# 8% / 7& @!", "a@ / @! xa", "3 0 4 / @# 8% xa / 7& xa / 2& 3& 5& ha"),
@@ -153,9 +159,8 @@ RECORDED = (
     ("2#u @#u 8# / 4^", "0 2 - / 2# @# 8# x"),
 )
 
-
-# Combats from the sentences of the rulebook, written in the same way.
-RULEBOOK = (
+# Combats from the sentences of the rulebook, written in the same way. `X` is a card of any kind.
+RULEBOOK_COMBATS = (
     ("2& ?& 6& / 4^", "a? / ?& x", "0 0 0 / 2& 6& xa"),
     ("2& 6& / 4^ ?^ 5^ ?!", "d? / ?^ ?! xa", "0 0 0 / 2& 6& xa"),
     ("2& >& / 4^", "1 2 - / 2& >& x"),
@@ -171,12 +176,13 @@ RULEBOOK = (
 
 
 @pytest.mark.parametrize(
-    ("edition", "lines"),
-    [(Edition.HACKMUD, lines) for lines in RECORDED]
-    + [(Edition.RULEBOOK, lines) for lines in RULEBOOK],
+    ("edition", "texts"),
+    [(Edition.HACKMUD, texts) for texts in LOGGED_COMBATS]
+    + [(Edition.RULEBOOK, texts) for texts in RULEBOOK_COMBATS],
 )
-def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str, ...]) -> None:
-    attacker, defender = (side.split() for side in lines[0].split("/"))
+def test_combats_end_as_logs_and_rulebook_say(edition: Edition, texts: tuple[str, ...]) -> None:
+    stacks, *reveals, result = texts
+    attacker, defender = (side.split() for side in stacks.split("/"))
     setup = CombatSetup(
         parse_cards(" ".join(attacker).replace("u", "")),
         parse_cards(" ".join(defender).replace("u", "")),
@@ -185,16 +191,19 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, lines: tuple[str
         frozenset(card[:-1] for card in attacker if card.endswith("u")),
     )
     combat = Combat(setup, edition)
-    gone: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
-    *sprung, result = lines[1:]
-    for part in [line.split(" / ")[1] for line in sprung] + result.split(" / ")[1:]:
-        *cards, place = part.replace("u", "").split()
-        gone[place] += cards
-    assert sorted(combat.to_attacker_discard) == sorted(gone["xa"])
-    assert sorted(combat.to_lane_discard) == sorted(gone["x"])
-    assert combat.cards_owed == len(gone["ha"])
-    if combat.sums:
-        powers = f"{combat.sums[ATTACKER].power} {combat.sums[DEFENDER].power}"
-        assert result.startswith(f"{powers} {combat.damage or '-'}") or result.startswith(
-            f"{powers} 0"
-        )
+    powers_and_damage, *removals = result.split(" / ")
+    cards_by_place: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
+    for removal in [reveal.split(" / ")[1] for reveal in reveals] + removals:
+        *cards, place = removal.replace("u", "").split()
+        cards_by_place[place] += cards
+    assert sorted(combat.to_attacker_discard) == sorted(cards_by_place["xa"])
+    assert sorted(combat.to_lane_discard) == sorted(cards_by_place["x"])
+    assert combat.cards_owed == len(cards_by_place["ha"])
+    attack_power, defence_power, damage = powers_and_damage.replace("-", "0").split()
+    assert combat.damage == int(damage)
+    # after a BOUNCE nothing is summed, although the logs give powers even then
+    has_bounced = any(reveal[1] == "?" for reveal in reveals)
+    assert bool(combat.sums) is not has_bounced
+    if not has_bounced:
+        assert combat.sums[ATTACKER].power == int(attack_power)
+        assert combat.sums[DEFENDER].power == int(defence_power)

@@ -1,4 +1,6 @@
-"""BINMAT with real cards: counting, calling combats, and cards laid open."""
+"""Tests of BINMAT with real cards, on its states: counting turns, declaring combats, reading cards
+that are laid open, and the keys of pads and screens.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,20 @@ GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
-def begun(**options: Any) -> RealCardsState:
+def begin(**options: Any) -> RealCardsState:
     state: RealCardsState = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
     return state
 
 
 def press(state: RealCardsState, *texts: str) -> RealCardsState:
-    """Carry out each action for whoever is to act."""
+    """Return the state after some actions, each of the seat that is to act."""
     for text in texts:
         state = step(state, text).state
     return state
 
 
 def step(state: RealCardsState, text: str) -> Step[RealCardsState]:
+    """Carry out one action of the seat that is to act."""
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
     GAME.check(state, seat, action)
@@ -39,19 +42,20 @@ def step(state: RealCardsState, text: str) -> Step[RealCardsState]:
 
 
 def result_of(state: RealCardsState) -> tuple[frozenset[Seat], str]:
+    """Return the winners of a game that is over, and the reason."""
     outcome = GAME.outcome(state)
     assert outcome is not None
     return outcome.winners, str(outcome.reason)
 
 
 def card_ui(state: RealCardsState, viewer: Seat | None = None) -> CardUi:
-    shown = GAME.card_ui(state, viewer)
-    assert shown is not None
-    return shown
+    ui = GAME.card_ui(state, viewer)
+    assert ui is not None
+    return ui
 
 
 def test_the_defender_wins_after_all_turns() -> None:
-    state = press(begun(), *["."] * 109)
+    state = press(begin(), *["."] * 109)
     assert GAME.outcome(state) is None
     over = press(state, "--")
     assert result_of(over) == ({SOUTH}, "All 110 turns are over.")
@@ -59,15 +63,15 @@ def test_the_defender_wins_after_all_turns() -> None:
 
 
 def test_a_combat_stops_the_clock() -> None:
-    assert GAME.time_limit(begun(seconds=0)) is None
-    state = press(begun(), ".", "c")
+    assert GAME.time_limit(begin(seconds=0)) is None
+    state = press(begin(), ".", "c")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
     state = press(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
 
 
-def test_older_clock_games_play_with_real_cards() -> None:
-    assert GAME.options({"way": "clock", "seconds": 9}) == begun(seconds=9).options
+def test_the_former_clock_option_means_real_cards() -> None:
+    assert GAME.options({"way": "clock", "seconds": 9}) == begin(seconds=9).options
 
 
 @pytest.mark.parametrize(
@@ -75,22 +79,22 @@ def test_older_clock_games_play_with_real_cards() -> None:
     [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")],
 )
 def test_a_combat_names_the_stacks_it_needs(call: str, sign: str) -> None:
-    state = press(begun(), call)
+    state = press(begin(), call)
     assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
     assert card_ui(state).sign == sign
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:
-    state = begun()
+    state = begin()
     with pytest.raises(Illegal, match="declare it first"):
         step(state, "!")
     won = press(state, "c", "!")
     assert result_of(won)[0] == {NORTH}
-    assert won.turns_left == 109, "the turn that ends the game counts"
+    assert won.turns_left == 109, "the turn that ended the game is not counted"
 
 
-def test_players_of_a_side_take_turns() -> None:
-    state, names = begun(defenders=2, attackers=3), []
+def test_players_of_one_side_act_in_rotation() -> None:
+    state, names = begin(defenders=2, attackers=3), []
     for _ in range(8):
         names.append(card_ui(state).acting)
         state = press(state, ".")
@@ -100,26 +104,25 @@ def test_players_of_a_side_take_turns() -> None:
     ]  # fmt: skip
 
 
-def test_real_cards_are_played_on_the_table() -> None:
+def test_actions_of_the_full_game_are_refused() -> None:
     for text in ("p8&3", "d0", "x8&3"):
         with pytest.raises(Illegal, match="played on the table"):
-            step(begun(), text)
+            step(begin(), text)
     with pytest.raises(Illegal, match="Declare combat first"):
-        step(begun(), "5& / 4^")
+        step(begin(), "5& / 4^")
 
 
-def test_the_worked_example_is_worked_out() -> None:
-    state = press(begun(), ".", "c3")
-    done = step(state, "3: 5& 3% >+ / 4^ 2#")
-    (shown,) = done.stages
-    assert (shown.title, shown.headlines[0].text) == (
+def test_worked_example_of_a_combat() -> None:
+    state = press(begin(), ".", "c3")
+    combat = step(state, "3: 5& 3% >+ / 4^ 2#")
+    (stage,) = combat.stages
+    assert (stage.title, stage.headlines[0].text) == (
         "Lane 3",
         "8 beats 6. Defender loses the stack.",
     )
-    last = done.stages[-1]
-    assert last.expected == {Square(3, 1): (), Square(3, 0): ()}
-    assert last.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
-    after = done.state
+    assert stage.expected == {Square(3, 1): (), Square(3, 0): ()}
+    assert stage.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
+    after = combat.state
     assert (after.cards_owed, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert card_ui(after).sign == "Attacker: draw 1 card from lane deck 3"
     assert press(after, ".").turns_left == 108
@@ -128,27 +131,29 @@ def test_the_worked_example_is_worked_out() -> None:
     assert result_of(won) == ({NORTH}, "The lane deck owes a card and has none.")
 
 
-def test_a_remaining_stack_is_expected() -> None:
-    done = step(press(begun(), ".", "c2"), "2& / 4^")
-    assert done.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
-    assert done.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
-    assert done.state.turns_left == 108
+def test_a_stack_that_remains_is_expected() -> None:
+    combat = step(press(begin(), ".", "c2"), "2& / 4^")
+    assert combat.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    assert combat.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
+    assert combat.state.turns_left == 108
 
 
 def test_hackmud_allows_open_cards_and_empty_stacks() -> None:
-    hackmud = press(begun(edition="hackmud"), ".", "c2")
-    rested = step(hackmud, "@&u 8& / 4^").stages
-    assert [tell.text for tell in rested[0].headlines] == ["Attacker’s @& does nothing."]
-    bounced = step(hackmud, "2: / 4^ ?^")
-    assert bounced.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    hackmud = press(begin(edition="hackmud"), ".", "c2")
+    with_open_trap = step(hackmud, "@&u 8& / 4^").stages
+    assert [headline.text for headline in with_open_trap[0].headlines] == [
+        "Attacker’s @& does nothing."
+    ]
+    with_empty_stack = step(hackmud, "2: / 4^ ?^")
+    assert with_empty_stack.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):
-        step(press(begun(), ".", "c2"), "2: / 4^ ?^")
+        step(press(begin(), ".", "c2"), "2: / 4^ ?^")
 
 
-def test_the_combat_lane_is_the_changed_one() -> None:
-    state = press(begun(edition="hackmud"), ".", "c")
+def test_combat_is_in_the_lane_that_changed() -> None:
+    state = press(begin(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
-    assert GAME.laid_open(state, before, before) is None, "nothing was turned up yet"
+    assert GAME.laid_open(state, before, before) is None, "no card has been turned up"
     fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
     assert GAME.laid_open(state, fans, before) == "3: 5&u 3% / 4^"
     fans = {**before, Square(1, 0): ("4^",)}
@@ -164,13 +169,13 @@ def test_the_combat_lane_is_the_changed_one() -> None:
         ("c5", "c5"),
     ],
 )
-def test_notation_has_one_spelling(text: str, normal: str) -> None:
+def test_notation_is_brought_to_one_spelling(text: str, normal: str) -> None:
     assert parse_action(text) == normal
     assert parse_action(normal) == normal
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("/", "one of the two stacks"),
         ("4^", "An action is"),
@@ -180,44 +185,45 @@ def test_notation_has_one_spelling(text: str, normal: str) -> None:
         ("c6", "c needs a lane"),
     ],
 )
-def test_wrong_notation_says_what_was_expected(text: str, words: str) -> None:
-    with pytest.raises(Malformed, match=words):
+def test_wrong_notation_says_what_was_expected(text: str, message: str) -> None:
+    with pytest.raises(Malformed, match=message):
         GAME.parse(text)
 
 
 def test_one_lane_of_open_cards_means_combat() -> None:
-    state = press(begun(), ".", "c")
+    """`laid_open` gets the fans that the camera reads now, and those before the combat."""
+    state = press(begin(), ".", "c")
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
-    assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card is not read"
-    twice = {Square(3, 1): ("5&",), Square(3, 0): ("5&",)}
-    assert GAME.laid_open(state, twice, {}) is None, "there is one of each card"
-    assert GAME.laid_open(state, {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}, {}) is None, (
-        "two lanes"
-    )
-    assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat is on"
+    assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card was not read"
+    same_card_twice = {Square(3, 1): ("5&",), Square(3, 0): ("5&",)}
+    assert GAME.laid_open(state, same_card_twice, {}) is None
+    two_lanes = {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}
+    assert GAME.laid_open(state, two_lanes, {}) is None
+    assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat has been declared"
 
 
-def test_a_press_says_what_was_done() -> None:
-    owing = press(begun(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
+def test_a_key_press_is_reported() -> None:
+    owing = press(begin(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
     assert owing.cards_owed
-    said = [
+    sentences = [
         step(state, text).events[0].text
-        for state, text in ((begun(), "."), (begun(), "--"), (owing, "."))
+        for state, text in ((begin(), "."), (begin(), "--"), (owing, "."))
     ]
-    assert said == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
+    assert sentences == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
 
 
-def test_keys_are_for_turn_side_and_table() -> None:
-    called = press(begun(), "c")
+def test_only_the_side_to_act_has_keys() -> None:
+    """Screens of the table have them, too."""
+    declared = press(begin(), "c")
     for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
-        assert bool(card_ui(begun(), viewer).choices) is has_keys
-        assert bool(card_ui(called, viewer).entry) is has_keys
+        assert bool(card_ui(begin(), viewer).choices) is has_keys
+        assert bool(card_ui(declared, viewer).entry) is has_keys
 
 
 def test_pads_have_keys_for_turn_combat_win() -> None:
-    turn, combat = GAME.pad(begun(), SOUTH), GAME.pad(press(begun(), "c"), SOUTH)
+    turn, combat = GAME.pad(begin(), SOUTH), GAME.pad(press(begin(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None
     assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (

@@ -1,4 +1,4 @@
-"""Notation, options, screens and the kit of the card game."""
+"""Tests of BINMAT's notation and options, and of what screens show of the full game."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from companion.games.screen import CardChoice, Count
 # ---- notation and options ------------------------------------------------------------------------
 
 
-def test_notation_every_text_is_its_own_action() -> None:
+def test_every_action_is_written_as_read() -> None:
+    # a pass, draws, combats; of each card: plays face down and face up, discards
     assert len(ACTION_PARTS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
     for text in ACTION_PARTS:
         assert GAME.format(GAME.parse(text)) == text
@@ -35,17 +36,17 @@ def test_notation_every_text_is_its_own_action() -> None:
         ("x8&6", "x needs a card and a lane from 0 to 5, or a"),
     ],
 )
-def test_notation_is_strict_and_says_what_was_expected(text: str, expected: str) -> None:
+def test_wrong_notation_says_what_was_expected(text: str, expected: str) -> None:
     with pytest.raises(Malformed, match=expected):
         GAME.parse(text)
 
 
-def test_a_ten_may_be_written_as_shown() -> None:
+def test_a_ten_may_be_written_as_10() -> None:
     assert [GAME.parse(text) for text in ("p10&3", "u10#0", "x10!a")] == ["pa&3", "ua#0", "xa!a"]
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"edition": "2021"}, "Invalid enum value '2021' - at `\\$.edition`"),
         ({"turns": 1}, ">= 2"),
@@ -53,8 +54,8 @@ def test_a_ten_may_be_written_as_shown() -> None:
         ({"deck": [*DECK[1:], "X"]}, "Option deck: expected each of the 78 cards once"),
     ],
 )
-def test_options_that_make_no_game_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(Malformed, match=words):
+def test_options_that_make_no_game_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(Malformed, match=message):
         GAME.options(options)
 
 
@@ -68,16 +69,16 @@ def test_an_overlong_turn_passes_or_only_sounds() -> None:
 
 def test_the_tableau_offers_exactly_the_legal_actions() -> None:
     state = with_cards(start(), 2, attack="5& @^", defence="4^", south="8& >+")
-    mine = GAME.card_ui(state, DEFENDER)
-    assert mine
-    assert [choice.text for choice in mine.choices] == list(GAME.legal_actions(state, DEFENDER))
-    assert CardChoice("u>+2", "up", ">+", "2") in mine.choices
-    assert CardChoice("c2", "combat", None, "2") in mine.choices
-    assert CardChoice("--", "pass") in mine.choices
-    assert {choice.key for choice in mine.choices} <= {key.name for key in mine.keys}
-    other = GAME.card_ui(state, ATTACKER)
-    assert other
-    assert other.choices == ()
+    own_ui = GAME.card_ui(state, DEFENDER)
+    assert own_ui
+    assert [choice.text for choice in own_ui.choices] == list(GAME.legal_actions(state, DEFENDER))
+    assert CardChoice("u>+2", "up", ">+", "2") in own_ui.choices
+    assert CardChoice("c2", "combat", None, "2") in own_ui.choices
+    assert CardChoice("--", "pass") in own_ui.choices
+    assert {choice.key for choice in own_ui.choices} <= {key.name for key in own_ui.keys}
+    other_ui = GAME.card_ui(state, ATTACKER)
+    assert other_ui
+    assert other_ui.choices == ()
 
 
 def test_the_tableau_shows_counts_piles_and_words() -> None:
@@ -91,26 +92,27 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
         attacker_deck="9&",
         discard="7^",
     )
-    seen = GAME.card_ui(state, DEFENDER)
-    assert seen
-    assert seen.count == Count(110, 110, "turns left")
-    assert (seen.acting, seen.sign) == ("defender", "Defender: draw, play or declare combat")
-    lane = seen.lanes[2]
+    card_ui = GAME.card_ui(state, DEFENDER)
+    assert card_ui
+    assert card_ui.count == Count(110, 110, "turns left")
+    assert (card_ui.acting, card_ui.sign) == ("defender", "Defender: draw, play or declare combat")
+    lane = card_ui.lanes[2]
     assert (lane.name, lane.north, lane.south, lane.discard) == (
         "2",
         (None, None),
         ("4^",),
         ("7^",),
     )
-    assert seen.lanes[5].deck == (None,) * 12 + ("2#",), "bottom first: only the top card shows"
-    assert seen.piles == {"Attacker deck": (None,), "Attacker discard": ()}
-    assert seen.hands == {DEFENDER: ("8&",), ATTACKER: (None, None)}
-    assert seen.facts == {DEFENDER: "hand 1", ATTACKER: "hand 2, deck 1"}
-    assert [key.name for key in seen.keys] == ["down", "up", "draw", "combat", "pass"]
+    assert card_ui.lanes[5].deck == (None,) * 12 + ("2#",)  # the top card, which is the last
+    assert card_ui.piles == {"Attacker deck": (None,), "Attacker discard": ()}
+    assert card_ui.hands == {DEFENDER: ("8&",), ATTACKER: (None, None)}
+    assert card_ui.facts == {DEFENDER: "hand 1", ATTACKER: "hand 2, deck 1"}
+    assert [key.name for key in card_ui.keys] == ["down", "up", "draw", "combat", "pass"]
 
 
-def test_the_sign_names_what_cards_may_allow() -> None:
-    for state, words in (
+def test_the_sign_names_kinds_of_possible_actions() -> None:
+    """It goes by what everybody can see, so it tells nothing of the cards of a hand."""
+    for state, invitation in (
         (with_cards(start()), "draw a card"),
         (with_cards(start(), south="8&"), "draw or play"),
         (with_cards(start(), 2, attack="5&", south="8&"), "draw, play or declare combat"),
@@ -119,4 +121,4 @@ def test_the_sign_names_what_cards_may_allow() -> None:
         for viewer in (None, *SEATS):
             card_ui = GAME.card_ui(state, viewer)
             assert card_ui
-            assert card_ui.sign == f"Defender: {words}"
+            assert card_ui.sign == f"Defender: {invitation}"

@@ -1,5 +1,7 @@
-"""What nobody may learn, what may be taken back, and what is true of every position of random
-games.
+"""Tests of BINMAT's secrets and of taking back, on states of the game without a table.
+
+Random games give the positions. To see whether a hidden card shows anywhere, each position is
+compared with another one in which only the hidden cards have changed places.
 """
 
 from __future__ import annotations
@@ -29,80 +31,65 @@ SEEDS = st.integers(0, 2**32)
 
 
 def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[State, str]]:
-    """Yield the positions of a random game with the action taken in each, and None at the end."""
+    """Yield the positions of a random game, each with the action taken in it.
+
+    The action of the last position is an empty text. Where they are legal, every second action
+    plays a card or declares combat, so that not all turns go by with draws and passes.
+    """
     rng = Random(seed)
     state: State = GAME.setup(GAME.options({"edition": edition, "turns": turns}), rng)
     while due := GAME.to_act(state):
         legal = list(GAME.legal_actions(state, *due))
-        bold = [action for action in legal if action[0] in "puc"]
-        action = rng.choice(bold if bold and rng.random() < 0.5 else legal)
+        plays_and_combats = [action for action in legal if action[0] in "puc"]
+        prefers_these = plays_and_combats and rng.random() < 0.5
+        action = rng.choice(plays_and_combats if prefers_these else legal)
         yield state, action
         state = GAME.apply(state, dict.fromkeys(due, action), rng).state
     yield state, ""
 
 
 def some_position(edition: str, seed: int) -> State:
-    """Return a position somewhere in a random game."""
-    path = list(random_game(edition, seed))
-    return path[Random(seed).randrange(len(path))][0]
+    """Return one position of a random game, chosen by the seed."""
+    positions = list(random_game(edition, seed))
+    return Random(seed).choice(positions)[0]
 
 
-def rehidden(state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False) -> State:
-    """Return another state that looks the same to the viewer: cards that he cannot see change
-    places.
+def with_hidden_cards_shuffled(
+    state: State, viewer: Seat | None, rng: Random, keep_stacks: bool = False
+) -> State:
+    """Return another state that looks the same to the viewer: the cards that the viewer cannot see
+    have changed places. With `keep_stacks`, all stacks stay as they are.
     """
-    hidden: list[str] = []
-    tops = [
-        deck[:1] if shown else ()
-        for deck, shown in zip(state.decks, state.is_deck_open, strict=True)
-    ]
-
-    def gather(pile: Cards, is_known: bool) -> bool:
-        if not is_known:
-            hidden.extend(pile)
-        return is_known
-
-    for deck, top in zip(state.decks, tops, strict=True):
-        gather(deck[len(top) :], False)
-    gather(state.attacker_deck, False)
-    sees_south, sees_north = (
-        gather(hand, viewer is seat) for hand, seat in zip(state.hands, SEATS, strict=True)
-    )
-    sees_defence = [keep_stacks or viewer is DEFENDER or is_up for is_up in state.is_defender_open]
-    sees_attack = keep_stacks or viewer is ATTACKER
+    hidden = list(state.attacker_deck)
+    for deck, is_open in zip(state.decks, state.is_deck_open, strict=True):
+        hidden += deck[1:] if is_open else deck  # the top card of an open deck is seen
+    for seat, hand in zip(SEATS, state.hands, strict=True):
+        if viewer is not seat:
+            hidden += hand
     for lane in LANES:
-        gather(state.defender_stacks[lane], sees_defence[lane])
-        for card in state.attacker_stacks[lane]:
-            gather((card,), sees_attack or card in state.open_attacker_cards)
-    rng.shuffle(hidden)
+        if not (keep_stacks or viewer is DEFENDER or state.is_defender_open[lane]):
+            hidden += state.defender_stacks[lane]
+        if not (keep_stacks or viewer is ATTACKER):
+            stack = state.attacker_stacks[lane]
+            hidden += [card for card in stack if card not in state.open_attacker_cards]
+    # Every card exists once, so one table of replacements serves all piles.
+    replacements = dict(zip(hidden, rng.sample(hidden, len(hidden)), strict=True))
 
-    def dealt(pile: Cards, is_known: bool) -> Cards:
-        return pile if is_known else tuple(hidden.pop() for _ in pile)
+    def exchange(piles: tuple[Cards, ...]) -> tuple[Cards, ...]:
+        return tuple(tuple(replacements.get(card, card) for card in pile) for pile in piles)
 
     return replace(
         state,
-        decks=tuple(
-            (*top, *dealt(deck[len(top) :], False))
-            for deck, top in zip(state.decks, tops, strict=True)
-        ),
-        attacker_deck=dealt(state.attacker_deck, False),
-        hands=(dealt(state.hands[0], sees_south), dealt(state.hands[1], sees_north)),
-        defender_stacks=tuple(
-            dealt(pile, known)
-            for pile, known in zip(state.defender_stacks, sees_defence, strict=True)
-        ),
-        attacker_stacks=tuple(
-            tuple(
-                card
-                for each in pile
-                for card in dealt((each,), sees_attack or each in state.open_attacker_cards)
-            )
-            for pile in state.attacker_stacks
-        ),
+        decks=exchange(state.decks),
+        attacker_deck=exchange((state.attacker_deck,))[0],
+        hands=exchange(state.hands),
+        defender_stacks=exchange(state.defender_stacks),
+        attacker_stacks=exchange(state.attacker_stacks),
     )
 
 
 def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
+    """Return reason, sentence and rule of the refusal of an action. None: it is legal."""
     try:
         GAME.check(state, seat, action)
     except Illegal as error:
@@ -110,7 +97,7 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
     return None
 
 
-# ---- what nobody may learn -----------------------------------------------------------------------
+# ---- what stays hidden ---------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
@@ -119,7 +106,7 @@ def test_hidden_cards_change_nothing_that_others_see(
     edition: str, seed: int, viewer: Seat | None
 ) -> None:
     state = some_position(edition, seed)
-    other = rehidden(state, viewer, Random(seed))
+    other = with_hidden_cards_shuffled(state, viewer, Random(seed))
     assert all_cards(other) == sorted(DECK)
     assert GAME.view(state, viewer) == GAME.view(other, viewer)
     assert GAME.card_ui(state, viewer) == GAME.card_ui(other, viewer)
@@ -133,88 +120,99 @@ def test_hidden_cards_change_nothing_that_others_see(
 @settings(max_examples=60)
 @given(EDITIONS, SEEDS)
 def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
-    """Draws, passes and face-down plays of the seat on turn, told to the others; combats tell no
-    hands and decks.
+    """Draws and face-down plays say the same to everybody else, whatever the hidden cards are.
+    Combats say the same whatever lies in hands and decks.
     """
     state = some_position(edition, seed)
     if state.outcome:
         return
-    legal = list(GAME.legal_actions(state, state.seat))
-    for viewer in (None, state.seat.other):
-        other = rehidden(state, viewer, Random(seed))
+    seat = state.seat
+    legal = list(GAME.legal_actions(state, seat))
+    for viewer in (None, seat.other):
+        other = with_hidden_cards_shuffled(state, viewer, Random(seed))
         pairs = [(action, action) for action in legal if action[0] == "d"]
-        place = SEATS.index(state.seat)
+        place = SEATS.index(seat)
         hands = zip(state.hands[place], other.hands[place], strict=True)
-        pairs += [(f"p{mine}4", f"p{theirs}4") for mine, theirs in hands]
-        for one, same in pairs:
-            if refusal(state, state.seat, one) is None and refusal(other, state.seat, same) is None:
-                assert bytes_of_step(state, one) == bytes_of_step(other, same)
-    other = rehidden(state, None, Random(seed), keep_stacks=True)
+        pairs += [(f"p{card}4", f"p{other_card}4") for card, other_card in hands]
+        for action, other_action in pairs:
+            reasons_against = refusal(state, seat, action), refusal(other, seat, other_action)
+            if reasons_against == (None, None):
+                assert bytes_of_step(state, action) == bytes_of_step(other, other_action)
+    # a combat opens the stacks, so these have to be alike
+    other = with_hidden_cards_shuffled(state, None, Random(seed), keep_stacks=True)
     for action in legal:
         if action[0] == "c":
             assert bytes_of_step(state, action) == bytes_of_step(other, action)
 
 
 def bytes_of_step(state: State, action: str) -> bytes:
-    """Return everything that a step says, and the parts of its sentences."""
+    """Carry out an action of the seat on turn. Return its events and stages as JSON, in which each
+    sentence stands with its parts.
+    """
     step = GAME.apply(state, {state.seat: action}, Random(1))
     return msgspec.json.encode([step.events, step.stages], enc_hook=sentence_to_json)
 
 
 def test_a_view_shows_own_and_open_cards() -> None:
     state = with_cards(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
+    # what each viewer sees: the stacks of lane 2 (defender, attacker), and the hands (South, North)
     stacks = {None: ("X X", "X X"), DEFENDER: ("4^ 9^", "X X"), ATTACKER: ("X X", "5& @^")}
     hands = {None: ("X", "X X"), DEFENDER: ("8&", "X X"), ATTACKER: ("X", "3& 4&")}
-    for viewer, stack in stacks.items():
+    for viewer, lane_stacks in stacks.items():
         view = GAME.view(state, viewer)
         lane = view["lanes"][2]
-        assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == stack
+        assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == lane_stacks
         assert tuple(" ".join(view["hands"][seat]) for seat in SEATS) == hands[viewer]
-    assert GAME.view(with_cards(state, 2, defence_open=True), None)["lanes"][2]["defender"] == [
-        "4^",
-        "9^",
-    ]
+    view = GAME.view(with_cards(state, 2, defence_open=True), None)
+    assert view["lanes"][2]["defender"] == ["4^", "9^"]
 
 
 # ---- what may be taken back ----------------------------------------------------------------------
 
 
-def reversible(state: State, action: str) -> bool:
+def is_reversible(state: State, action: str) -> bool:
+    """Return whether the seat on turn may take back a legal action."""
     assert action in GAME.legal_actions(state, state.seat)
     return GAME.is_reversible(state, state.seat, action)
 
 
-OPEN = with_cards(start(), 2, attack="5&", defence="4^", south="8& >+")
-BOUNCE = attacker_to_move(with_cards(start(), 2, north="?&"))
+# In lane 2 lies a face-down card of each side. The defender is to act.
+FACE_DOWN_LANE = with_cards(start(), 2, attack="5&", defence="4^", south="8& >+")
+# The attacker is to act and holds a BOUNCE. Lane 2 is empty.
+ATTACKER_WITH_BOUNCE = attacker_to_move(with_cards(start(), 2, north="?&"))
 
 
 @pytest.mark.parametrize(
-    ("state", "actions", "may"),
+    ("state", "actions", "expected"),
     [
-        (OPEN, "-- p8&2", True),
-        (OPEN, "d0 d5 c2 u>+2", False),
-        (with_cards(OPEN, 2, defence_open=True), "u8&2", True),
-        (BOUNCE, "u?&2", True),
-        (with_cards(BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
-        (with_cards(BOUNCE, 2, defence="4^"), "u?&2", False),
+        (FACE_DOWN_LANE, "-- p8&2", True),
+        # draws, a combat, and a BREAK face up that opens the stack
+        (FACE_DOWN_LANE, "d0 d5 c2 u>+2", False),
+        (with_cards(FACE_DOWN_LANE, 2, defence_open=True), "u8&2", True),
+        # a BOUNCE reveals the defender's stack, unless it is empty or lies open
+        (ATTACKER_WITH_BOUNCE, "u?&2", True),
+        (with_cards(ATTACKER_WITH_BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
+        (with_cards(ATTACKER_WITH_BOUNCE, 2, defence="4^"), "u?&2", False),
+        # in the hackmud edition it always starts a combat
         (attacker_to_move(with_cards(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
 )
 def test_only_actions_that_revealed_nothing_are_reversible(
-    state: State, actions: str, may: bool
+    state: State, actions: str, expected: bool
 ) -> None:
     for action in actions.split():
-        assert reversible(state, action) is may, action
+        assert is_reversible(state, action) is expected, action
 
 
-def test_ends_and_lost_hands_are_not_reversible() -> None:
-    last = attacker_to_move(start(turns=2))
-    assert not reversible(last, "--")
-    assert not reversible(with_cards(last, north="5&"), "p5&0")
-    second = carry_out(with_cards(start(edition="hackmud"), south="8&"), "--", "d0").state
-    assert not reversible(second, "--")
-    assert reversible(with_cards(second, south=""), "--"), "an empty hand costs nothing"
-    assert not reversible(second, "x8&0")
+def test_last_turns_and_lost_hands_are_not_reversible() -> None:
+    last_turn = attacker_to_move(start(turns=2))
+    assert not is_reversible(last_turn, "--")
+    assert not is_reversible(with_cards(last_turn, north="5&"), "p5&0")
+    # in the hackmud edition, a second pass in a row costs the hand
+    after_a_pass = carry_out(with_cards(start(edition="hackmud"), south="8&"), "--", "d0").state
+    assert not is_reversible(after_a_pass, "--")
+    assert is_reversible(with_cards(after_a_pass, south=""), "--")
+    assert not is_reversible(after_a_pass, "x8&0")
 
 
 # ---- what is true of every position --------------------------------------------------------------
@@ -222,15 +220,15 @@ def test_ends_and_lost_hands_are_not_reversible() -> None:
 
 @settings(max_examples=20)
 @given(EDITIONS, SEEDS)
-def test_the_log_calls_players_by_their_names(edition: str, seed: int) -> None:
-    """Piles keep their names."""
+def test_events_call_players_by_their_names(edition: str, seed: int) -> None:
+    """A role is named only in the names of piles: attacker deck and attacker discard."""
     with side_names({"attacker": "Ann", "defender": "Ben"}):
         for state, action in random_game(edition, seed):
-            for event in (
-                GAME.apply(state, {state.seat: action}, Random(0)).events if action else ()
-            ):
-                told = f"{translate(event.text)} {translate(event.why or '')}"
-                assert not re.search(r"attacker(?! d)|defender", told, re.IGNORECASE), told
+            if not action:
+                break  # the game is over
+            for event in GAME.apply(state, {state.seat: action}, Random(0)).events:
+                text = f"{translate(event.text)} {translate(event.why or '')}"
+                assert not re.search(r"attacker(?! d)|defender", text, re.IGNORECASE), text
 
 
 @settings(max_examples=40)
