@@ -1,5 +1,7 @@
-"""No page is left out of the walk: screenshots and the checks of the browser look at every one that
-there is.
+"""Test that the tours of `tour` and `tour_hub` show every page of the program, and test each page.
+
+Screenshots and the browser's accessibility check follow the same tours, so a page that is missing
+here would be checked by nobody. Pages are fetched with Flask's client, without a browser.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from tour_hub import HUB_KEY, open_hub_tour, open_pair_tour
 
 from web.static_files import STATIC
 
-# Values for the parts of an address.
-EXAMPLES = {
+# An example for each variable part of a route.
+EXAMPLE_VALUES = {
     "seat": "south",
     "page": "watch",
     "form": "json",
@@ -26,112 +28,131 @@ EXAMPLES = {
     "turn": "1",
     "place": "1",
 }
-# Addresses of files, streams and parts of pages. Where the examples lead to none, a page says so.
-NO_PAGES = {
+# Routes that need no stop: files, and parts of pages. They count as missing below because with the
+# example values they answer with an error page.
+TABLE_ROUTES_WITHOUT_PAGE = {
     "/history/<int:number>/scene/<int:place>",
     "/history/<int:number>/turn/<int:turn>/better",
     "/kit/<name>.pdf",
     "/live/seat/<any(south, north):seat>",
     "/static/<version>/<name>",
 }
-NO_PAGES_OF_THE_HUB = {"/card/<code>", "/static/<version>/<name>"}
+HUB_ROUTES_WITHOUT_PAGE = {"/card/<code>", "/static/<version>/<name>"}
 
 
 def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
-    """Return the routes that no stop visits and that give the host's browser a whole page."""
+    """Return the routes that no stop visits and that answer the owner with a whole page."""
     addresses = app.url_map.bind("127.0.0.1")
     visited = {
         addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
     }
-    browser, rules = app.test_client(), set()
+    browser, missing_routes = app.test_client(), set()
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or rule.endpoint in visited:
             continue
-        path = re.sub(r"<(?:[^<>]*:)?(\w+)>", lambda part: EXAMPLES.get(part[1], "x"), str(rule))
+        path = re.sub(
+            r"<(?:[^<>]*:)?(\w+)>", lambda part: EXAMPLE_VALUES.get(part[1], "x"), str(rule)
+        )
         with browser.get(path, headers={"Accept": "text/html", "X-Host-Key": key}) as answer:
             if answer.mimetype == "text/html" and b"<body" in answer.get_data():
-                rules.add(str(rule))
-    return rules
+                missing_routes.add(str(rule))
+    return missing_routes
 
 
-PATH = "/table"
-# An address of this server that a browser follows by itself. Scripts put the site's path before
-# all others.
-OWN_ADDRESS = re.compile(
+# Path below which a proxy serves the site in these tests.
+SITE_PATH = "/table"
+# An address on this server in an attribute or style, which a browser follows without a script. It
+# must begin with the site's path. To other addresses, scripts add that path.
+ADDRESS_ON_SERVER = re.compile(
     r"""\b(?:href|src|action|formaction)=["']?(/[^"'>\s]*)|url\(["']?(/[^"')]*)"""
 )
-# What a browser waits for before it draws a page, so that nothing jumps on a slow line.
-WHOLE = re.compile(r'<link rel="expect" href="#(\w+)" blocking="render">')
-# Code and styles inside a page, and what a browser fetches from elsewhere. The headers of pages
-# forbid them.
-UNSAFE = re.compile(
+# The link that makes a browser wait for an element before it draws the page, so that nothing jumps
+# on a slow line. The group is the element's id.
+RENDER_BLOCKING_LINK = re.compile(r'<link rel="expect" href="#(\w+)" blocking="render">')
+# Scripts and styles inside a page, and files from other servers. The Content-Security-Policy of
+# pages forbids them.
+FORBIDDEN_CODE = re.compile(
     r"""<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=|(?:src|href)="(?:https?:)?//"""
 )
 
 
-# The script that makes a key rest when it appears under a finger or in the place of another one.
-RESTS = '/early.js"></script>'
-KEYS = "|".join(
+# The script that makes a key rest, that is, ignore taps just after it has appeared under a finger
+# or replaced another key.
+REST_SCRIPT = '/early.js"></script>'
+KEY_CLASSES = "|".join(
     re.findall(
         r"\.([\w-]+)", re.findall(r"KEYS = ':is\((.*?)\)", (STATIC / "early.js").read_text())[0]
     )
 )
-# What that script takes for a key. A link changes the language or goes to another page.
-IS_KEY = re.compile(rf'class="(?:[^"]* )?(?:{KEYS}|link)[ "]')
-SENDS = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
+# The class of an element that this script takes for a key, or of a link, which needs no rest
+# because it only changes the language or the page.
+KEY_CLASS = re.compile(rf'class="(?:[^"]* )?(?:{KEY_CLASSES}|link)[ "]')
+# A button or another element that sends something when it is tapped.
+SENDING_ELEMENT = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
 
 
 def page_faults(
-    app: Flask, stops: Iterable[Stop], jar: CookieJar, past_stops: list[Stop]
+    app: Flask, stops: Iterable[Stop], jar: CookieJar, visited_stops: list[Stop]
 ) -> Iterator[str]:
-    """Yield addresses without the site's path, code inside pages, and keys that never rest, with
-    their stop.
+    """Visit all stops, and yield what is wrong with their pages, each time with the stop's name.
+
+    Faults are addresses without the site's path, code inside a page, a page that may be drawn
+    before it is complete, and keys that never rest. Each stop is appended to `visited_stops`.
     """
     browser = app.test_client(use_cookies=False)
     for stop in stops:
-        past_stops.append(stop)
+        visited_stops.append(stop)
         headers = {"Accept": "text/html"}
         if not stop.is_guest:
             headers["Cookie"] = "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
-        asked = {"SCRIPT_NAME": PATH}
-        with browser.get(stop.path, headers=headers, environ_overrides=asked) as answer:
+        environ = {"SCRIPT_NAME": SITE_PATH}
+        with browser.get(stop.path, headers=headers, environ_overrides=environ) as answer:
             page = answer.get_data(as_text=True)
-        yield from (f"{stop.name}: {code}" for code in UNSAFE.findall(page))
-        last = WHOLE.search(page)
-        is_whole = last is not None and f'id="{last[1]}"' in page
-        if not is_whole and stop.path != "/here":  # which only holds two other pages
-            yield f"{stop.name}: drawn before all of it has come"
-        if RESTS not in page and stop.path != "/here":
-            yield f"{stop.name}: its keys do not rest"
-        yield from (f"{stop.name}: {key}" for key in SENDS.findall(page) if not IS_KEY.search(key))
-        addresses = [one or other for one, other in OWN_ADDRESS.findall(page)]
-        assert addresses, (stop, answer.location)
+        yield from (f"{stop.name}: {code}" for code in FORBIDDEN_CODE.findall(page))
+        link = RENDER_BLOCKING_LINK.search(page)
+        waits_for_end = link is not None and f'id="{link[1]}"' in page
+        if not waits_for_end and stop.path != "/here":  # a page that only frames two other pages
+            yield f"{stop.name}: the browser may draw the page before it is complete"
+        if REST_SCRIPT not in page and stop.path != "/here":
+            yield f"{stop.name}: the script that makes keys rest is missing"
+        yield from (
+            f"{stop.name}: {key}"
+            for key in SENDING_ELEMENT.findall(page)
+            if not KEY_CLASS.search(key)
+        )
+        addresses = [link or image for link, image in ADDRESS_ON_SERVER.findall(page)]
+        assert addresses, f"{stop} has no address on this server, and leads to {answer.location}"
         for address in addresses:
-            if not f"{address}/".startswith(f"{PATH}/"):
+            if not f"{address}/".startswith(f"{SITE_PATH}/"):
                 yield f"{stop.name}: {address}"
 
 
-def test_scripts_ask_for_no_address_without_the_path() -> None:
-    bare = re.compile(
+def test_scripts_add_the_site_path_to_addresses() -> None:
+    address_without_path = re.compile(
         r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/"""
         r"""|(?:href|src) = [`'"]/"""
     )
-    found = {path.name: bare.findall(path.read_text()) for path in STATIC.glob("*.js")}
-    assert {name: lines for name, lines in found.items() if lines} == {}
+    addresses_by_script = {
+        path.name: address_without_path.findall(path.read_text()) for path in STATIC.glob("*.js")
+    }
+    assert {name: addresses for name, addresses in addresses_by_script.items() if addresses} == {}
 
 
-def test_every_page_is_a_whole_stop() -> None:
+def test_tours_show_every_page_without_fault() -> None:
     with open_pair_tour() as tables:
-        past_stops = list(tables.stops(("outbuffered",)))
+        visited_stops = list(tables.stops(("outbuffered",)))
     with open_table_tour() as tour:
         app = app_of(tour.companion.server)
         stops = tour.stops(machines=("outbuffered",))
-        assert list(page_faults(app, stops, tour.client.jar, past_stops)) == []
-        assert routes_without_stop(app, past_stops, tour.companion.host_key) == NO_PAGES
+        assert list(page_faults(app, stops, tour.client.jar, visited_stops)) == []
+        assert (
+            routes_without_stop(app, visited_stops, tour.companion.host_key)
+            == TABLE_ROUTES_WITHOUT_PAGE
+        )
 
 
-def test_every_page_of_the_hub_is_a_stop() -> None:
+def test_hub_tour_shows_every_page_without_fault() -> None:
     with open_hub_tour() as hub:
-        app, past_stops = app_of(hub.server), list[Stop]()
-        assert list(page_faults(app, hub.stops(), hub.client.jar, past_stops)) == []
-        assert routes_without_stop(app, past_stops, HUB_KEY) == NO_PAGES_OF_THE_HUB
+        app, visited_stops = app_of(hub.server), list[Stop]()
+        assert list(page_faults(app, hub.stops(), hub.client.jar, visited_stops)) == []
+        assert routes_without_stop(app, visited_stops, HUB_KEY) == HUB_ROUTES_WITHOUT_PAGE

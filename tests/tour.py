@@ -1,6 +1,7 @@
-"""A tour of every page in every state of every game, for screenshots and the accessibility check.
+"""Helpers: a tour of every page in every state of every game.
 
-`tour_hub` has the tours of a hub and of a game at two tables.
+Screenshots, the accessibility check and `test_tour` follow it. `tour_hub` has the tours of a hub
+and of a game at two tables.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ SIZES: Mapping[str, tuple[int, int]] = {
 THEMES = ("light", "dark")
 # An address without a page.
 NOWHERE = "/nowhere"
-# Steps without a new kind of state after which none is to be expected: somebody resigns.
+# Number of steps without a new kind of state after which no new one is expected. Then somebody
+# resigns.
 MAX_STALE_STEPS = 50
-# Greatest height of a picture of a page.
+# Maximum height of a screenshot.
 MAX_PICTURE_PX = 4000
 
 
@@ -60,30 +62,30 @@ class Stop:
     is_guest: bool = False
     """Whether it is seen by a browser that has neither a seat nor the host's key."""
     client: Client | None = None
-    """Who looks at it. None: the tour's own client."""
+    """The client that opens the page. None stands for the tour's own client."""
 
 
-def screen_and_south(state: str) -> Iterator[Stop]:
-    """Yield the table screen and South's page."""
+def stops_of_screen_and_south(state: str) -> Iterator[Stop]:
+    """Yield stops at the table screen and at South's page."""
     yield Stop(f"{state}-screen", "/")
     yield Stop(f"{state}-south", "/seat/south")
 
 
-def everybody(state: str) -> Iterator[Stop]:
-    """Yield the table screen and the pages of both seats and of a spectator."""
-    yield from screen_and_south(state)
+def stops_of_everybody(state: str) -> Iterator[Stop]:
+    """Yield stops at the table screen, both seats' pages and a spectator's page."""
+    yield from stops_of_screen_and_south(state)
     yield Stop(f"{state}-north", "/seat/north")
     yield Stop(f"{state}-watch", "/watch")
 
 
 class Tour(Protocol):
-    """Brings tables from state to state, and yields the pages to look at."""
+    """What brings tables from state to state, and yields the pages to look at."""
 
     client: Client
-    """Who looks at the pages."""
+    """The client that opens the pages."""
 
     def stops(self) -> Iterator[Stop]:
-        """Yield every page in every state. A page stays as it is until the next is asked for."""
+        """Yield every page in every state. A page stays as it is until the next stop is taken."""
 
 
 class TableTour:
@@ -94,10 +96,10 @@ class TableTour:
             folder, camera=CameraSettings(size="1280x720"), table=TableSettings()
         )
         self.clock = clock or FakeClock()
-        # an opponent that answers at once, however busy this computer is
+        # opponents that answer at once, however busy this computer is
         machines = partial(MachinePlayers, open_process=InProcessBot)
         with (
-            patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)),  # as its unit has it
+            patch.dict(os.environ, RUNTIME_DIRECTORY=str(folder)),  # as the systemd unit sets it
             patch("companion.service.app.MachinePlayers", machines),
         ):
             self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
@@ -112,8 +114,10 @@ class TableTour:
     def stops(
         self, games: tuple[str, ...] = tuple(GAMES), machines: tuple[str, ...] = tuple(GAMES)
     ) -> Iterator[Stop]:
-        """Yield every page in every state, with games of `games`, and also against the machine for
-        `machines`.
+        """Yield every page in every state.
+
+        Each of `games` is played by two people. Those that are also in `machines` are then played
+        against a machine player as well.
         """
         yield from self._before()
         for name in games:
@@ -149,27 +153,27 @@ class TableTour:
         self.client.send("/host", f"key={self.companion.host_key}".encode())
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """Show a game from its lesson to its end, each kind of state once."""
+        """Show a game of two people from its lesson to its end, each kind of state once."""
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             yield Stop(f"{name}-lesson-setup-screen", "/")
             self.table.confirm("host", self.table.view().moment, 0, force=True)
-        yield from screen_and_south(f"{name}-lesson")
+        yield from stops_of_screen_and_south(f"{name}-lesson")
         self.table.skip_lesson("host")
         self.table.show_help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
         if len(GAMES[name].presets) > 1:
             self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
-            yield from screen_and_south(f"{name}-orders-first")
+            yield from stops_of_screen_and_south(f"{name}-orders-first")
             self.table.resume("host")
-            self._look()
-            yield from everybody(f"{name}-orders-dealt")
+            self._take_pictures()
+            yield from stops_of_everybody(f"{name}-orders-dealt")
             self.table.abandon()
         self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
-        self._look()
+        self._take_pictures()
         if self.table.view().phase is Phase.SETUP:
-            yield from screen_and_south(f"{name}-setup")
+            yield from stops_of_screen_and_south(f"{name}-setup")
         past_states: set[str] = set()
         steps = 0
         while self._state() != "over" and steps < MAX_STALE_STEPS:
@@ -178,17 +182,17 @@ class TableTour:
             if state not in past_states:
                 past_states.add(state)
                 steps = 0
-                self._look()
-                yield from everybody(f"{name}-{state}")
+                self._take_pictures()
+                yield from stops_of_everybody(f"{name}-{state}")
             self.go_on()
         if self._state() != "over":
             self.table.resign(Seat.NORTH)
-        yield from everybody(f"{name}-over")
+        yield from stops_of_everybody(f"{name}-over")
         yield Stop(f"{name}-host", f"/host?game={name}")
         yield Stop(f"{name}-rules", f"/rules/{name}")
 
     def _machine(self, name: str) -> Iterator[Stop]:
-        """Show the same game against the machine: its turn, and its victory."""
+        """Show the game against a machine player: while it thinks, and when it has won."""
         self.table.free_seat(Seat.NORTH)
         self.table.machines.seat_machine(Seat.NORTH, CHARACTERS[0].name)
         self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
@@ -197,15 +201,15 @@ class TableTour:
         while Seat.SOUTH in session_of(self.table).awaited_seats:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
         self._set_up_board()
-        yield from screen_and_south(f"{name}-orders-machine")
+        yield from stops_of_screen_and_south(f"{name}-orders-machine")
         yield Stop(f"{name}-here", "/here")
         self.table.resign(Seat.SOUTH)
-        yield from screen_and_south(f"{name}-over-machine")
+        yield from stops_of_screen_and_south(f"{name}-over-machine")
         self.table.free_seat(Seat.NORTH)
         self.client.post("/api/seat/north/take", name="Jonas")
 
     def _own_wifi(self) -> Iterator[Stop]:
-        """Show the Wi-Fi that a machine without a network opens."""
+        """Show what pages say while this computer has opened a Wi-Fi of its own."""
         own = self.companion.own_wifi
         assert own is not None
         own.hotspot = Wifi("Tabletop table", "tabletop")
@@ -236,8 +240,10 @@ class TableTour:
     # ---- one step of a game ----------------------------------------------------------------------
 
     def _state(self) -> str:
-        """Return the kind of state: the phase, whether a placing or a duel is on, and whether a
-        seat has sealed (handed in what is secret until the reveal).
+        """Return the kind of state as words with hyphens, such as `orders-sealed`.
+
+        The words are the phase, whether pieces are being placed or a duel is on, and whether a seat
+        has handed in a sealed action.
         """
         view = self.table.view(Seat.SOUTH)
         words, board_ui = [str(view.phase)], view.board.board_ui
@@ -249,7 +255,7 @@ class TableTour:
             words.append("sealed")
         return "-".join(words)
 
-    def _look(self) -> None:
+    def _take_pictures(self) -> None:
         """Let the camera take three pictures of the rendered table."""
         for _ in range(3):
             self.clock.advance(0.2)
@@ -260,7 +266,7 @@ class TableTour:
         target = session_of(self.table).expected_layout
         if self.companion.simulation and target is not None:
             self.companion.simulation.world.set_up(target)
-        self._look()
+        self._take_pictures()
 
     def go_on(self) -> None:
         """Take one step of the game: confirm the board, start the clock, or hand in an action."""
@@ -274,7 +280,7 @@ class TableTour:
             self.table.hand_in(seat, self.table.view().moment, action)
 
     def next_action(self) -> tuple[Seat, str]:
-        """Return a seat that is awaited, and a random action of it in notation."""
+        """Return a seat that is awaited, and a random action for it in notation."""
         session = session_of(self.table)
         seat = next(seat for seat in SEATS if seat in session.awaited_seats)
         action = session.require_game().random_action(session.state, seat, self._rng)
@@ -283,7 +289,7 @@ class TableTour:
 
 @contextmanager
 def open_table_tour() -> Iterator[TableTour]:
-    """Open the tour of a table in a folder of its own."""
+    """Open the tour of a table in a temporary folder."""
     with TemporaryDirectory() as folder:
         tour = TableTour(Path(folder))
         try:
@@ -292,14 +298,14 @@ def open_table_tour() -> Iterator[TableTour]:
             tour.close()
 
 
-# ---- looking -------------------------------------------------------------------------------------
+# ---- browser windows -----------------------------------------------------------------------------
 
 
 def resize(window: WebDriver, size: tuple[int, int], scale: float = 1.0) -> None:
     """Set the size of a window's page.
 
-    `scale` changes only how large the page is painted, not its layout. Where it is not 1, places
-    of taps are wrong.
+    `scale` changes only how large the page is painted, not its layout. Unless it is 1, taps hit the
+    wrong places.
     """
     width, height = size
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
@@ -319,7 +325,7 @@ def set_size_and_theme(
 
 
 def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> None:
-    """Open a stop's page with the cookies of whoever looks at it, and wait until it is drawn."""
+    """Open a stop's page with the cookies of its client, and wait until the page is drawn."""
     client = stop.client or tour.client
     url = client.url
     cdp(window, "Network.clearBrowserCookies")
@@ -333,7 +339,7 @@ def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> No
     )
     window.get(url + stop.path)
     script = "return document.readyState === 'complete' && !document.querySelector('.sign:empty')"
-    until(f"{stop.name} stands", lambda: window.execute_script(script))
+    until(f"drawing {stop.name}", lambda: window.execute_script(script))
 
 
 def screenshot(window: WebDriver) -> bytes:

@@ -1,4 +1,4 @@
-"""The tours of a hub's pages, and of two tables that play one game over a hub."""
+"""Helpers: tours of a hub's pages, and of two tables that play linked games over a hub."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from web.server.server import Server, open_server
 
 # Key of the host of the hub whose pages are shown without a network.
 HUB_KEY = "abcde-fghij"
-# Tables of the room that are looked at, and what there is to see.
+# Tables of the room of `hub_room` that the tour watches, by number, and what each shows.
 WATCHED_TABLES = {
     1: "outbuffered",
     3: "over",
@@ -56,7 +56,7 @@ class HubTour:
         self._player = Client(self.client.url)
 
     def stops(self) -> Iterator[Stop]:
-        """Yield every page in every state. A page stays as it is until the next is asked for."""
+        """Yield every page in every state. A page stays as it is until the next stop is taken."""
         yield Stop("hub-empty-screen", "/")
         for page in ("watch", "tournaments", "standings"):
             yield Stop(f"hub-empty-{page}", f"/{page}", is_guest=True)
@@ -92,7 +92,7 @@ class HubTour:
         yield Stop("hub-people", "/host/people")
 
     def _tournament(self) -> Iterator[Stop]:
-        """Show a tournament from its first entry to its end."""
+        """Show a tournament from before its first entry to its end."""
         tournaments = self.league.tournaments
         form = {
             "name": "Cup of the long evenings",
@@ -133,7 +133,7 @@ class HubTour:
 
 @contextmanager
 def open_hub_tour() -> Iterator[HubTour]:
-    """Open the tour of a hub in a folder of its own."""
+    """Open the tour of a hub in a temporary folder."""
     clock = FakeClock()
     room = HubRoom("Tuesday club", clock)
     with (
@@ -170,7 +170,8 @@ class PairTour:
                 self.hub.urls()[0], self.hub.table_join_code.code, sends_names=True
             )
         self._until(
-            "both are there", lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence
+            "joining of both tables",
+            lambda seat: "of Our club" in self.tables[seat].companion.hub.sentence,
         )
         yield Stop("tables-hub", "/host/hub")
         yield Stop("tables-offer", "/host/hub/game")
@@ -189,22 +190,28 @@ class PairTour:
         yield Stop(f"tables-{name}-join", "/join", is_guest=True)
         yield Stop(f"tables-{name}-host", "/host")
         self._confirm()
-        self._until("orders are due", lambda seat: self._phase(seat) is Phase.ORDERS)
+        self._until("the first decision", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
         first = next(seat for seat in SEATS if seat in self._session(seat).awaited_seats)
         received = self._remote(first.other).received_count
         self._hand_in(first)
-        self._until("it is told", lambda _: self._remote(first.other).received_count > received)
+        self._until(
+            "delivery of the first hand-in",
+            lambda _: self._remote(first.other).received_count > received,
+        )
         yield from self._everybody(f"tables-{name}-waits")
         while first.other not in self._session(first.other).awaited_seats:
             self._confirm()
         self._hand_in(first.other)
         self._until(
-            "both are open", lambda seat: first.other not in self._session(seat).awaited_seats
+            "the reveal at both tables",
+            lambda seat: first.other not in self._session(seat).awaited_seats,
         )
         yield from self._everybody(f"tables-{name}-stages")
         self.tables[Seat.SOUTH].table.resign(Seat.SOUTH)
-        self._until("it is over", lambda seat: self._phase(seat) is Phase.OVER)
+        self._until(
+            "the end of the game at both tables", lambda seat: self._phase(seat) is Phase.OVER
+        )
         yield from self._everybody(f"tables-{name}-over")
 
     def _falls_silent(self) -> Iterator[Stop]:
@@ -212,16 +219,16 @@ class PairTour:
         self._agree("outbuffered")
         self.tables[Seat.NORTH].companion.hub.close()
         self.clock.advance(SILENCE_TIMEOUT_S)
-        self._until("it is silent", lambda _: "silent" in self._notices(Seat.SOUTH))
+        self._until("a notice of the silence", lambda _: "silent" in self._notices(Seat.SOUTH))
         yield from self._everybody("tables-silent")
         yield Stop("tables-silent-host", "/host")
-        for _ in range(2):  # asked twice, the other table is not waited for
+        for _ in range(2):  # the second request ends the game without the other table's consent
             self.tables[Seat.SOUTH].table.abandon()
 
-    # ---- one step ----
+    # ---- one step of a game ----
 
     def _everybody(self, state: str) -> Iterator[Stop]:
-        """Yield the screen and the seat of both tables, and the page of South's spectators."""
+        """Yield stops at both tables' screens and seats, and at the page of South's spectators."""
         for seat, tour in self.tables.items():
             yield Stop(f"{state}-{seat}-screen", "/", client=tour.client)
             yield Stop(f"{state}-{seat}", f"/seat/{seat}", client=tour.client)
@@ -231,7 +238,7 @@ class PairTour:
         """Offer a game at South's table and accept it at North's."""
         north = self.tables[Seat.NORTH].client
         north.post("/api/host/hub/take", code=self._offer(game), name="Jonas")
-        self._until("the game begins", self._may_begin)
+        self._until("the beginning of the game", self._may_begin)
 
     def _offer(self, game: str) -> str:
         """Offer a game as South's host. Return the code by which another table accepts it."""
@@ -254,32 +261,32 @@ class PairTour:
         assert remote
         return remote
 
-    def _until(self, what: str, holds: Callable[[Seat], Any]) -> None:
-        """Let time pass until `holds` is true at both tables.
+    def _until(self, what: str, condition: Callable[[Seat], Any]) -> None:
+        """Let both tables work until the condition is true for both seats.
 
-        Time passes because tables refuse messages that come too often.
+        The fake clock moves on meanwhile, because tables refuse messages that come too often.
         """
 
-        def does_hold() -> bool:
+        def holds_at_both_tables() -> bool:
             self.clock.advance(0.005)
             for tour in self.tables.values():
                 tour.table.step()
-            return all(holds(seat) for seat in self.tables)
+            return all(condition(seat) for seat in self.tables)
 
-        until(what, does_hold)
+        until(what, holds_at_both_tables)
 
     def _notices(self, seat: Seat) -> str:
         return " ".join(self.tables[seat].table.view().devices.notices)
 
     def _confirm(self) -> None:
-        """Confirm both boards, where that is due."""
+        """Confirm the board of each table that waits for it."""
         for seat in SEATS:
             session = self._session(seat)
             if (
                 session.phase in (Phase.SETUP, Phase.STAGES)
                 and not self._remote(seat).has_reported_stage
             ):
-                with suppress(Stale):  # what the other table told meanwhile began the next step
+                with suppress(Stale):  # a message of the other table has just begun the next stage
                     self.tables[seat].table.confirm(
                         "host", session.moment, session.stage_index, force=True
                     )
@@ -294,7 +301,7 @@ class PairTour:
 
 @contextmanager
 def open_pair_tour() -> Iterator[PairTour]:
-    """Open the tour of two tables and their hub, in a folder of its own."""
+    """Open the tour of two tables and their hub in a temporary folder."""
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
         path, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
@@ -310,6 +317,6 @@ def _enter_host_key(client: Client, key: str) -> None:
 
 
 def _submit_form(client: Client, path: str, **form: str) -> None:
-    """Send a page's form, and require that it is accepted."""
+    """Submit a form, and require that the hub or table accepts it."""
     status, page, _ = client.send(path, urlencode(form).encode(), {"Accept": "text/html"})
     assert status == 200, page
