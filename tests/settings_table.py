@@ -1,4 +1,4 @@
-"""The table of settings in the docs, made from the fields of `companion.core.config`.
+"""Write the page of settings in the docs from the fields of `companion.core.config`.
 
 `python tests/settings_table.py` writes `docs/settings.md`.
 """
@@ -38,7 +38,7 @@ lamp_turn = 4
 
 
 def rows(section: type[msgspec.Struct]) -> Iterator[str]:
-    """Yield a line for each setting of a section: its key, its default and what it is."""
+    """Yield a table row for each setting of a section: its key, its default and its meaning."""
     texts = attribute_docstrings(section)
     for field in msgspec.structs.fields(section):
         if isinstance(field.default, msgspec.Struct):
@@ -49,7 +49,7 @@ def rows(section: type[msgspec.Struct]) -> Iterator[str]:
         yield f"| `{field.encode_name}` | {shown} | {words} |"
 
 
-def table() -> str:
+def settings_page() -> str:
     """Return the whole page."""
     parts = [HEAD, "| setting | as delivered | what it is |\n|---|---|---|", *rows(Settings), ""]
     for field in msgspec.structs.fields(Settings):
@@ -70,4 +70,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    PATH.write_text(table(), encoding="utf-8")
+    PATH.write_text(settings_page(), encoding="utf-8")

@@ -1,5 +1,6 @@
-"""What the documentation says is true: links lead somewhere, commands and targets exist, examples
-and tables are right.
+"""Test that what the documentation says is true.
+
+Links lead somewhere, commands and targets of `make` exist, and examples and tables are right.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ SOURCES = ("companion", "hardware", "vision", "web")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<(?:img|a)[^>]* (?:src|href)=\"([^\"]+)\"")
-# Beginning of an address elsewhere, such as `https://`.
+# Beginning of an address outside the project, such as `https://`.
 _ELSEWHERE = re.compile(r"[a-z]+:")
 
 
 @cache
 def text_of(page: str) -> str:
-    """Return a page as it is."""
+    """Return the Markdown of a page."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
@@ -57,59 +58,66 @@ def code_of(page: str) -> list[str]:
 
 @cache
 def anchors(page: str) -> frozenset[str]:
-    """Return what links may name after `#`: headings as GitHub writes them, the second of two with
-    `-1`.
+    """Return the fragments (after `#`) that links to a page may have.
+
+    They are the headings as GitHub writes them. The second of two equal headings ends in `-1`.
     """
     names: list[str] = []
     for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-        same = sum(re.fullmatch(rf"{re.escape(plain)}(-\d+)?", each) is not None for each in names)
+        same = sum(re.fullmatch(rf"{re.escape(plain)}(-\d+)?", name) is not None for name in names)
         names.append(f"{plain}-{same}" if same else plain)
     return frozenset(names)
 
 
 def links(page: str) -> list[str]:
-    """Return where a page leads within the project."""
+    """Return the targets of a page's links and pictures within the project."""
     addresses = [link or source for link, source in _LINK.findall(_INLINE.sub("", prose_of(page)))]
     return [unquote(link) for link in addresses if not _ELSEWHERE.match(link)]
 
 
 @cache
 def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return every command of the program and what reads its options."""
-    return _parts(make_parser())
+    """Return every command of the program, with its parser."""
+    return _subcommands(make_parser())
 
 
-def _parts(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the commands of a command."""
-    subcommands = [
-        each.choices for each in command._actions if isinstance(each, argparse._SubParsersAction)
+def _subcommands(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the subcommands of a command, with their parsers."""
+    choices = [
+        action.choices
+        for action in command._actions
+        if isinstance(action, argparse._SubParsersAction)
     ]
-    return dict(subcommands[0]) if subcommands else {}
+    return dict(choices[0]) if choices else {}
 
 
 def command_of(name: str, rest: str) -> argparse.ArgumentParser:
-    """Return what reads the options of `companion NAME REST`. The rest may begin with commands of
-    its own.
+    """Return the parser of the options of `companion NAME REST`.
+
+    The rest may begin with subcommands.
     """
     command = commands()[name]
     for word in rest.split():
-        if word not in _parts(command):
+        if word not in _subcommands(command):
             break
-        command = _parts(command)[word]
+        command = _subcommands(command)[word]
     return command
 
 
-def targets() -> set[str]:
-    """Return what `make` can be asked for."""
+def make_targets() -> set[str]:
+    """Return the targets of the Makefile."""
     rules = re.findall(
         r"^(\w[\w -]*):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
     )
     return {name for rule in rules for name in rule.split()}
 
 
-def test_tests_that_make_runs_can_be_imported() -> None:
-    """Beside packages of the same names in `tests/`, which must not hide those of the program."""
+def test_modules_of_tests_that_make_runs_are_importable() -> None:
+    """The Makefile puts `tests` on the path, where some packages have names of the program's.
+
+    They must not hide the program's own packages.
+    """
     modules = re.findall(
         r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)",
         (ROOT / "Makefile").read_text(encoding="utf-8"),
@@ -124,7 +132,7 @@ def test_tests_that_make_runs_can_be_imported() -> None:
     )
 
 
-# ---- the pages -----------------------------------------------------------------------------------
+# ---- pages and links -----------------------------------------------------------------------------
 
 
 def test_every_page_is_linked_from_the_front_page() -> None:
@@ -134,19 +142,19 @@ def test_every_page_is_linked_from_the_front_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_lead_to_existing_files_and_headings(page: str) -> None:
     for link in links(page):
         path, _, fragment = link.partition("#")
-        there = ((ROOT / page).parent / path).resolve() if path else ROOT / page
-        assert there.is_relative_to(ROOT), link
-        assert there.exists(), link
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert target.is_relative_to(ROOT), link
+        assert target.exists(), link
         if fragment:
-            assert fragment in anchors(str(there.relative_to(ROOT))), link
+            assert fragment in anchors(str(target.relative_to(ROOT))), link
 
 
-def test_pages_that_the_program_names_exist() -> None:
-    """Comments such as: docs/security.md, "Fair chance"."""
-    named = set()
+def test_pages_and_headings_named_in_source_exist() -> None:
+    """Comments of the source refer to pages, such as: docs/security.md, "Fair chance"."""
+    references = set()
     for path in (
         path
         for package in SOURCES
@@ -155,11 +163,11 @@ def test_pages_that_the_program_names_exist() -> None:
     ):
         text = path.read_text(encoding="utf-8")
         assert "README" not in text or '"README.md"' in text, (
-            f"{path.name}: the front page explains nothing"
+            f"{path.name} refers to README.md for an explanation, which belongs into docs/"
         )
-        named |= set(re.findall(r"(docs/\w+\.md)(?:, \"([^\"]+)\")?", text))
-    assert named
-    for page, heading in named:
+        references |= set(re.findall(r"(docs/\w+\.md)(?:, \"([^\"]+)\")?", text))
+    assert references, "no reference to a page was recognised"
+    for page, heading in references:
         assert page in PAGES
         assert not heading or re.search(
             rf"^#+ {re.escape(heading)}$", text_of(page), re.MULTILINE
@@ -174,15 +182,15 @@ def test_files_commands_options_and_targets_exist(page: str) -> None:
     for line in code_of(page):
         if re.fullmatch(r"(?:companion|docs|hardware|systemd|tests|vision|web)/[a-z\d_./]+", line):
             assert (ROOT / line).exists(), line
-        if found := re.search(r"(?:^|[\s/])companion ([a-z][\w-]*)(.*)", line):
-            assert found[1] in commands(), line
-            for option in re.findall(r"(?<!\S)--[\w-]+", found[2]):
-                assert option in command_of(found[1], found[2])._option_string_actions, line
+        if command := re.search(r"(?:^|[\s/])companion ([a-z][\w-]*)(.*)", line):
+            assert command[1] in commands(), line
+            for option in re.findall(r"(?<!\S)--[\w-]+", command[2]):
+                assert option in command_of(command[1], command[2])._option_string_actions, line
         for target in re.findall(r"(?:^|\s)make ([a-z][\w-]*)", line):
-            assert target in targets(), line
+            assert target in make_targets(), line
 
 
-def test_the_table_of_commands_is_complete() -> None:
+def test_table_of_commands_is_complete() -> None:
     rows = re.findall(
         r"^\| `companion ([\w-]+)([^`]*)` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE
     )
@@ -197,7 +205,7 @@ def test_the_table_of_commands_is_complete() -> None:
 # ---- examples ------------------------------------------------------------------------------------
 
 
-def test_the_engine_dialogue() -> None:
+def test_engine_answers_as_in_documented_dialogue() -> None:
     engine = Engine(game_named("outbuffered"))
     (dialogue,) = blocks("docs/interfaces.md", "jsonl")
     lines = dialogue.splitlines()
@@ -207,22 +215,23 @@ def test_the_engine_dialogue() -> None:
         )
 
 
-def test_the_settings_examples() -> None:
-    (whole,) = map(parse_settings, blocks("docs/settings.md", "toml"))
-    engines, broker = map(parse_settings, blocks("docs/interfaces.md", "toml"))
-    assert [character.name for character in all_characters(engines.bots.engines)][3:] == ["Ada"]
-    assert (broker.mqtt.enabled, broker.mqtt.staff) == (True, True)
-    assert whole.panel.south.up == ""
-    assert whole.camera.source == "usb:0"
+def test_settings_examples_can_be_read() -> None:
+    (table_settings,) = map(parse_settings, blocks("docs/settings.md", "toml"))
+    engine_settings, broker_settings = map(parse_settings, blocks("docs/interfaces.md", "toml"))
+    names = [character.name for character in all_characters(engine_settings.bots.engines)]
+    assert names[3:] == ["Ada"]  # after the program's own three
+    assert (broker_settings.mqtt.enabled, broker_settings.mqtt.staff) == (True, True)
+    assert table_settings.panel.south.up == ""
+    assert table_settings.camera.source == "usb:0"
 
 
-def test_every_setting_is_a_line_of_the_docs() -> None:
-    assert settings_table.PATH.read_text(encoding="utf-8") == settings_table.table(), (
-        "run tests/settings_table.py"
+def test_documented_settings_match_the_program() -> None:
+    assert settings_table.PATH.read_text(encoding="utf-8") == settings_table.settings_page(), (
+        "docs/settings.md is out of date: run python tests/settings_table.py"
     )
 
 
-def test_the_wiring_table_is_the_default_wiring() -> None:
+def test_wiring_table_shows_the_default_pins() -> None:
     for row, fields in (
         ("up, down, left, right", ("up", "down", "left", "right")),
         ("A (shoot), B (wait), back, ready", ("a", "b", "back", "ready")),

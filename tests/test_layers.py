@@ -1,4 +1,7 @@
-"""An import only ever points down: ten rules, one a package, and nothing else is permitted."""
+"""Test which packages and modules import which, from the syntax trees of all source files.
+
+Packages form layers, and a package imports only from those below its own (`MAY_IMPORT`).
+"""
 
 from __future__ import annotations
 
@@ -46,15 +49,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     | ADAPTERS
     | {"companion.service", "companion.hub_server", "companion.tools"},
 }
-# What lies above all packages: the version, and `python -m companion`, which calls the command
-# line.
-ROOTS = {"companion", "companion.__main__"}
+# Modules above all packages: the version, and `python -m companion`, which calls the command line.
+TOP_MODULES = {"companion", "companion.__main__"}
 GAME_PACKAGES = {
     path.name for path in (ROOT / "companion/games").iterdir() if (path / "__init__.py").is_file()
 }
 
 
-def files() -> dict[str, Path]:
+def source_files() -> dict[str, Path]:
     """Return every module of the project and its file."""
     modules = {}
     for package in ("companion", "hardware", "vision", "web"):
@@ -64,7 +66,7 @@ def files() -> dict[str, Path]:
     return modules
 
 
-FILES = files()
+FILES = source_files()
 
 
 def package_of(module: str) -> str:
@@ -91,25 +93,25 @@ def imports_of(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
-def test_imports_point_down(package: str) -> None:
+def test_package_imports_only_from_layers_below(package: str) -> None:
     allowed = MAY_IMPORT[package] | {package}
     for module, path in FILES.items():
         if package_of(module) == package:
-            upwards = {
+            forbidden = {
                 name
                 for name in imports_of(path)
                 if name != "companion" and package_of(name) not in allowed
             }
-            assert not upwards, f"{module} must not import {', '.join(sorted(upwards))}"
+            assert not forbidden, f"{module} must not import {', '.join(sorted(forbidden))}"
 
 
 def test_every_module_belongs_to_a_package() -> None:
-    assert {package_of(module) for module in FILES} - set(MAY_IMPORT) == ROOTS
+    assert {package_of(module) for module in FILES} - set(MAY_IMPORT) == TOP_MODULES
 
 
-def test_every_module_can_be_imported() -> None:
+def test_every_module_has_docstring_and_imports() -> None:
     for module in FILES.keys() - {"companion.__main__"}:
-        assert import_module(module).__doc__, module
+        assert import_module(module).__doc__, f"{module} has no docstring"
 
 
 def test_no_game_imports_another() -> None:
@@ -122,28 +124,31 @@ def test_no_game_imports_another() -> None:
                 )
 
 
-def test_no_circles() -> None:
-    """Modules import each other in one direction only."""
+def test_no_modules_import_each_other_in_a_cycle() -> None:
     graph = {module: imports_of(path) - {module} for module, path in FILES.items()}
     done: set[str] = set()
-    way: list[str] = []
+    import_path: list[str] = []
 
     def visit(module: str) -> None:
-        assert module not in way, " -> ".join([*way[way.index(module) :], module])
+        assert module not in import_path, " -> ".join(
+            [*import_path[import_path.index(module) :], module]
+        )
         if module not in done:
-            way.append(module)
+            import_path.append(module)
             for name in sorted(graph[module]):
                 visit(name)
-            done.add(way.pop())
+            done.add(import_path.pop())
 
     for module in sorted(graph):
         visit(module)
 
 
-def test_every_package_says_what_lives_there() -> None:
+def test_every_package_has_a_docstring() -> None:
     for path in FILES.values():
         if path.name == "__init__.py":
-            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), (
+                f"{path} has none"
+            )
 
 
 def test_no_adapter_names_a_game() -> None:
