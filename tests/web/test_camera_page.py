@@ -1,5 +1,7 @@
-"""The camera on the page Health with a fake eye: who may look, what is told, what is drawn into its
-picture.
+"""Tests of the camera's part of the page Health, through Flask's client with a fake eye.
+
+They cover who may see the live picture, what the page says and draws, photographs of turns, and the
+camera's settings.
 """
 
 from __future__ import annotations
@@ -36,11 +38,9 @@ KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
 
 
 def board_seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardSeen:
-    """Return a board, 10 px per mm, whose squares are empty and well seen except those that are
-    named.
-    """
+    """Return a seen board at 10 px per mm. Squares are empty and well seen by default."""
     board = kit.board
-    each = tuple(
+    all_squares = tuple(
         replace(
             squares.get(str(square), SquareSeen(square, (), True, 1.0, ())),
             corners_px=corners_of(*board.centre_mm(square)),
@@ -49,18 +49,19 @@ def board_seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardS
         if square not in board.holes
     )
     reading = Reading({}, quiet=True, game=kit.game, beside=("lime flag",))
-    return BoardSeen((1920, 1080), corners_of(100, 100), kit, reading, each, advice)
+    return BoardSeen((1920, 1080), corners_of(100, 100), kit, reading, all_squares, advice)
 
 
-def corners_of(x: float, y: float) -> Outline:
+def corners_of(x_mm: float, y_mm: float) -> Outline:
+    """Return the corners, in px, of a square of 40 mm around a point of the board."""
     return tuple(
-        (10 * (x + right), 10 * (y + down))
+        (10 * (x_mm + right), 10 * (y_mm + down))
         for right, down in ((-20, -20), (20, -20), (20, 20), (-20, 20))
     )
 
 
 def fake_eye() -> Mock:
-    """An eye that shows a good board, with two cameras."""
+    """Return an eye with two cameras, which sees a good board."""
     eye = Mock()
     eye.latest_number.return_value = 7
     eye.picture.return_value = b"\xff\xd8picture"
@@ -74,7 +75,7 @@ def fake_eye() -> Mock:
 
 
 def fake_album() -> Mock:
-    """Photographs of two turns of game 1."""
+    """Return an album with photographs of two moments of game 1."""
     album = Mock(trouble="Photographs cannot be kept.")
     album.moments = lambda game: ("1.0", "1.1") if game == 1 else ()
     album.photograph = lambda game, moment: (
@@ -85,16 +86,17 @@ def fake_album() -> Mock:
 
 @dataclass
 class Room:
-    """A place with a camera page: what a test needs at hand."""
+    """The rig of a table with a camera, and the fake eye behind it."""
 
-    place: WebRig
+    rig: WebRig
     eye: Mock
 
     def host(self) -> FlaskClient:
-        return self.place.host()
+        """Return a browser that has entered the owner key."""
+        return self.rig.host()
 
     def fragment(self, browser: FlaskClient | None = None) -> str:
-        """Return what the page's stream sends first."""
+        """Return the first fragment of the page's stream, by default as the owner gets it."""
         with (browser or self.host()).get("/live/health", buffered=False) as answer:
             text = ""
             for part in answer.response:
@@ -121,13 +123,13 @@ def room(tmp_path: Path) -> Iterator[Room]:
         yield room
 
 
-LOOKING = ("/host/health", "/live/health", "/camera/frame.jpg")
+PICTURE_PATHS = ("/host/health", "/live/health", "/camera/frame.jpg")
 
 
-@pytest.mark.parametrize("path", LOOKING)
-def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
-    """Somebody's cards may be in it: no seat and no spectator gets it."""
-    for browser in (room.place.browser(), room.place.sit("south")):
+@pytest.mark.parametrize("path", PICTURE_PATHS)
+def test_only_the_owner_sees_the_live_picture(room: Room, path: str) -> None:
+    """Seats and spectators must not, because it may show somebody's cards."""
+    for browser in (room.rig.browser(), room.rig.sit("south")):
         assert browser.get(path).status_code == 403
     assert not room.eye.mock_calls
     picture = room.host().get("/camera/frame.jpg")
@@ -137,20 +139,20 @@ def test_the_live_picture_is_for_the_host_alone(room: Room, path: str) -> None:
 # ---- what the page says --------------------------------------------------------------------------
 
 
-def test_a_good_view_and_one_with_advice(room: Room) -> None:
-    robot = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
-    other = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
-    room.eye.board.return_value = board_seen(a1=robot, c4=other)
+def test_health_draws_the_board_and_gives_advice(room: Room) -> None:
+    purple = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
+    lime = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
+    room.eye.board.return_value = board_seen(a1=purple, c4=lime)
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
-    assert page.count('class="line"') == 1 + 2, "around the board and each piece"
+    assert page.count('class="line"') == 1 + 2, "not one outline around the board and each piece"
     assert 'href="#robot-s"' in page
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
     unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
     room.eye.board.return_value = board_seen(KIT, lamp, b2=weak, c3=unread)
-    room.place.clock.advance(2)
+    room.rig.clock.advance(2)
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page
     assert "<span>It is reflected on b2 and c3.</span>" in page
@@ -159,28 +161,30 @@ def test_a_good_view_and_one_with_advice(room: Room) -> None:
     room.eye.advice_without_board.return_value = (
         Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),
     )
-    room.place.clock.advance(2)
+    room.rig.clock.advance(2)
     assert "<span>Switch on a lamp</span>" in room.fragment()
 
 
-def test_trouble_is_reported_in_words(room: Room) -> None:
+def test_camera_trouble_is_named_on_health(room: Room) -> None:
     sentence = "USB camera 0 has stopped sending pictures: check its plug and cable"
-    room.place.table.set_camera_status(CameraStatus(CameraState.TROUBLE, sentence))
-    room.place.table.step()
+    room.rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE, sentence))
+    room.rig.table.step()
     page = room.fragment()
     assert "Photographs cannot be kept." in page
     assert f"<span>{sentence}</span>" in page
     assert "<b>Camera</b><span>Has a problem</span>" in page
-    assert '<svg class="seen"' not in page, "what was seen before is not now"
-    assert room.host().get("/camera/frame.jpg").status_code == 404, "an old picture is not live"
+    assert '<svg class="seen"' not in page, "an old drawing is shown while the camera has trouble"
+    assert room.host().get("/camera/frame.jpg").status_code == 404, (
+        "an old picture is sent as a live one"
+    )
 
 
 # ---- photographs of turns ------------------------------------------------------------------------
 
 
-def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
-    room.place.start_game()
-    browser = room.place.browser()
+def test_everybody_sees_photographs_of_turns(room: Room) -> None:
+    room.rig.start_game()
+    browser = room.rig.browser()
     browser.environ_base.update(ELSEWHERE)
     first, second = browser.get("/api/photographs").json["photographs"]
     assert first == {"game": 1, "moment": "1.0", "title": "Set-up"}
@@ -189,23 +193,25 @@ def test_photographs_of_turns_are_for_everybody(room: Room) -> None:
         assert browser.get(f"/api/photograph/{missing}").status_code == 404
 
 
-# ---- what only the host does ---------------------------------------------------------------------
+# ---- the camera's settings -----------------------------------------------------------------------
 
 
-def test_the_host_locks_and_chooses(room: Room) -> None:
+def test_the_owner_locks_and_chooses_the_camera(room: Room) -> None:
     host = room.host()
     page = room.fragment(host)
     assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus":false}\'>Hold focus', page)
     assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure":true}\'>Hold exp', page)
-    for door, body, status in (
+    for route, body, status in (
         ("lock", {"focus": False}, 200),
         ("choose", {"source": "usb:C920"}, 200),
         ("choose", {"source": "/etc/passwd"}, 404),
         ("lock", {"zoom": 2}, 400),
     ):
-        assert host.post(f"/api/camera/{door}", json=body).status_code == status
+        assert host.post(f"/api/camera/{route}", json=body).status_code == status
     room.eye.link.lock.assert_called_once_with(False, None)
     room.eye.link.choose.assert_called_once_with("usb:C920")
-    whole = page_text(host, "/host/health")
-    assert re.search(r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole)
-    assert "C920 &lt;b&gt;" in whole
+    whole_page = page_text(host, "/host/health")
+    assert re.search(
+        r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole_page
+    )
+    assert "C920 &lt;b&gt;" in whole_page

@@ -1,5 +1,8 @@
-"""Every page in a language that nobody speaks: what stands in no brackets there, no Spaniard could
-read.
+"""Tests that every sentence on the pages can be translated, through Flask's client.
+
+The pages are shown in a pseudo-language that puts each translated sentence in brackets. What stands
+outside brackets was never given to the translation. Tests collect it in a set, `untranslated`,
+which has to stay empty.
 """
 
 from __future__ import annotations
@@ -38,13 +41,14 @@ from web.features import TableEquipment
 __all__ = ["brackets"]
 
 TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
-SITTERS = ("Mara", "Tomás")
+PLAYERS = ("Mara", "Tomás")
 MACHINES = ("Pip", "Bo", "Zeno")
+# Default settings of a broker. They are in no catalogue and therefore in reversed brackets.
 BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
-# Texts that are no sentences of the project: names of people, the Wi-Fi, cameras and brokers, how
-# a stream begins, errors of others.
+# Texts that are not sentences of the project: names of people, of the Wi-Fi, of cameras and of
+# brokers, the first line of a stream, errors of libraries.
 NAMES = (
-    *SITTERS,
+    *PLAYERS,
     *MACHINES,
     "Mesa",
     "ab:12345",
@@ -56,15 +60,16 @@ NAMES = (
     TOML_ERROR,
     *BROKER,
 )
-# Pages with a name in their address. Those without are found by themselves.
+# Pages with a name in their address. `pages_of` finds all others.
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
 DATA = ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/api/seat/north/view")
 PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/api/history")
+# Number of turns that are played of each game.
 TURNS = 3
 
-# Page and text of everything that was not translated.
-Strays = set[tuple[str, str]]
+# Path and text of everything that was not translated.
+Untranslated = set[tuple[str, str]]
 
 
 @pytest.fixture
@@ -75,7 +80,7 @@ def rig(tmp_path: Path, brackets: None) -> Iterator[WebRig]:
 
 
 def pages_of(rig: WebRig) -> list[str]:
-    """Return every page of this installation by its address, but no streams, files or findings."""
+    """Return the paths of all pages without a variable, except streams, files and the doctor's."""
     paths = {
         rule.rule
         for rule in rig.app.url_map.iter_rules()
@@ -87,27 +92,29 @@ def pages_of(rig: WebRig) -> list[str]:
 
 
 def in_brackets(browser: FlaskClient) -> FlaskClient:
-    """Return a browser that asks for another language and gets all answers in it."""
+    """Make a browser ask for Spanish, which is the pseudo-language here, and return it."""
     browser.set_cookie("language", "es")
     return browser
 
 
-def look(browser: FlaskClient, strays: Strays, *paths: str) -> None:
-    """Fetch pages and note what was not translated on them."""
+def fetch(browser: FlaskClient, untranslated: Untranslated, *paths: str) -> None:
+    """Fetch pages and add their untranslated texts to `untranslated`."""
     for path in paths:
         answer = browser.get(path, headers={"Accept": "text/html,*/*;q=0.1"}, follow_redirects=True)
         text = answer.text
         assert answer.status_code != 500, path
         if answer.mimetype == "application/json":
-            strays |= {(path, stray) for stray in untranslated_in_json(json.loads(text))}
+            untranslated |= {
+                (path, sentence) for sentence in untranslated_in_json(json.loads(text))
+            }
         elif answer.mimetype == "text/html":
-            strays |= {(path, stray) for stray in untranslated_on_page(text, NAMES)}
+            untranslated |= {(path, sentence) for sentence in untranslated_on_page(text, NAMES)}
 
 
 def browser_with_seats(rig: WebRig) -> FlaskClient:
-    """Return a browser with both seats and the host's key."""
+    """Return a browser that has both seats and has entered the owner key."""
     browser = in_brackets(rig.browser())
-    for seat, name in zip(SEATS, SITTERS, strict=True):
+    for seat, name in zip(SEATS, PLAYERS, strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
     browser.post("/host", data={"key": HOST_KEY})
     return browser
@@ -117,86 +124,87 @@ def browser_with_seats(rig: WebRig) -> FlaskClient:
 
 
 def test_pages_without_a_game_are_translated(rig: WebRig) -> None:
-    strays: Strays = set()
+    untranslated: Untranslated = set()
     stranger = in_brackets(rig.browser())
-    look(stranger, strays, *pages_of(rig), *NAMED_PAGES)
+    fetch(stranger, untranslated, *pages_of(rig), *NAMED_PAGES)
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
-        strays |= {(path, stray) for stray in untranslated_on_page(answer.text)}
+        untranslated |= {(path, sentence) for sentence in untranslated_on_page(answer.text)}
     browser = browser_with_seats(rig)
-    look(stranger, strays, "/join/north", "/seat/south")
-    look(browser, strays, *pages_of(rig), *NAMED_PAGES, *DATA)
+    fetch(stranger, untranslated, "/join/north", "/seat/south")
+    fetch(browser, untranslated, *pages_of(rig), *NAMED_PAGES, *DATA)
     rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
     rig.table.set_panel_notice("")
     rig.table.step()
     games = [f"/host?game={name}" for name in GAMES]
-    look(browser, strays, "/", "/host", *games)
-    assert not strays
+    fetch(browser, untranslated, "/", "/host", *games)
+    assert not untranslated
 
 
 @pytest.mark.parametrize("with_panel", [True, False])
-def test_settings_and_check_are_translated(
+def test_settings_and_health_are_translated(
     tmp_path: Path, brackets: None, with_panel: bool
 ) -> None:
-    strays: Strays = set()
+    untranslated: Untranslated = set()
     with open_service_rig(tmp_path, "[table]\nreading_time_s = 4.0\n", with_panel) as service:
         browser = in_brackets(service.host)
-        look(in_brackets(service.browser()), strays, "/settings", "/host/health")
-        look(browser, strays, "/settings", "/host/health", "/host")
+        fetch(in_brackets(service.browser()), untranslated, "/settings", "/host/health")
+        fetch(browser, untranslated, "/settings", "/host/health", "/host")
         if with_panel:
             browser.post("/api/check/begin", json={})
-            look(browser, strays, "/host/health")
+            fetch(browser, untranslated, "/host/health")
         service.path.write_text("[table", encoding="utf-8")
-        look(browser, strays, "/settings")
-    assert not strays
+        fetch(browser, untranslated, "/settings")
+    assert not untranslated
 
 
-def test_shared_phones_and_pads_pages_are_translated(rig: WebRig) -> None:
-    strays: Strays = set()
+def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
+    untranslated: Untranslated = set()
     phone, stranger = in_brackets(rig.browser()), in_brackets(rig.browser())
-    look(phone, strays, "/pass")
-    phone.post("/pass", data=dict(zip(SEATS, SITTERS, strict=True)))
-    look(phone, strays, "/pass", "/join")
+    fetch(phone, untranslated, "/pass")
+    phone.post("/pass", data=dict(zip(SEATS, PLAYERS, strict=True)))
+    fetch(phone, untranslated, "/pass", "/join")
     moment = rig.start_game()
-    look(phone, strays, "/pass", "/seat/south")
+    fetch(phone, untranslated, "/pass", "/seat/south")
     phone.post("/pass/open", data={"seat": "south"})
-    look(phone, strays, "/seat/south", "/join/south")
+    fetch(phone, untranslated, "/seat/south", "/join/south")
     rig.table.hand_in(Seat.SOUTH, moment, "UII")
-    look(phone, strays, "/pass")
+    fetch(phone, untranslated, "/pass")
     phone.post("/pass/open", data={"seat": "south"})
-    look(phone, strays, "/seat/south")
+    fetch(phone, untranslated, "/seat/south")
     phone.post("/api/seat/south/by-pad", json={})
-    look(phone, strays, "/seat/south")
-    look(stranger, strays, "/join", "/join/south")
+    fetch(phone, untranslated, "/seat/south")
+    fetch(stranger, untranslated, "/join", "/join/south")
     rig.table.press(Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), True, True))
     rig.table.step()
-    look(stranger, strays, "/seat/south", "/")
+    fetch(stranger, untranslated, "/seat/south", "/")
     rig.table.hand_in(Seat.NORTH, moment, "III")
-    look(phone, strays, "/pass")
-    assert not strays
+    fetch(phone, untranslated, "/pass")
+    assert not untranslated
 
 
 def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> None:
-    strays: Strays = set()
+    untranslated: Untranslated = set()
     luma = np.zeros((90, 160), np.uint8)
     weak = {
-        str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (kind,))
-        for place, (kind, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
+        str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (weakness,))
+        for place, (weakness, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
     }
     board = board_seen(KIT, *advise_without_board(luma), **weak)
     with room_in(tmp_path) as room:
         browser = in_brackets(room.host())
-        for shown in (board, board_seen(), None):
-            room.eye.board.return_value = shown
-            state = CameraState.SEES_BOARD if shown else CameraState.NO_BOARD
-            room.place.table.set_camera_status(CameraStatus(state))
-            room.place.table.step()
-            room.place.clock.advance(9)
-            look(browser, strays, "/host/health")
-            strays |= {
-                ("live", stray) for stray in untranslated_on_page(room.fragment(browser), NAMES)
+        for seen in (board, board_seen(), None):
+            room.eye.board.return_value = seen
+            state = CameraState.SEES_BOARD if seen else CameraState.NO_BOARD
+            room.rig.table.set_camera_status(CameraStatus(state))
+            room.rig.table.step()
+            room.rig.clock.advance(9)
+            fetch(browser, untranslated, "/host/health")
+            untranslated |= {
+                ("live", sentence)
+                for sentence in untranslated_on_page(room.fragment(browser), NAMES)
             }
-    assert not strays
+    assert not untranslated
 
 
 def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
@@ -215,9 +223,7 @@ def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
 
 
 def show_board_to_camera(rig: WebRig, missing: int = 0) -> None:
-    """Let the camera see the board as it should be, but for some pieces: what lies in their squares
-    is gone.
-    """
+    """Let the camera read the expected board, but with nothing on so many of its squares."""
     view = rig.table.view()
     if view.kit is None or view.kit.deck or not view.board.target:
         return
@@ -228,49 +234,52 @@ def show_board_to_camera(rig: WebRig, missing: int = 0) -> None:
 
 
 def act(rig: WebRig, seat: Seat) -> None:
-    """Hand in a legal action of a seat at the table itself."""
+    """Hand in the first legal action of a seat at the table itself."""
     session = session_of(rig.table)
     action = next(iter(session.require_game().legal_actions(session.state, seat)))
     rig.table.hand_in(seat, session.moment, session.require_game().format(action))
 
 
-def walk(rig: WebRig, browser: FlaskClient, strays: Strays) -> None:
-    """Play some turns of the game, with a look at each of their states."""
+def play_turns(rig: WebRig, browser: FlaskClient, untranslated: Untranslated) -> None:
+    """Play some turns of the game, and fetch its pages in each of their states.
+
+    The last seat that is awaited acts first, so that pages are also seen with one action sealed.
+    """
     view = rig.table.view()
     if view.time.clock and view.time.clock.paused:
-        look(browser, strays, *LIVE_PAGES)
+        fetch(browser, untranslated, *LIVE_PAGES)
         rig.table.resume("host")
     for turn in range(TURNS):
         pages = (*LIVE_PAGES, *DATA) if turn == 0 else LIVE_PAGES[:4]
         while (view := rig.table.view()).phase is Phase.ORDERS:
-            look(browser, strays, *pages)
-            due = [seat for seat in SEATS if view.seats[seat].is_awaited]
-            act(rig, due[-1])
-            if len(due) == 1:
+            fetch(browser, untranslated, *pages)
+            awaited = [seat for seat in SEATS if view.seats[seat].is_awaited]
+            act(rig, awaited[-1])
+            if len(awaited) == 1:
                 break
         while (view := rig.table.view()).phase is Phase.STAGES:
-            look(browser, strays, *pages[:3])
+            fetch(browser, untranslated, *pages[:3])
             rig.table.confirm("host", view.moment, view.turn.stage, force=True)
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_pages_of_a_game_are_translated(name: str, rig: WebRig) -> None:
-    strays: Strays = set()
+def test_the_pages_of_each_game_are_translated(name: str, rig: WebRig) -> None:
+    untranslated: Untranslated = set()
     browser = browser_with_seats(rig)
     rig.table.new_game(name, {}, 1)
     view = rig.table.view()
     if view.phase is Phase.SETUP:
-        look(browser, strays, *LIVE_PAGES, *DATA)
+        fetch(browser, untranslated, *LIVE_PAGES, *DATA)
         show_board_to_camera(rig, missing=2)
-        look(browser, strays, "/", "/seat/south", "/api/view")
+        fetch(browser, untranslated, "/", "/seat/south", "/api/view")
         rig.table.confirm("host", view.moment, view.turn.stage, force=True)
-    walk(rig, browser, strays)
+    play_turns(rig, browser, untranslated)
     if rig.table.view().phase is Phase.ORDERS:
         show_board_to_camera(rig, missing=1)
-        look(browser, strays, "/", "/seat/south", "/seat/north", "/api/view")
+        fetch(browser, untranslated, "/", "/seat/south", "/seat/north", "/api/view")
         rig.table.offer_draw(Seat.SOUTH)
-        look(browser, strays, *LIVE_PAGES)
+        fetch(browser, untranslated, *LIVE_PAGES)
     if rig.table.view().phase is not Phase.OVER:
         rig.table.resign(Seat.SOUTH)
-    look(browser, strays, *LIVE_PAGES, *DATA, *PLAYED_PAGES)
-    assert not strays
+    fetch(browser, untranslated, *LIVE_PAGES, *DATA, *PLAYED_PAGES)
+    assert not untranslated

@@ -1,5 +1,7 @@
-"""The description for programs is made of the routes and types that there are, and says nothing
-else.
+"""Tests of the API's OpenAPI description against the routes of a simulated installation.
+
+Every route is described, every answer of a tour through the installation fits its description, and
+the description names the routes that need the owner key.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ METHODS = {"GET", "POST"}
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """The pages of a whole simulated installation: every door that there is."""
+    """The application of a whole simulated installation, which has every route."""
     with simulated(tmp_path_factory.mktemp("app")) as companion:
         yield companion.server.app
 
@@ -65,21 +67,24 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
         for rule in app.url_map.iter_rules()
         for method in METHODS & rule.methods
     }
-    doors = {
-        (path, method.upper()): door
+    operations = {
+        (path, method.upper()): operation
         for path, methods in document["paths"].items()
-        for method, door in methods.items()
+        for method, operation in methods.items()
     }
-    assert set(doors) == routes
-    assert not [door for door, told in doors.items() if not told["summary"]], "no docstring"
-    for (path, _), door in doors.items():
-        parameters = {parameter["name"] for parameter in door.get("parameters", ())}
+    assert set(operations) == routes
+    without_summary = [name for name, described in operations.items() if not described["summary"]]
+    assert not without_summary, "routes without a docstring"
+    for (path, _), operation in operations.items():
+        parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
         assert set(re.findall(r"{(\w+)}", path)) == parameters
     schemas = document["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) <= set(schemas)
     assert set(schemas["SeatRoutes_hand_in"]["required"]) == {"moment", "action"}
     assert schemas["SeatRoutes_hand_in"]["additionalProperties"] is False
-    assert {"SeatRoutes_take", "HubRoutes_take"} <= set(schemas), "a rename breaks clients"
+    assert {"SeatRoutes_take", "HubRoutes_take"} <= set(schemas), (
+        "a schema that clients use has another name"
+    )
 
 
 def test_files_are_described_as_uploads(document: dict[str, Any]) -> None:
@@ -92,9 +97,7 @@ def test_files_are_described_as_uploads(document: dict[str, Any]) -> None:
     assert uploads == {"/history": ["file"], "/settings/restore": ["backup"]}
 
 
-def test_each_json_door_reads_its_body_strictly(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_routes_refuse_unknown_fields(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("web.security.auth.Auth.is_host", lambda *_: True)
     monkeypatch.setattr("web.security.auth.Auth.require_sitting", lambda *_: Seat.SOUTH)
     browser = app.test_client()
@@ -106,37 +109,42 @@ def test_each_json_door_reads_its_body_strictly(
             assert answer.json["error"]["kind"] == "malformed", path
 
 
-def test_doors_of_the_host_are_closed_and_told(app: Flask, document: dict[str, Any]) -> None:
-    """Whoever is nobody is refused exactly where the description says that the host alone may."""
-    browser, every, closed, told = app.test_client(), set(), set(), set()
+def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[str, Any]) -> None:
+    """Ask for every route as a stranger.
+
+    Exactly those are refused for want of the owner key that the description says to need it.
+    """
+    browser, all_names, refused, described = app.test_client(), set(), set(), set()
     browser.environ_base["REMOTE_ADDR"] = "192.0.2.5"
-    for path, doors in document["paths"].items():
+    for path, operations in document["paths"].items():
         url = path.replace("{seat}", "south").replace("{page}", "table")
         url = re.sub(r"{\w+}", "1", url)
-        for method, door in doors.items():
-            if "event-stream" in str(door["responses"]) or path == "/host":
+        for method, operation in operations.items():
+            if "event-stream" in str(operation["responses"]) or path == "/host":
                 continue
-            is_json = "application/json" in str(door.get("requestBody"))
+            is_json = "application/json" in str(operation.get("requestBody"))
             answer = browser.open(url, method=method.upper(), json={} if is_json else None)
             text = answer.get_data().decode(errors="replace")
-            every.add(f"{method} {path}")
+            all_names.add(f"{method} {path}")
             if answer.status_code == 403 and re.search("host_only|owner’s key", text):
-                closed.add(f"{method} {path}")
-            if "hostKey" in str(door.get("security")):
-                told.add(f"{method} {path}")
-    assert closed == told
-    owners = re.compile(r".* (/api)?/(host|settings|camera|check)/|.*/history/(remove|forget)")
-    assert {door for door in every if owners.match(door)} <= closed
+                refused.add(f"{method} {path}")
+            if "hostKey" in str(operation.get("security")):
+                described.add(f"{method} {path}")
+    assert refused == described
+    owners_routes = re.compile(
+        r".* (/api)?/(host|settings|camera|check)/|.*/history/(remove|forget)"
+    )
+    assert {name for name in all_names if owners_routes.match(name)} <= refused
     assert {
         "post /history",
         "get /settings",
         "get /api/doctor",
         "post /api/host/new-game",
-    } <= closed
+    } <= refused
 
 
 def routes_of(app: Flask) -> list[Route]:
-    """Return what the route modules of an application declare."""
+    """Return the routes that the modules of an application declare."""
     return list(app.extensions["routes"])
 
 
@@ -144,38 +152,40 @@ def describe_in(app: Flask) -> dict[str, Any]:
     return describe(routes_of(app), app.extensions["auth"])
 
 
-# ---- what is answered ----------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
 class CheckedTour:
-    """An installation whose every JSON answer is held against its description."""
+    """A simulated installation that checks every JSON answer against its description."""
 
     def __init__(self, tour: TableTour) -> None:
-        self.tour, self.table, self.seen = tour, tour.table, set[str]()
+        self.tour, self.table = tour, tour.table
+        self.checked_endpoints = set[str]()
         app = tour.companion.server.app
         document = describe_in(app)
-        self.known = {
-            each.endpoint: validator_of(document, each.answer)
-            for each in routes_of(app)
-            if isinstance(each.answer, type) and each.answer is not Nothing
+        self.validators = {
+            route.endpoint: validator_of(document, route.answer)
+            for route in routes_of(app)
+            if isinstance(route.answer, type) and route.answer is not Nothing
         }
         self._nothing = validator_of(document, Nothing)
         app.after_request(self._check)
 
     def _check(self, answer: Any) -> Any:
-        whole = ("described.document", "history.as_json")
-        if answer.is_json and answer.status_code < 300 and request.endpoint not in whole:
-            self.seen.add(str(request.endpoint))
-            known = self.known.get(str(request.endpoint), self._nothing)
+        # the description itself and the file of a game are JSON without a schema
+        without_schema = ("described.document", "history.as_json")
+        if answer.is_json and answer.status_code < 300 and request.endpoint not in without_schema:
+            self.checked_endpoints.add(str(request.endpoint))
+            validator = self.validators.get(str(request.endpoint), self._nothing)
             faults = [
-                f"{list(each.instance_path)}: {each.message}"
-                for each in known.iter_errors(answer.json)
+                f"{list(error.instance_path)}: {error.message}"
+                for error in validator.iter_errors(answer.json)
             ]
             assert not faults, (request.path, faults[:3])
         return answer
 
-    def look(self) -> None:
-        """Ask for what everybody, both seats and the workbench can see now."""
+    def fetch_views(self) -> None:
+        """Fetch what everybody, both seats and the workbench can see now."""
         client = self.tour.client
         for path in ("/api/view", "/clock", "/workbench/state"):
             client.get(path)
@@ -186,7 +196,7 @@ class CheckedTour:
 
 
 def validator_of(document: dict[str, Any], kind: type) -> Any:
-    """Return a validator of an answer's schema that refuses fields without a description."""
+    """Return a validator of an answer of this type that refuses fields without a description."""
     schemas = json.loads(json.dumps(document["components"]["schemas"]))
     for schema in schemas.values():
         if "properties" in schema or kind is Nothing:
@@ -211,12 +221,12 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
     for seat in SEATS:
         tour.client.post(f"/api/seat/{seat}/take", name=seat)
     table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
-    for step in range(300):
+    for step in range(300):  # a longer game is resigned
         view = table.view()
         if view.phase is Phase.OVER:
             break
         if step % 25 == 0:
-            checked_tour.look()
+            checked_tour.fetch_views()
         if view.phase is not Phase.ORDERS or (view.time.clock and view.time.clock.paused):
             tour.go_on()
             continue
@@ -224,7 +234,7 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
         tour.client.post(f"/api/seat/{seat}/hand-in", moment=view.moment, action=action)
     if table.view().phase is not Phase.OVER:
         tour.client.post("/api/seat/south/resign")
-    checked_tour.look()
+    checked_tour.fetch_views()
     assert tour.client.get("/api/view")["outcome"]
     assert {
         "api.view",
@@ -232,24 +242,20 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
         "api.own_order",
         "api.hand_in",
         "bench.state",
-    } <= checked_tour.seen
+    } <= checked_tour.checked_endpoints
 
 
 def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
-    post, get, table = (
-        checked_tour.tour.client.post,
-        checked_tour.tour.client.get,
-        checked_tour.table,
-    )
-    checked_tour.tour.client.send("/host", f"key={checked_tour.tour.companion.host_key}".encode())
+    client, table = checked_tour.tour.client, checked_tour.table
+    client.send("/host", f"key={checked_tour.tour.companion.host_key}".encode())
 
-    def moment(**body: Any) -> dict[str, Any]:
+    def with_moment(**body: Any) -> dict[str, Any]:
         return {"moment": table.view().moment, **body}
 
     for path in ("/health", "/api/doctor", "/api/history", "/api/photographs"):
-        get(path)
-    piece = get("/workbench/state")["pieces"][0]["id"]
-    for door, body in (
+        client.get(path)
+    piece = client.get("/workbench/state")["pieces"][0]["id"]
+    for route, body in (
         ("settings/change", {"values": {"table.theme": "dark"}}),
         ("check/begin", {}),
         ("check/light", {"lamp": "south_1", "on": True}),
@@ -263,28 +269,29 @@ def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
         ("host/new-key", {}),
         ("host/new-game", {"game": "outbuffered"}),
     ):
-        post(f"/api/{door}", **body)
-    for door, body in (
+        client.post(f"/api/{route}", **body)
+    for route, body in (
         ("piece", {"id": piece, "square": "a1"}),
         ("flip", {"id": piece}),
         ("hand", {"square": None}),
         ("tidy", {}),
     ):
-        post(f"/workbench/{door}", **body)
+        client.post(f"/workbench/{route}", **body)
     table.confirm("host", table.view().moment, 0, force=True)
     table.use_settings(msgspec.structs.replace(table.settings, coach="always"))
-    for door, body in (
-        ("plan", moment(entered="U")),
-        ("help", moment(entered="U")),
-        ("coach", moment(about="now")),
-        ("hand-in", moment(action="UUU")),
-        ("take-back", moment()),
+    for route, body in (
+        ("plan", with_moment(entered="U")),
+        ("help", with_moment(entered="U")),
+        ("coach", with_moment(about="now")),
+        ("hand-in", with_moment(action="UUU")),
+        ("take-back", with_moment()),
         ("mine", {}),
         ("resign", {}),
     ):
-        post(f"/api/seat/south/{door}", **body)
-    post("/api/history/forget", name="Mara")
-    checked_tour.look()
-    post("/api/seat/south/leave")
-    missing = set(checked_tour.known) - checked_tour.seen
+        client.post(f"/api/seat/south/{route}", **body)
+    client.post("/api/history/forget", name="Mara")
+    checked_tour.fetch_views()
+    client.post("/api/seat/south/leave")
+    # these need a hub, or a phone as the camera
+    missing = set(checked_tour.validators) - checked_tour.checked_endpoints
     assert missing == {"staff.call", "staff.cancel", "hub.offer", "eye.picture"}
