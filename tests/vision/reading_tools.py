@@ -1,4 +1,4 @@
-"""Rendered tables as a reader sees them."""
+"""Helpers: rendered tables, and a board reader that looks at them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES
 
 
 def render_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
-    """Render a printed table. Bare ones that look alike are rendered once."""
+    """Return a rendered table of printed parts. Bare tables that look alike are rendered once."""
     return share_bare_table(rendered_table(kit, view))
 
 
-class ReadTable:
-    """A rendered table, its camera, and a reader of these boards that prefers this one."""
+class BoardRig:
+    """A rendered table with a camera above it, and a reader that is set to its board.
+
+    The reader also knows the boards of `kits`. Further arguments are fields of the `CameraView`.
+    """
 
     def __init__(
         self, kit: Kit, layout: Layout, kits: Mapping[str, Kit] | None = None, **view: Any
@@ -42,7 +45,7 @@ class ReadTable:
         self.reader.use(kit)
 
     def read(self, frames: int = 1) -> Reading:
-        """Read so many frames, and return what is known after the last one."""
+        """Read this number of frames, and return the last reading."""
         for _ in range(frames - 1):
             self.reader.read(self.camera.frame())
         return self.reader.read(self.camera.frame())
@@ -58,7 +61,10 @@ class ReadTable:
 
 
 def lay(**squares: str) -> Layout:
-    """Make a layout from `c1="white scout"`. `+` joins a stack's faces, `a1_a2` several squares."""
+    """Return a layout, for example of `c1="white scout"`.
+
+    `+` joins the faces of a stack from the bottom to the top. `a1_a2` are the squares of one piece.
+    """
     return {
         Square.parse(square): tuple(faces.split("+"))
         for key, faces in squares.items()
@@ -66,22 +72,23 @@ def lay(**squares: str) -> Layout:
     }
 
 
-def tops(layout: Layout) -> dict[Square, str]:
+def faces_on_top(layout: Layout) -> dict[Square, str]:
     return {square: faces[-1] for square, faces in layout.items()}
 
 
 def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
     """Check that no face is on a wrong square, and no occupied square is called empty."""
-    truth = tops(layout)
-    assert {s: f for s, f in reading.seen.items() if truth.get(s) != f} == {}
-    assert truth.keys() <= reading.seen.keys() | reading.unknown
+    truth = faces_on_top(layout)
+    wrong = {square: face for square, face in reading.seen.items() if truth.get(square) != face}
+    assert wrong == {}
+    assert truth.keys() <= reading.seen.keys() | reading.unknown, "an occupied square is empty"
 
 
-def tally_of(*names: str) -> Tally:
-    """Read these scenes of the bench, and return the tally."""
+def read_bench_scenes(*names: str) -> Tally:
+    """Read these pictures of `tests/bench/reading`, and return the tally of right and wrong."""
     tally = Tally()
-    for wanted in map(make_scene, names):
-        luma, prints = wanted.picture()
-        reader = board_reader({**KITS, wanted.kit.game: wanted.kit})
-        tally.add(reader.read_picture(luma), prints, wanted.kit)
+    for scene in map(make_scene, names):
+        luma, prints = scene.picture()
+        reader = board_reader({**KITS, scene.kit.game: scene.kit})
+        tally.add(reader.read_picture(luma), prints, scene.kit)
     return tally

@@ -1,4 +1,7 @@
-"""From pictures to layouts: rendered tables with a truth table, and what must never happen."""
+"""Test what the board reader reads in pictures of rendered tables, whose layouts are known.
+
+A piece or square that is hidden, moving or ambiguous has to be unknown, never wrong.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from reading_tools import KITS, ReadTable, assert_nothing_wrong, lay, tops
+from reading_tools import KITS, BoardRig, assert_nothing_wrong, faces_on_top, lay
 
 from companion.core.errors import ConfigError
 from companion.core.grid import Square
@@ -18,16 +21,16 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView, Shadow
 
-SMALL = KITS["outbuffered"]
+OUTBUFFERED = KITS["outbuffered"]
 WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 WALLS: Kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"board": WALLS_MAP}))
-BOTH = {"outbuffered": SMALL, "arena": KITS["arena"]}
+TWO_KITS = {"outbuffered": OUTBUFFERED, "arena": KITS["arena"]}
 START = lay(a1="purple robot", b1="purple flag", c4="lime robot", b4="lime flag")
 B2, C4 = Square(1, 1), Square(2, 3)
 
 
-def start(layout: Layout = START, **view: Any) -> ReadTable:
-    return ReadTable(SMALL, layout, BOTH, **view)
+def outbuffered_rig(layout: Layout = START, **view: Any) -> BoardRig:
+    return BoardRig(OUTBUFFERED, layout, TWO_KITS, **view)
 
 
 CONDITIONS: dict[str, dict[str, Any]] = {
@@ -46,11 +49,11 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
-    reading = start(**CONDITIONS[condition]).read(3)
+def test_every_piece_is_read_in_ordinary_conditions(condition: str) -> None:
+    reading = outbuffered_rig(**CONDITIONS[condition]).read(3)
     assert_nothing_wrong(reading, START)
     assert reading.game == "outbuffered"
-    assert dict(reading.seen) == tops(START)
+    assert dict(reading.seen) == faces_on_top(START)
     assert reading.quiet
     assert len(reading.unknown) <= 1
     assert reading.beside == ()
@@ -60,201 +63,209 @@ def test_every_piece_is_read_under_ordinary_trouble(condition: str) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_a_hand_over_a_square_means_unknown(number: int) -> None:
-    """Each of three skins over a sixth of the squares, before and after the board was learned."""
-    scene = start(skin_bgr=((122, 158, 208), (60, 80, 120), (170, 190, 235))[number])
-    for square in SMALL.board.squares[number::6]:
-        for is_learned in (False, True):
-            if is_learned:
-                scene.table.hold_hand(None)
-                scene.read(4)
+def test_a_square_under_a_hand_is_unknown(number: int) -> None:
+    """Hold hands of three tones of skin over every sixth square.
+
+    Do so with a new reader, and with one that has seen the board without a hand.
+    """
+    rig = outbuffered_rig(skin_bgr=((122, 158, 208), (60, 80, 120), (170, 190, 235))[number])
+    for square in OUTBUFFERED.board.squares[number::6]:
+        for has_seen_board in (False, True):
+            if has_seen_board:
+                rig.table.hold_hand(None)
+                rig.read(4)
             else:
-                scene.reader = board_reader(BOTH)
-            scene.table.hold_hand(square)
+                rig.reader = board_reader(TWO_KITS)
+            rig.table.hold_hand(square)
             for frames in (1, 3):
-                reading = scene.read(frames)
+                reading = rig.read(frames)
                 assert square in reading.unknown
                 assert_nothing_wrong(reading, START)
 
 
-def test_a_piece_without_visible_marker_is_unknown() -> None:
-    faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in SMALL.faces)
-    scene = ReadTable(replace(SMALL, faces=faces), lay(b2="purple robot"))
-    scene.reader = board_reader({SMALL.game: SMALL})
-    reading = scene.read(3)
+def test_a_piece_with_a_foreign_marker_is_unknown() -> None:
+    # Other ids than those that the reader knows: the purple robot has 80 instead of 20.
+    faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in OUTBUFFERED.faces)
+    rig = BoardRig(replace(OUTBUFFERED, faces=faces), lay(b2="purple robot"))
+    rig.reader = board_reader({OUTBUFFERED.game: OUTBUFFERED})
+    reading = rig.read(3)
     assert B2 in reading.unknown
     assert 80 in reading.strangers
 
 
-def test_a_piece_between_two_squares_is_on_neither() -> None:
-    scene = start(lay(b2="lime flag"))
-    scene.table.nudge(scene.piece("lime flag").id, SMALL.board.pitch_mm / 2, 0)
-    reading = scene.read(3)
+def test_a_piece_between_two_squares_leaves_both_unknown() -> None:
+    rig = outbuffered_rig(lay(b2="lime flag"))
+    rig.table.nudge(rig.piece("lime flag").id, OUTBUFFERED.board.pitch_mm / 2, 0)
+    reading = rig.read(3)
     assert reading.seen == {}
     assert {B2, Square(2, 1)} <= reading.unknown
     assert reading.beside == ("lime robot", "purple flag", "purple robot")
 
 
 def test_a_piece_put_down_askew_is_read() -> None:
-    scene = start(lay(b2="lime robot"), tilt_deg=45.0)
-    robot = scene.piece("lime robot").id
-    for x, y, turn in ((15.0, 14.0, 30.0), (-30.0, 0.0, 200.0), (14.0, -29.0, -75.0)):
-        scene.table.nudge(robot, x, y)
-        scene.table.turn(robot, turn)
-        assert scene.read(3).seen == {B2: "lime robot"}
+    rig = outbuffered_rig(lay(b2="lime robot"), tilt_deg=45.0)
+    robot = rig.piece("lime robot").id
+    for x_mm, y_mm, turn_deg in ((15.0, 14.0, 30.0), (-30.0, 0.0, 200.0), (14.0, -29.0, -75.0)):
+        rig.table.nudge(robot, x_mm, y_mm)
+        rig.table.turn(robot, turn_deg)
+        assert rig.read(3).seen == {B2: "lime robot"}
 
 
 def test_squares_outside_the_picture_are_unknown() -> None:
-    reading = start(shift_mm=(0.0, -70.0)).read(3)
+    reading = outbuffered_rig(shift_mm=(0.0, -70.0)).read(3)
     assert {Square(file, 0) for file in range(3)} <= reading.unknown
     assert_nothing_wrong(reading, START)
 
 
 def test_a_marker_seen_twice_is_a_stranger() -> None:
-    twin = replace(SMALL, pieces=(*SMALL.pieces, ("purple robot",)))
-    reading = ReadTable(twin, lay(b2="purple robot", c4="purple robot")).read(3)
+    kit = replace(OUTBUFFERED, pieces=(*OUTBUFFERED.pieces, ("purple robot",)))
+    reading = BoardRig(kit, lay(b2="purple robot", c4="purple robot")).read(3)
     assert (reading.strangers, reading.seen) == ((20,), {})
     assert {B2, C4} <= reading.unknown
 
 
-def test_duplicate_pieces_have_the_right_scale() -> None:
-    twins = replace(SMALL, pieces=SMALL.pieces[:1] * 4)
-    name = SMALL.pieces[0][0]
-    scene = ReadTable(twins, dict.fromkeys(SMALL.board.squares[2:18:4], (name,)))
-    assert scene.read(3).strangers
-    assert "100 %" not in scene.reader.details.note
+def test_duplicate_pieces_are_not_called_wrongly_scaled() -> None:
+    """Strangers of the right size give no advice to print at 100 %."""
+    kit = replace(OUTBUFFERED, pieces=OUTBUFFERED.pieces[:1] * 4)
+    face = OUTBUFFERED.pieces[0][0]
+    rig = BoardRig(kit, dict.fromkeys(OUTBUFFERED.board.squares[2:18:4], (face,)))
+    assert rig.read(3).strangers
+    assert "100 %" not in rig.reader.details.note
 
 
 # ---- pose and board ------------------------------------------------------------------------------
 
 
 def cover_corners(luma: Luma, view: CameraView, corners: tuple[int, ...]) -> Luma:
-    """Hide some corner markers in the picture under dark things."""
-    pose, picture = camera_pose(SMALL, view), luma.copy()
+    """Return the picture with these corner markers painted over in dark grey."""
+    pose, picture = camera_pose(OUTBUFFERED, view), luma.copy()
     for corner in corners:
-        quad = pose.to_px(corner_points_mm(SMALL.board, corner))
+        quad = pose.to_px(corner_points_mm(OUTBUFFERED.board, corner))
         cv2.fillPoly(picture, [quad.astype(np.int32)], 70)
     return picture
 
 
-def test_a_known_board_needs_no_corner_markers() -> None:
-    scene = start()
-    scene.read(3)
-    frame = scene.camera.frame()
-    dark = cover_corners(frame.luma, scene.table.view, (0, 1, 2))
-    reading = scene.reader.read(replace(frame, luma=dark))
-    assert (reading.game, dict(reading.seen)) == ("outbuffered", tops(START))
+def test_one_corner_marker_keeps_a_known_board() -> None:
+    rig = outbuffered_rig()
+    rig.read(3)
+    frame = rig.camera.frame()
+    luma = cover_corners(frame.luma, rig.table.view, (0, 1, 2))
+    reading = rig.reader.read(replace(frame, luma=luma))
+    assert (reading.game, dict(reading.seen)) == ("outbuffered", faces_on_top(START))
 
 
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
 def test_a_partly_hidden_board_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
-    scene = start(tilt_deg=40.0, focal_ratio=0.9)
-    dark = cover_corners(scene.table.render_luma(), scene.table.view, hidden)
-    reading = scene.reader.read_picture(dark)
+    rig = outbuffered_rig(tilt_deg=40.0, focal_ratio=0.9)
+    luma = cover_corners(rig.table.render_luma(), rig.table.view, hidden)
+    reading = rig.reader.read_picture(luma)
     if len(hidden) == 3:
-        assert (reading.game, reading.unknown) == (None, frozenset(SMALL.board.squares))
-        assert scene.reader.details.problem.startswith(
+        assert (reading.game, reading.unknown) == (None, frozenset(OUTBUFFERED.board.squares))
+        assert rig.reader.details.problem.startswith(
             "Only one corner of the board is in the picture"
         )
     else:
         assert_nothing_wrong(reading, START)
     if len(hidden) == 1:
-        assert dict(reading.seen) == tops(START)
+        assert dict(reading.seen) == faces_on_top(START)
 
 
 def test_a_bumped_board_is_found_at_once() -> None:
-    scene = start()
-    scene.read(4)
-    scene.table.set_view(replace(scene.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
-    reading = scene.read()
-    assert (reading.quiet, dict(reading.seen)) == (False, tops(START))
-    assert scene.read(3).quiet
+    rig = outbuffered_rig()
+    rig.read(4)
+    rig.table.set_view(replace(rig.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
+    reading = rig.read()
+    assert (reading.quiet, dict(reading.seen)) == (False, faces_on_top(START))
+    assert rig.read(3).quiet
 
 
 def test_another_board_of_the_game_is_refused() -> None:
-    scene = ReadTable(WALLS, lay(b2="purple robot"), BOTH)
-    scene.reader.use(SMALL)
-    assert scene.read(3).game is None
-    assert (
-        "The corner markers do not lie as on the board “standard”" in scene.reader.details.problem
-    )
-    scene.reader.use(WALLS)
-    assert scene.read(3).seen == {B2: "purple robot"}
+    rig = BoardRig(WALLS, lay(b2="purple robot"), TWO_KITS)
+    rig.reader.use(OUTBUFFERED)
+    assert rig.read(3).game is None
+    assert "The corner markers do not lie as on the board “standard”" in rig.reader.details.problem
+    rig.reader.use(WALLS)
+    assert rig.read(3).seen == {B2: "purple robot"}
 
 
 def test_another_games_board_is_recognised_by_its_corners() -> None:
-    scene = ReadTable(KITS["arena"], {}, BOTH)
-    for preferred in (SMALL, None):
-        scene.reader.use(preferred)
-        assert scene.read(3).game == "arena"
+    rig = BoardRig(KITS["arena"], {}, TWO_KITS)
+    for preferred in (OUTBUFFERED, None):
+        rig.reader.use(preferred)
+        assert rig.read(3).game == "arena"
 
 
 def test_an_unknown_camera_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-mod"):
-        board_reader(BOTH, "phone")
+        board_reader(TWO_KITS, "phone")
 
 
-# ---- over frames ---------------------------------------------------------------------------------
+# ---- series of frames ----------------------------------------------------------------------------
 
 
 def test_a_new_board_needs_three_equal_frames() -> None:
-    scene = start()
-    assert [scene.read().quiet for _ in range(4)] == [False, False, True, True]
-    scene.table.move_to(scene.piece("purple flag").id, B2)
-    assert [scene.read().quiet for _ in range(3)] == [False, True, True]
+    rig = outbuffered_rig()
+    assert [rig.read().quiet for _ in range(4)] == [False, False, True, True]
+    rig.table.move_to(rig.piece("purple flag").id, B2)
+    assert [rig.read().quiet for _ in range(3)] == [False, True, True]
 
 
-def test_a_still_frame_is_only_stamped_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = start()
-    scene.read(4)
+def test_a_still_frame_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = outbuffered_rig()
+    rig.read(4)
     monkeypatch.setattr(MarkerFinder, "find", lambda *_: pytest.fail("a still frame was read"))
-    first, second = scene.read(), scene.read()
-    assert (second.frame, second.seen) == (first.frame + 1, first.seen)
+    before, after = rig.read(), rig.read()
+    assert (after.frame, after.seen) == (before.frame + 1, before.seen)
 
 
-def test_unknown_squares_of_still_boards_are_judged_again() -> None:
-    scene = start()
-    scene.table.hold_hand(B2)
-    assert B2 in scene.read(14).unknown
-    scene.table.hold_hand(None)
-    assert scene.read(4).unknown == frozenset()
+def test_a_square_is_known_after_the_hand_leaves() -> None:
+    rig = outbuffered_rig()
+    rig.table.hold_hand(B2)
+    assert B2 in rig.read(14).unknown
+    rig.table.hold_hand(None)
+    assert rig.read(4).unknown == frozenset()
 
 
-def test_a_glance_reads_nothing_that_moves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    scene = start()
-    before = scene.read(4)
+def test_a_glance_skips_pictures_with_movement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine only glances at pictures while hands move.
+
+    The two pictures after the hand has left are not read either. The next two are, and settle the
+    board.
+    """
+    rig = outbuffered_rig()
+    before = rig.read(4)
 
     def glance() -> Any:
-        return scene.reader.read(scene.camera.frame(), glance=True)
+        return rig.reader.read(rig.camera.frame(), glance=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr("vision.reading.board_reader.detect", lambda *_: pytest.fail("it was read"))
-        scene.table.hold_hand(B2)
-        assert (glance().seen, scene.reader.is_moving) == (before.seen, True)
-        scene.table.move_to(scene.piece("lime robot").id, B2)
-        scene.table.hold_hand(None)
+        patch.setattr(
+            "vision.reading.board_reader.detect", lambda *_: pytest.fail("movement was read")
+        )
+        rig.table.hold_hand(B2)
+        assert (glance().seen, rig.reader.is_moving) == (before.seen, True)
+        rig.table.move_to(rig.piece("lime robot").id, B2)
+        rig.table.hold_hand(None)
         assert not glance().quiet
         assert not glance().quiet
-        assert not scene.reader.is_moving, "it lies still, or a hand rests for one picture"
+        assert not rig.reader.is_moving
     readings = [glance() for _ in range(2)]
     assert readings[-1].quiet
     assert readings[-1].seen[B2] == "lime robot"
     assert C4 not in {*readings[-1].seen, *readings[-1].unknown}
 
 
-def test_a_white_on_black_print_is_named() -> None:
-    scene = start()
-    assert scene.reader.read_picture(255 - scene.table.render_luma()).game is None
-    assert "white on black" in scene.reader.details.problem
+def test_a_white_on_black_print_is_reported() -> None:
+    rig = outbuffered_rig()
+    assert rig.reader.read_picture(255 - rig.table.render_luma()).game is None
+    assert "white on black" in rig.reader.details.problem
 
 
-def test_pieces_of_another_scale_are_named() -> None:
+def test_pieces_of_another_scale_are_reported() -> None:
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)
-    scene = ReadTable(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
+    rig = BoardRig(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
     reader = board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
-    reader.read_picture(scene.table.render_luma())
+    reader.read_picture(rig.table.render_luma())
     assert "100 %" in reader.details.note
     assert any("100 %" in advice.text for advice in reader.details.advice)

@@ -1,5 +1,6 @@
-"""Boards of many squares: pieces with two faces, letters, several squares or another piece on
-top.
+"""Test the board reader with the kinds of pieces that only large boards have.
+
+Pieces may have two faces, cover several squares or lie on another piece.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reading_tools import KITS, ReadTable, lay, tally_of, tops
+from reading_tools import KITS, BoardRig, faces_on_top, lay, read_bench_scenes
 
 from companion.core.grid import Square
 from companion.core.kit import Layout
@@ -20,7 +21,7 @@ from companion.games.arena.board import WALLS_MAP
 from vision.reading.look import PlacedPiece
 from vision.reading.place import faces_on_squares
 
-NAMES = ("scouts", "arena", "kahmate")
+LARGE_BOARDS = ("scouts", "arena", "kahmate")
 WHITE, BLACK = "white scout", "black scout"
 LAYOUTS: dict[str, Layout] = {
     "scouts": lay(
@@ -51,73 +52,88 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def on_board(name: str, layout: Layout, **view: Any) -> ReadTable:
-    return ReadTable(KITS[name], layout, {game: KITS[game] for game in NAMES}, **view)
+def rig_of(game: str, layout: Layout, **view: Any) -> BoardRig:
+    return BoardRig(KITS[game], layout, {name: KITS[name] for name in LARGE_BOARDS}, **view)
 
 
 # ---- the rendered table --------------------------------------------------------------------------
 
 
-def test_big_pieces_lie_on_their_squares_when_turned() -> None:
-    seen = on_board("scouts", LAYOUTS["scouts"])
-    pitch = seen.kit.board.pitch_mm
-    rock = seen.piece("white rock").id
-    for turn in (90.0, 0.0):
-        seen.table.flip(rock)
-        piece = seen.piece("white rock")
-        assert (str(piece.square), piece.turn_deg) == ("e2", turn), "it is turned by a right angle"
-    seen.table.turn(rock, 128.0)
-    seen.table.move_to(rock, Square.parse("h9"))
-    piece = seen.piece("white rock")
+def test_big_pieces_have_a_square_when_turned() -> None:
+    """The square of a piece is its first one, and a flip turns a piece of one face by 90°."""
+    rig = rig_of("scouts", LAYOUTS["scouts"])
+    pitch = rig.kit.board.pitch_mm
+    rock = rig.piece("white rock").id
+    for turn_deg in (90.0, 0.0):
+        rig.table.flip(rock)
+        piece = rig.piece("white rock")
+        assert (str(piece.square), piece.turn_deg) == ("e2", turn_deg)
+    rig.table.turn(rock, 128.0)
+    rig.table.move_to(rock, Square.parse("h9"))
+    piece = rig.piece("white rock")
     assert (piece.x_mm / pitch, piece.y_mm / pitch) == (7.5, 9.0)
-    seen.table.take_off(rock)
-    assert seen.piece("white rock").square is None
+    rig.table.take_off(rock)
+    assert rig.piece("white rock").square is None
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_pieces_beside_the_board_lie_apart(name: str) -> None:
-    seen = on_board(name, {})
-    pieces = seen.table.pieces()
-    places = [(piece.x_mm, piece.y_mm) for piece in pieces]
-    apart = min(math.dist(*pair) for pair in combinations(places, 2))
-    assert apart > seen.kit.tag_mm * 1.4
+@pytest.mark.parametrize("game", LARGE_BOARDS)
+def test_pieces_beside_the_board_lie_apart(game: str) -> None:
+    rig = rig_of(game, {})
+    pieces = rig.table.pieces()
+    places_mm = [(piece.x_mm, piece.y_mm) for piece in pieces]
+    min_distance_mm = min(math.dist(*pair) for pair in combinations(places_mm, 2))
+    assert min_distance_mm > rig.kit.tag_mm * 1.4
     corners = np.array([corner for piece in pieces for corner in piece.outline_px])
-    assert ((corners >= 0) & (corners <= seen.table.size_px())).all()
-    assert sorted(seen.read(3).beside) == sorted(piece.face for piece in pieces)
+    assert ((corners >= 0) & (corners <= rig.table.size_px())).all()
+    assert sorted(rig.read(3).beside) == sorted(piece.face for piece in pieces)
 
 
 # ---- the reader ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("view", [{}, {"tilt_deg": 45.0, "turn_deg": 180.0}])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_kind_of_piece_is_read(name: str, view: dict[str, Any]) -> None:
-    seen = on_board(name, LAYOUTS[name], **view)
-    reading = seen.read(3)
-    assert (reading.game, reading.quiet) == (name, True)
-    assert dict(reading.seen) == tops(LAYOUTS[name])
-    assert len(reading.unknown) <= 2, "behind tall pieces a square may be out of sight"
+@pytest.mark.parametrize("game", LARGE_BOARDS)
+def test_every_kind_of_piece_is_read(game: str, view: dict[str, Any]) -> None:
+    rig = rig_of(game, LAYOUTS[game], **view)
+    reading = rig.read(3)
+    assert (reading.game, reading.quiet) == (game, True)
+    assert dict(reading.seen) == faces_on_top(LAYOUTS[game])
+    # the camera may not see a square behind a tall piece
+    assert len(reading.unknown) <= 2
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_told"), [("blue big", "ball", True), ("blue big", "pink big", False)]
+    ("lower", "upper", "is_certain"), [("blue big", "ball", True), ("blue big", "pink big", False)]
 )
-def test_a_player_holds_the_ball_on_its_square(one: str, other: str, is_told: bool) -> None:
+def test_only_the_ball_shares_a_players_square(lower: str, upper: str, is_certain: bool) -> None:
+    """Place two markers on one square. A player with the ball is read as the player."""
     kit, square = KITS["kahmate"], Square.parse("b5")
     placed = []
-    for name in (one, other):
+    for name in (lower, upper):
         face = kit.face(name)
-        mark: Any = SimpleNamespace(marker=face.markers[0])
-        lies = frozenset({square}), True, True, (0, 0), 1.0
-        placed.append(PlacedPiece(face, None, mark, (0, 0), 0, *lies))
+        sighting: Any = SimpleNamespace(marker=face.markers[0])
+        piece = PlacedPiece(
+            face,
+            hidden_face=None,
+            sighting=sighting,
+            centre_mm=(0, 0),
+            turn_deg=0,
+            squares=frozenset({square}),
+            has_certain_squares=True,
+            is_plausible=True,
+            stacked_centre_mm=(0, 0),
+            size_ratio=1.0,
+        )
+        placed.append(piece)
     seen, _, doubtful = faces_on_squares(placed)
-    assert (seen, doubtful) == (({square: one}, set()) if is_told else ({}, {square}))
+    assert (seen, doubtful) == (({square: lower}, set()) if is_certain else ({}, {square}))
 
 
 @pytest.mark.slow
-def test_scenes_of_the_bench_are_never_read_wrongly() -> None:
+def test_no_piece_of_hard_scenes_is_wrong() -> None:
+    """Read one scene of the bench in each of seven conditions."""
     conditions = "low light", "jpeg", "tilt", "glare", "hand", "worn", "mixed"
-    tally = tally_of(*(f"{condition}-2-3" for condition in conditions))
+    tally = read_bench_scenes(*(f"{condition}-2-3" for condition in conditions))
     assert tally.wrong == []
     assert tally.right >= 0.97 * tally.pieces
     assert tally.pieces > 60
@@ -125,14 +141,17 @@ def test_scenes_of_the_bench_are_never_read_wrongly() -> None:
 
 @pytest.mark.parametrize("name", ["defocus-3-2", "motion-3-3"])
 def test_a_second_search_reads_what_the_first_misses(name: str) -> None:
-    """In the first scene markers are found from above, in the second they are also guessed."""
-    tally = tally_of(name)
+    """Squares are searched again as seen from straight above.
+
+    In the second scene some of their markers are only recognised by likeness.
+    """
+    tally = read_bench_scenes(name)
     assert tally.right == tally.pieces
     assert not tally.wrong
 
 
 @pytest.mark.parametrize(
-    ("face", "x_mm", "y_mm", "turn"),
+    ("face", "x_mm", "y_mm", "turn_deg"),
     [
         ("white rock", 16.0, 0.0, 0.0),
         ("white boulder", 0.0, 15.0, 0.0),
@@ -140,66 +159,67 @@ def test_a_second_search_reads_what_the_first_misses(name: str) -> None:
     ],
 )
 def test_a_misplaced_big_piece_is_never_guessed(
-    face: str, x_mm: float, y_mm: float, turn: float
+    face: str, x_mm: float, y_mm: float, turn_deg: float
 ) -> None:
     layout = {square: faces for square, faces in LAYOUTS["scouts"].items() if faces == (face,)}
-    seen = on_board("scouts", layout)
-    piece = seen.piece(face).id
-    seen.table.nudge(piece, x_mm, y_mm)
-    seen.table.turn(piece, turn)
-    reading = seen.read(4)
+    rig = rig_of("scouts", layout)
+    piece = rig.piece(face).id
+    rig.table.nudge(piece, x_mm, y_mm)
+    rig.table.turn(piece, turn_deg)
+    reading = rig.read(4)
     assert reading.seen == {}
     assert layout.keys() <= reading.unknown
 
 
-def test_a_boulder_over_the_edge_has_no_square() -> None:
-    seen = on_board("scouts", lay(a5_b5_a6_b6="white boulder"))
-    boulder = seen.piece("white boulder").id
-    seen.table.nudge(boulder, -35.0, 0.0)
-    reading = seen.read(3)
+def test_a_boulder_across_the_edge_has_no_square() -> None:
+    rig = rig_of("scouts", lay(a5_b5_a6_b6="white boulder"))
+    boulder = rig.piece("white boulder").id
+    rig.table.nudge(boulder, -35.0, 0.0)
+    reading = rig.read(3)
     assert reading.seen == {}
     assert {Square.parse("a5"), Square.parse("a6")} <= reading.unknown
     assert "white boulder" not in reading.beside
-    seen.table.nudge(boulder, -40.0, 15.0)
-    assert "white boulder" in seen.read(3).beside
+    rig.table.nudge(boulder, -40.0, 15.0)
+    assert "white boulder" in rig.read(3).beside
 
 
 def test_a_covered_rock_leaves_no_empty_square() -> None:
-    seen = on_board("scouts", lay(e2_f2="white rock"))
-    scout = seen.piece(BLACK).id
-    seen.table.move_to(scout, Square.parse("e2"))
-    seen.table.nudge(scout, -4.0, 0.0)
-    reading = seen.read(3)
+    rig = rig_of("scouts", lay(e2_f2="white rock"))
+    scout = rig.piece(BLACK).id
+    rig.table.move_to(scout, Square.parse("e2"))
+    rig.table.nudge(scout, -4.0, 0.0)
+    reading = rig.read(3)
     assert "white rock" not in reading.seen.values()
     assert Square.parse("f2") in reading.unknown
 
 
 def test_markers_tell_equal_scouts_apart() -> None:
-    seen, c1, d1 = on_board("scouts", lay(c1=WHITE, d1=WHITE)), *map(Square.parse, ("c1", "d1"))
-    markers = seen.read(3).markers
+    rig = rig_of("scouts", lay(c1=WHITE, d1=WHITE))
+    c1, d1 = Square.parse("c1"), Square.parse("d1")
+    markers = rig.read(3).markers
     assert len(set(markers.values())) == 2
-    mover = next(piece for piece in seen.table.pieces() if piece.square == c1)
-    seen.table.move_to(mover.id, d1)
-    after = seen.read(3)
+    mover = next(piece for piece in rig.table.pieces() if piece.square == c1)
+    rig.table.move_to(mover.id, d1)
+    after = rig.read(3)
     assert (after.seen, after.markers) == ({d1: WHITE}, {d1: markers[c1]})
 
 
-def test_a_piece_before_a_corner_marker_is_read() -> None:
+def test_pieces_that_hide_corner_markers_are_read() -> None:
     layout = lay(a11="pink big", h11="blue big", a1="pink smart")
-    seen = on_board("kahmate", layout, tilt_deg=45.0)
-    assert dict(seen.read(3).seen) == tops(layout)
-    assert seen.reader.pose is not None
-    assert seen.reader.pose.markers < 4, "tall pieces of the far rank hide them"
+    rig = rig_of("kahmate", layout, tilt_deg=45.0)
+    assert dict(rig.read(3).seen) == faces_on_top(layout)
+    assert rig.reader.pose is not None
+    assert rig.reader.pose.markers < 4, "no corner marker is hidden"
 
 
 def test_squares_next_to_walls_can_be_empty() -> None:
-    """Without a gap there is no line between a square and a wall."""
+    """No line is printed between a square and a wall, so a square beside one shows fewer lines."""
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))
-    seen = ReadTable(kit, lay(b1="petrol robot 1", d4="coral robot 2"))
+    rig = BoardRig(kit, lay(b1="petrol robot 1", d4="coral robot 2"))
     for hand in map(Square.parse, ("d3", "e5", "c2", "b7")):
-        seen.table.hold_hand(None)
-        reading = seen.read(4)
+        rig.table.hold_hand(None)
+        reading = rig.read(4)
         assert (reading.unknown, len(reading.seen)) == (frozenset(), 2)
-        seen.table.hold_hand(hand)
-        assert all(hand in seen.read().unknown for _ in range(3))
+        rig.table.hold_hand(hand)
+        assert all(hand in rig.read().unknown for _ in range(3))

@@ -1,10 +1,10 @@
-"""What is looked at again and what is not, and how few looks settle a board."""
+"""Test which parts of a picture are read again, and how many pictures settle a board."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from reading_tools import KITS, ReadTable, lay, tops
+from reading_tools import KITS, BoardRig, faces_on_top, lay
 
 from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
@@ -20,97 +20,108 @@ A1, B2, C3, E5 = (Square.parse(name) for name in ("a1", "b2", "c3", "e5"))
 LAYOUT = lay(a1="petrol robot 1", c3="petrol robot 2", h8="coral robot 3")
 
 
-def large(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> ReadTable:
-    """Return a table seen at 1080p."""
-    return ReadTable(kit, layout, width=1920, height=1080, **view)
+def large_rig(kit: Kit = ARENA, layout: Layout = LAYOUT, **view: Any) -> BoardRig:
+    """Return a rig whose camera has pictures of 1920 x 1080."""
+    return BoardRig(kit, layout, width=1920, height=1080, **view)
 
 
-def squares_asked(monkeypatch: pytest.MonkeyPatch, name: str, place: int) -> list[set[Square]]:
-    """Note the squares that `judge` hands to one of its functions, as its argument of this
-    place.
+def record_squares(
+    monkeypatch: pytest.MonkeyPatch, function: str, argument: int
+) -> list[set[Square]]:
+    """Return a list to which each call of a function of `judge` adds the squares that it gets.
+
+    `argument` is the position of the squares among the arguments of the function.
     """
-    asked: list[set[Square]] = []
-    real = getattr(judge, name)
+    calls: list[set[Square]] = []
+    original = getattr(judge, function)
 
     def spy(*arguments: Any) -> Any:
-        asked.append(set(arguments[place]))
-        return real(*arguments)
+        calls.append(set(arguments[argument]))
+        return original(*arguments)
 
-    monkeypatch.setattr(judge, name, spy)
-    return asked
-
-
-# ---- what is looked at ---------------------------------------------------------------------------
+    monkeypatch.setattr(judge, function, spy)
+    return calls
 
 
-def test_only_squares_near_movement_are_judged_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen = large()
-    seen.read(4)
-    judged = squares_asked(monkeypatch, "find_empty_squares", 3)
+# ---- what is read again --------------------------------------------------------------------------
+
+
+def test_only_squares_near_movement_are_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = large_rig()
+    rig.read(4)
+    judged = record_squares(monkeypatch, "find_empty_squares", argument=3)
     monkeypatch.setattr(
         detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched")
     )
-    seen.table.move_to(seen.piece("petrol robot 2").id, E5)
-    reading = seen.read()
-    assert reading.seen == tops(lay(a1="petrol robot 1", e5="petrol robot 2", h8="coral robot 3"))
+    rig.table.move_to(rig.piece("petrol robot 2").id, E5)
+    reading = rig.read()
+    moved = lay(a1="petrol robot 1", e5="petrol robot 2", h8="coral robot 3")
+    assert reading.seen == faces_on_top(moved)
     assert C3 not in reading.unknown
     squares = set[Square]().union(*judged)
     assert C3 in squares
-    assert len(squares) < 20, "of 81"
+    assert len(squares) < 20, f"{len(squares)} of 81 squares were judged again"
 
 
-def test_a_partly_hidden_corner_marker_bends_no_pose() -> None:
-    seen = large(KITS["kahmate"], lay(h1="blue fast", d6="pink tough"))
-    seen.table.nudge(seen.piece("blue fast").id, 0.0, -8.0)
-    board = seen.kit.board
-    across, along = np.meshgrid(
-        np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5)
-    )
-    places = at_height(np.column_stack([across.ravel(), along.ravel()]))
-    true_px = camera_pose(seen.kit, seen.table.view).to_px(places)
+def test_partly_hidden_corner_markers_leave_the_pose() -> None:
+    """Hold a hand over squares at the edge, where its arm covers corner markers in part.
+
+    Afterwards the reader puts 25 points of the board within 1 px of where they are.
+    """
+    rig = large_rig(KITS["kahmate"], lay(h1="blue fast", d6="pink tough"))
+    rig.table.nudge(rig.piece("blue fast").id, 0.0, -8.0)
+    board = rig.kit.board
+    x_mm, y_mm = np.meshgrid(np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5))
+    points_mm = at_height(np.column_stack([x_mm.ravel(), y_mm.ravel()]))
+    true_px = camera_pose(rig.kit, rig.table.view).to_px(points_mm)
     for hand in ("h1", "a1", "h11", "b1", "a11", "g2", "g1", "c1"):
         for square in (Square.parse(hand), None):
-            seen.table.hold_hand(square)
-            seen.read(2)
-        assert seen.reader.pose is not None
-        assert np.abs(seen.reader.pose.to_px(places) - true_px).max() < 1.0
-    assert abs(seen.reader.details.lens.k1) < 0.02
+            rig.table.hold_hand(square)
+            rig.read(2)
+        assert rig.reader.pose is not None
+        assert np.abs(rig.reader.pose.to_px(points_mm) - true_px).max() < 1.0
+    assert abs(rig.reader.details.lens.k1) < 0.02
 
 
 # ---- how soon a board is settled -----------------------------------------------------------------
 
 
-def look(*pieces: tuple[Square, int], **more: Any) -> Vote:
-    """Return a picture of pieces with these markers on these squares."""
+def vote(
+    *pieces: tuple[Square, int],
+    unknown: frozenset[Square] = frozenset(),
+    guessed: frozenset[Square] = frozenset(),
+) -> Vote:
+    """Return the vote of a picture in which these squares have pieces with these markers."""
     faces = {square: f"robot {marker}" for square, marker in pieces}
-    return Vote("arena", faces, more.pop("unknown", frozenset()), markers=dict(pieces), **more)
+    return Vote("arena", faces, unknown, markers=dict(pieces), guessed_squares=guessed)
 
 
-BEFORE, BOTH = look((A1, 54)), look((A1, 54), (B2, 55))
-MOVED, GONE = look((B2, 54)), look()
-GUESSED = look((A1, 54), (B2, 55), guessed_squares=frozenset({B2}))
+# The settled vote, and those of pictures in which a second piece was added, in which the only
+# piece was moved, and in which it was taken away.
+BEFORE, ADDED = vote((A1, 54)), vote((A1, 54), (B2, 55))
+MOVED, REMOVED = vote((B2, 54)), vote()
+GUESSED = vote((A1, 54), (B2, 55), guessed=frozenset({B2}))
 
 
 @pytest.mark.parametrize(
-    ("looks", "settled"),
+    ("votes", "settled"),
     [
         ((MOVED, MOVED), [False, True]),
-        ((BOTH, BOTH), [False, True]),
-        ((GONE, GONE, GONE), [False, False, True]),
+        ((ADDED, ADDED), [False, True]),
+        ((REMOVED, REMOVED, REMOVED), [False, False, True]),
         ((GUESSED, GUESSED, GUESSED), [False, False, True]),
-        ((BOTH, BEFORE, BOTH), [False, False, False]),
+        ((ADDED, BEFORE, ADDED), [False, False, False]),
     ],
-    ids=["moved", "put", "gone", "told by likeness alone", "contradiction"],
+    ids=["moved", "added", "removed", "recognised by likeness alone", "contradiction"],
 )
-def test_two_looks_settle_what_is_certain(looks: tuple[Vote, ...], settled: list[bool]) -> None:
-    numbers = range(1, len(looks) + 1)
-    assert [settle(looks[:number], BEFORE)[1] for number in numbers] == settled
+def test_two_votes_settle_what_is_certain(votes: tuple[Vote, ...], settled: list[bool]) -> None:
+    """A missing or a guessed piece needs a third vote. `settled` is the result after each vote."""
+    numbers = range(1, len(votes) + 1)
+    assert [settle(votes[:number], BEFORE)[1] for number in numbers] == settled
 
 
-def test_the_last_look_tells_where_a_piece_is() -> None:
-    leaving = look((B2, 54), unknown=frozenset({A1}))
+def test_the_last_vote_shows_where_a_piece_is() -> None:
+    leaving = vote((B2, 54), unknown=frozenset({A1}))
     assert not settle((leaving, MOVED), BEFORE)[0].unknown
     assert settle((MOVED, leaving), BEFORE)[0].unknown == {A1}
 
@@ -118,39 +129,42 @@ def test_the_last_look_tells_where_a_piece_is() -> None:
 # ---- hard markers --------------------------------------------------------------------------------
 
 
-def test_a_blind_of_sharp_shadows_hides_no_marker() -> None:
-    seen = large(blind=(70.0, 14.0, 0.65))
-    assert dict(seen.reader.read_picture(seen.table.render_luma()).seen) == tops(LAYOUT)
+def test_sharp_shadows_of_a_blind_hide_no_marker() -> None:
+    rig = large_rig(blind=(70.0, 14.0, 0.65))
+    assert dict(rig.reader.read_picture(rig.table.render_luma()).seen) == faces_on_top(LAYOUT)
 
 
 def test_each_square_has_a_confidence() -> None:
-    seen = large()
-    assert seen.reader.details.confidence == {}
-    seen.table.hold_hand(E5)
-    assert E5 in seen.read(4).unknown
-    sure = seen.reader.details.confidence
-    assert (sure[A1], sure[E5]) == (1.0, 0.0)
+    rig = large_rig()
+    assert rig.reader.details.confidence == {}
+    rig.table.hold_hand(E5)
+    assert E5 in rig.read(4).unknown
+    confidence = rig.reader.details.confidence
+    assert (confidence[A1], confidence[E5]) == (1.0, 0.0)
 
 
 # ---- what a picture may cost ---------------------------------------------------------------------
 
 
-def test_few_squares_a_picture_are_asked_in_vain(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[set[Square]] = []
+def test_failed_tests_for_shaded_squares_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resting hand leaves squares that are never found empty, and each test of them is slow.
+
+    A picture tests at most eight of them in vain (`Budget.shaded_failures`), and a still picture
+    does not test them again.
+    """
+    failures: list[set[Square]] = []
 
     def spy(*arguments: Any) -> Any:
-        bare, vain = find_shaded_squares(*arguments)
-        asked.append(vain)
-        return bare, vain
+        empty, failed = find_shaded_squares(*arguments)
+        failures.append(failed)
+        return empty, failed
 
     monkeypatch.setattr(judge, "find_shaded_squares", spy)
-    seen = large()
-    seen.read(4)
-    seen.table.hold_hand(E5)
-    reading = seen.read(12)
+    rig = large_rig()
+    rig.read(4)
+    rig.table.hold_hand(E5)
+    reading = rig.read(12)
     assert reading.quiet
     assert len(reading.unknown) > 8
-    assert max(map(len, asked)) <= 8
-    assert sum(map(bool, asked)) <= 6, "what has been asked in vain is asked again and again"
+    assert max(map(len, failures)) <= 8
+    assert sum(map(bool, failures)) <= 6, "the same squares are tested again and again"

@@ -1,12 +1,14 @@
-"""A reflection on a bare square hides nothing that could lie there; one that may hide a marker
-leaves it unknown.
+"""Test how the board reader judges squares under the reflection of a lamp, and under glare.
+
+A reflection that is too small to hide a marker leaves an empty square empty. A larger one makes it
+unknown.
 """
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from reading_tools import KITS, ReadTable
+from reading_tools import KITS, BoardRig
 
 from companion.core.grid import Square
 from companion.core.kit import Layout
@@ -17,55 +19,60 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.view import Glare
 
 KIT = KITS["kahmate"]
-PLACE = Square(3, 5)
+LIT_SQUARE = Square(3, 5)
 
 
-def with_glint(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
-    """Return a table in dim light with a lamp that shines back from `PLACE`, but does not make it
-    white.
+def add_reflection(luma: Luma, pose: Pose, radius_mm: float) -> Luma:
+    """Return a dim picture with the reflection of a lamp on `LIT_SQUARE`.
+
+    It is a disc that is 110 levels brighter than the rest, but not white. Its edge is 3 px wide.
     """
-    middle = np.array([[*KIT.board.centre_mm(PLACE), 0.0]])
-    centre, radius = pose.to_px(middle)[0], radius_mm * float(pose.px_per_mm(middle)[0])
+    centre_mm = np.array([[*KIT.board.centre_mm(LIT_SQUARE), 0.0]])
+    x_px, y_px = pose.to_px(centre_mm)[0]
+    radius_px = radius_mm * float(pose.px_per_mm(centre_mm)[0])
     rows, columns = np.indices(luma.shape)
-    away = np.hypot(columns - centre[0], rows - centre[1])
-    veil = 110 * np.clip((radius - away) / 3 + 0.5, 0, 1)
-    return np.asarray((luma + veil).clip(0, 255), np.uint8)
+    distance_px = np.hypot(columns - x_px, rows - y_px)
+    added = 110 * np.clip((radius_px - distance_px) / 3 + 0.5, 0, 1)
+    return np.asarray((luma + added).clip(0, 255), np.uint8)
 
 
-def reading_under(layout: Layout, radius_mm: float) -> Reading:
-    """Return the reading of a reader that has seen this table without the lamp."""
-    seen = ReadTable(KIT, layout, width=1920, height=1080, light=0.45, tilt_deg=20.0)
-    luma = seen.table.render_luma()
-    assert PLACE not in seen.reader.read_picture(luma).unknown
-    assert seen.reader.pose is not None
-    return seen.reader.read_picture(with_glint(luma, seen.reader.pose, radius_mm))
+def read_with_reflection(layout: Layout, radius_mm: float) -> Reading:
+    """Read a table without a reflection, and return the reading of a second picture with one."""
+    rig = BoardRig(KIT, layout, width=1920, height=1080, light=0.45, tilt_deg=20.0)
+    luma = rig.table.render_luma()
+    assert LIT_SQUARE not in rig.reader.read_picture(luma).unknown
+    assert rig.reader.pose is not None
+    return rig.reader.read_picture(add_reflection(luma, rig.reader.pose, radius_mm))
 
 
-@pytest.mark.parametrize(("radius_mm", "is_told"), [(4.0, True), (7.0, True), (12.0, False)])
-def test_a_small_reflection_leaves_a_square_empty(radius_mm: float, is_told: bool) -> None:
-    reading = reading_under({}, radius_mm)
+@pytest.mark.parametrize(("radius_mm", "is_known"), [(4.0, True), (7.0, True), (12.0, False)])
+def test_a_small_reflection_leaves_a_square_empty(radius_mm: float, is_known: bool) -> None:
+    reading = read_with_reflection({}, radius_mm)
     assert reading.seen == {}
-    assert (PLACE not in reading.unknown) is is_told
+    assert (LIT_SQUARE not in reading.unknown) is is_known
 
 
 @pytest.mark.parametrize("radius_mm", [2.0, 4.0, 6.0, 9.0])
-def test_no_piece_hides_behind_a_reflection(radius_mm: float) -> None:
+def test_a_piece_under_a_reflection_is_not_missed(radius_mm: float) -> None:
     face = KIT.faces[0].name
-    reading = reading_under({PLACE: (face,)}, radius_mm)
-    assert PLACE in reading.unknown or reading.seen.get(PLACE) == face
+    reading = read_with_reflection({LIT_SQUARE: (face,)}, radius_mm)
+    assert LIT_SQUARE in reading.unknown or reading.seen.get(LIT_SQUARE) == face
 
 
-def test_no_piece_in_glare_is_missing() -> None:
-    """Half of the board is burnt out, and with it the outlines that would tell a bare square."""
+def test_a_piece_in_glare_is_not_missed() -> None:
+    """Make half of the picture white, and then a large part of the board.
+
+    There the outlines of the squares are missing, by which an empty square is recognised.
+    """
     layout = {
         square: faces[:1] for square, faces in zip(KIT.board.squares[::8], KIT.pieces, strict=False)
     }
-    seen = ReadTable(KIT, layout, tilt_deg=20.0)
-    luma = seen.table.render_luma()
+    rig = BoardRig(KIT, layout, tilt_deg=20.0)
+    luma = rig.table.render_luma()
     luma[:, : luma.shape[1] // 2] = 255
     reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert reading.game is None or set(layout) <= reading.unknown | set(reading.seen)
-    seen.table.set_view(replace(seen.table.view, glare=Glare(60.0, 150.0, 130.0)))
-    reading = board_reader({KIT.game: KIT}).read_picture(seen.table.render_luma())
+    rig.table.set_view(replace(rig.table.view, glare=Glare(60.0, 150.0, 130.0)))
+    reading = board_reader({KIT.game: KIT}).read_picture(rig.table.render_luma())
     assert reading.game == KIT.game
     assert set(layout) <= reading.unknown | set(reading.seen)

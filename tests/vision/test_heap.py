@@ -1,9 +1,9 @@
-"""No native call of the reader breaks the heap: everything runs once under glibc's checking
-allocator.
+"""Test that no native code behind the board reader writes outside its memory.
 
-Since glibc 2.34 `MALLOC_CHECK_` does nothing unless `libc_malloc_debug.so.0` is preloaded. With it
-every block has a guard that is looked at when it is freed, and freed memory is overwritten, so that
-using it afterwards shows.
+A second process reads a picture of every game under glibc's checking allocator. Each block of
+memory then has a guard that is checked when the block is freed, and freed memory is overwritten, so
+that a later use of it shows. Since glibc 2.34 `MALLOC_CHECK_` does nothing unless
+`libc_malloc_debug.so.0` is preloaded.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from reading_tools import KITS, render_table
 
 from companion.games import GAMES
 
-DEBUGGER = "libc_malloc_debug.so.0"
-CHECKED = {"LD_PRELOAD": DEBUGGER, "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
+DEBUG_LIBRARY = "libc_malloc_debug.so.0"
+# 3: report a broken block and abort. 85: overwrite freed memory with this byte.
+DEBUG_ENVIRONMENT = {"LD_PRELOAD": DEBUG_LIBRARY, "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
 
-READS = """
+# Reads the picture of each game four times, and prints whether its board was recognised and a
+# settled frame was kept. Its argument is the folder with the pictures.
+READER_PROGRAM = """
 import sys
 import numpy as np
 from companion.games import GAMES
@@ -37,10 +40,10 @@ for name, game in GAMES.items():
     reader = board_reader({name: kit})
     reader.use(kit)
     eye = BoardEye(reader)
-    seen = np.load(f"{sys.argv[1]}/{name}.npy")
-    # the last one has an odd shape, and is no array of its own
-    for number, cut in enumerate((0, 0, 0, 7), start=1):
-        luma = seen.copy()[cut:, : seen.shape[1] - 3 * cut]
+    picture = np.load(f"{sys.argv[1]}/{name}.npy")
+    # The last frame has an odd size, and its rows are not contiguous in memory.
+    for number, cut_px in enumerate((0, 0, 0, 7), start=1):
+        luma = picture.copy()[cut_px:, : picture.shape[1] - 3 * cut_px]
         reading = reader.read(Frame(luma, number / 10, number))
         eye.record(Frame(luma, number / 10, number), reading)
         eye.picture(), eye.board(), eye.advice_without_board(), eye.photograph()
@@ -49,30 +52,28 @@ for name, game in GAMES.items():
 
 
 @pytest.fixture(autouse=True)
-def allocator() -> None:
+def skip_without_debug_library() -> None:
     try:
-        ctypes.CDLL(DEBUGGER)
+        ctypes.CDLL(DEBUG_LIBRARY)
     except OSError:
-        pytest.skip(f"the C library has no {DEBUGGER}")
+        pytest.skip(f"the C library has no {DEBUG_LIBRARY}")
 
 
 @pytest.mark.slow
-def test_reading_boards_keeps_the_heap_whole(tmp_path: Path) -> None:
+def test_reading_boards_does_not_corrupt_the_heap(tmp_path: Path) -> None:
     for name, game in GAMES.items():
         table = render_table(KITS[name])
         table.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
         table.move_to(table.pieces()[0].id, next(iter(KITS[name].board.squares)))
         np.save(tmp_path / name, table.render_luma())
-    done = subprocess.run(
-        [sys.executable, "-c", READS, str(tmp_path)],
+    process = subprocess.run(
+        [sys.executable, "-c", READER_PROGRAM, str(tmp_path)],
         check=False,
-        env={**os.environ, **CHECKED},
+        env={**os.environ, **DEBUG_ENVIRONMENT},
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=200,
     )
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert done.stdout.splitlines() == [f"{name} {name} True" for name in GAMES], (
-        "all of them are read"
-    )
+    assert process.returncode == 0, process.stdout + process.stderr[-2000:]
+    assert process.stdout.splitlines() == [f"{name} {name} True" for name in GAMES]

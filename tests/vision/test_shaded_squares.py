@@ -1,40 +1,47 @@
-"""Bare squares are told from pieces under shadows with hard edges, whatever lies there."""
+"""Test that empty squares are told from pieces under shadows with hard edges.
+
+The first tests read whole boards. The others compute the `reflectance` of a single square, which is
+given as a *cell*: a picture of `SIDE` x `SIDE` px around it, as seen from straight above.
+"""
 
 import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reading_tools import tally_of
+from reading_tools import read_bench_scenes
 
 from vision.pieces.shaded_squares import PaperPixels, reflectance
 
 SIDE = 60
-PLACES = (
+# (SIDE * SIDE, 2): the place of each pixel of a cell in mm from its centre.
+PLACES_MM = (
     np.stack(np.meshgrid(*(np.arange(SIDE) * 0.6 - 17.7,) * 2), axis=-1)
     .reshape(-1, 2)
     .astype(np.float32)
 )
-FAR = np.abs(PLACES).max(axis=1)
+# (SIDE * SIDE,): distance of each pixel from the centre along x or y, whichever is larger.
+DISTANCES_MM = np.abs(PLACES_MM).max(axis=1)
+X_MM, Y_MM = PLACES_MM.T
 PAPER = PaperPixels(
-    np.flatnonzero(FAR < 14),
-    tuple(
-        np.flatnonzero((FAR > 15.5) & (way > 15.5))
-        for way in (-PLACES[:, 1], PLACES[:, 0], *-PLACES.T[::-1])
+    inside=np.flatnonzero(DISTANCES_MM < 14),
+    beyond=tuple(
+        np.flatnonzero((DISTANCES_MM > 15.5) & (outwards_mm > 15.5))
+        for outwards_mm in (-Y_MM, X_MM, Y_MM, -X_MM)
     ),
-    PLACES,
-    0.03,
+    offsets_mm=PLACES_MM,
+    max_difference=0.03,
 )
-ALL, SEEN = (True, True, True, True), np.ones((SIDE, SIDE), bool)
+ALL_SIDES, ALL_PIXELS = (True, True, True, True), np.ones((SIDE, SIDE), bool)
 
 
-def test_bare_squares_under_hard_shadows_are_told() -> None:
-    tally = tally_of("shadow-3-3")
+def test_empty_squares_under_hard_shadows_are_recognised() -> None:
+    tally = read_bench_scenes("shadow-3-3")
     assert tally.wrong == []
     assert tally.unsure <= 0.25 * tally.bare
 
 
-def test_a_blind_across_corners_hides_no_board() -> None:
-    tally = tally_of("shadow-4-1")
+def test_a_blinds_shadows_hide_no_board() -> None:
+    tally = read_bench_scenes("shadow-4-1")
     assert tally.wrong == []
     assert (tally.found, tally.right) == (1, tally.pieces)
 
@@ -48,47 +55,55 @@ def test_a_grey_back_leaves_no_empty_square(
 ) -> None:
     back = np.full((120, 120, 3), grey, np.uint8)
     monkeypatch.setattr("vision.simulation.pieces.decode_png", lambda *_, **__: back)
-    tally = tally_of(name)
+    tally = read_bench_scenes(name)
     assert tally.wrong == []
-    assert tally.bare, "the board is found"
+    assert tally.bare, "no board is found"
 
 
-def lit_paper(angle_deg: float, dark: float, at_mm: float = 0.0) -> NDArray[np.float32]:
-    """Return a cell of white paper with the edge of a shadow across it, a little blurred."""
+def distances_along(angle_deg: float) -> NDArray[np.float32]:
+    """Return the distance in mm of each pixel from the centre, along a direction."""
     angle = np.radians(angle_deg)
-    across = PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)
-    tone = np.where(across.reshape(SIDE, SIDE) > at_mm, 1.0, dark).astype(np.float32)
+    direction = np.array([np.cos(angle), np.sin(angle)], np.float32)
+    return np.asarray((PLACES_MM @ direction).reshape(SIDE, SIDE), np.float32)
+
+
+def shaded_paper(angle_deg: float, dark: float, edge_mm: float = 0.0) -> NDArray[np.float32]:
+    """Return a cell of white paper with the slightly blurred edge of a shadow across it.
+
+    `dark` is the brightness in the shadow, and `edge_mm` the distance of its edge from the centre.
+    """
+    is_lit = distances_along(angle_deg) > edge_mm
+    tone = np.where(is_lit, 1.0, dark).astype(np.float32)
     return np.asarray(cv2.GaussianBlur(tone, (0, 0), 0.7), np.float32)
+
+
+def white_share(tone: NDArray[np.float32]) -> float:
+    """Return how much of the square is white paper, judging by its reflectance."""
+    print_ = reflectance(tone, ALL_PIXELS, PAPER, ALL_SIDES)
+    assert print_ is not None, "no light explains the paper"
+    return float((np.abs(np.log(print_.ravel()[PAPER.inside])) < 0.2).mean())
 
 
 @pytest.mark.parametrize("angle_deg", [0, 33, 90, 171])
 @pytest.mark.parametrize("dark", [0.2, 0.8])
-def test_a_shadows_edge_is_light_and_not_print(angle_deg: float, dark: float) -> None:
-    found = reflectance(lit_paper(angle_deg, dark, 4.0), SEEN, PAPER, ALL)
-    assert found is not None
-    share = (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean()
-    assert share > 0.92
+def test_the_edge_of_a_shadow_is_no_print(angle_deg: float, dark: float) -> None:
+    assert white_share(shaded_paper(angle_deg, dark, 4.0)) > 0.92
 
 
 @pytest.mark.parametrize("dark", [0.1, 0.7])
 @pytest.mark.parametrize("half_mm", [6.0, 14.9])
 def test_a_patch_within_the_square_is_no_shadow(dark: float, half_mm: float) -> None:
-    tone = lit_paper(30, 0.5)
-    tone[FAR.reshape(SIDE, SIDE) < half_mm] *= dark
-    assert reflectance(tone, SEEN, PAPER, ALL) is None
+    tone = shaded_paper(30, 0.5)
+    tone[DISTANCES_MM.reshape(SIDE, SIDE) < half_mm] *= dark
+    assert reflectance(tone, ALL_PIXELS, PAPER, ALL_SIDES) is None
 
 
 def paper_under_two_shadows(angle_deg: float, rim_deg: float) -> NDArray[np.float32]:
     """Return white paper crossed by the hard edge of one shadow and the soft rim of another."""
-    angle = np.radians(rim_deg)
-    across = (PLACES @ np.array([np.cos(angle), np.sin(angle)], np.float32)).reshape(SIDE, SIDE)
-    return np.asarray(
-        lit_paper(angle_deg, 0.6, 2.0) * (0.8 + 0.2 * np.tanh(across / 9.0)), np.float32
-    )
+    soft = 0.8 + 0.2 * np.tanh(distances_along(rim_deg) / 9.0)
+    return np.asarray(shaded_paper(angle_deg, 0.6, 2.0) * soft, np.float32)
 
 
 @pytest.mark.parametrize(("angle_deg", "rim_deg"), [(40, 120), (90, 30), (135, 50)])
-def test_two_shadows_that_cross_are_light(angle_deg: float, rim_deg: float) -> None:
-    found = reflectance(paper_under_two_shadows(angle_deg, rim_deg), SEEN, PAPER, ALL)
-    assert found is not None
-    assert (np.abs(np.log(found.ravel()[PAPER.inside])) < 0.2).mean() > 0.92
+def test_two_crossing_shadows_are_no_print(angle_deg: float, rim_deg: float) -> None:
+    assert white_share(paper_under_two_shadows(angle_deg, rim_deg)) > 0.92
