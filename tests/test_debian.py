@@ -1,4 +1,8 @@
-"""Debian's package: what holds its parts together with the program; tests/appliance installs it."""
+"""Test that the parts of the Debian package fit the program and each other.
+
+The last tests run the script that configures an installed package, in a root of their own.
+`tests/appliance` installs the package on a whole machine.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from companion.maintenance.settings.template import settings_text
 
 ROOT = Path(__file__).parent.parent
 DEBIAN = ROOT / "systemd/debian"
+# Endings of the maintainer scripts of Debian packages.
 ENDINGS = ("p*inst", "p*rm", "config", "rtupdate")
 SCRIPTS = [path for ending in ENDINGS for path in sorted(DEBIAN.glob(f"*.{ending}"))]
 SCRIPTS.append(ROOT / "systemd/configure.sh")
@@ -25,6 +30,7 @@ SCRIPTS.append(ROOT / "systemd/configure.sh")
 
 @pytest.fixture(scope="module")
 def environment() -> ModuleType:
+    """The module `systemd/debian/environment.py`, which is in no package."""
     spec = importlib.util.spec_from_file_location("environment", DEBIAN / "environment.py")
     assert spec is not None
     assert spec.loader is not None
@@ -33,31 +39,32 @@ def environment() -> ModuleType:
     return module
 
 
-def test_its_version_is_that_of_the_program() -> None:
-    newest = (DEBIAN / "changelog").read_text().splitlines()[0]
-    assert newest.startswith(f"tabletop-companion ({__version__}) ")
+def test_package_has_the_programs_version() -> None:
+    newest_entry = (DEBIAN / "changelog").read_text().splitlines()[0]
+    assert newest_entry.startswith(f"tabletop-companion ({__version__}) ")
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == __version__
 
 
-def test_it_is_for_the_pythons_inside(environment: ModuleType) -> None:
+def test_package_depends_on_the_pythons_it_serves(environment: ModuleType) -> None:
     assert f"/{environment.PROGRAM_FOLDER}" == DEBIAN_HOME
     control = " ".join((DEBIAN / "control").read_text().split())
     assert environment.PYTHONS == ("3.11", "3.13")
-    assert (
-        "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control
-    ), "neither older nor newer, and not the one between"
+    # 3.11 and 3.13 are permitted, but 3.12 is not
+    assert "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control
     assert set(environment.UV_PLATFORMS) == set(
         re.search(r"Architecture: (\w+ \w+)", control)[1].split()
     )  # type: ignore[index]
 
 
-def test_units_and_commands_lead_to_the_packages_environment(
+def test_units_and_command_use_the_packages_environment(
     environment: ModuleType, tmp_path: Path
 ) -> None:
     shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
     environment.install_system_files(tmp_path, tmp_path / "systemd")
     for path in (*(tmp_path / "lib").rglob("*"), *(tmp_path / "usr").rglob("*")):
-        assert path.is_dir() or "/opt/" not in path.read_text(), path.name
+        assert path.is_dir() or "/opt/" not in path.read_text(), (
+            f"{path.name} names the folder of an installation without a package"
+        )
     service = (tmp_path / "lib/systemd/system/companion.service").read_text()
     assert re.findall(r"(?m)^Exec\w+=.*", service) == [
         f"ExecStart={DEBIAN_HOME}/bin/companion play"
@@ -70,7 +77,7 @@ def test_units_and_commands_lead_to_the_packages_environment(
 
 @pytest.mark.slow
 def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: Path) -> None:
-    """What is shared is found, what is a Python's own as well, before what the distribution has."""
+    """Python finds packages of pure Python in one shared folder, and compiled ones in its own."""
     home = tmp_path / "home"
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     environment.PYTHONS = (own, "3.99")
@@ -93,29 +100,29 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
     ]
     script = "import sys, pure, fast; print(sys.prefix, pure.__file__, fast.python)"
     command = [home / "bin/python3", "-I", "-c", script]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     shared = environment.site_packages(home).resolve() / "pure.py"
-    assert said.split() == [str(home), str(shared), own]
+    assert output.split() == [str(home), str(shared), own]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_its_scripts_end_at_the_first_error(script: Path) -> None:
+def test_scripts_stop_at_the_first_error(script: Path) -> None:
     lines = script.read_text().splitlines()
     assert lines[0] == "#!/bin/sh"
     assert {"set -e", "set -eu"} & set(lines)
     subprocess.run(["sh", "-n", str(script)], check=True)
     if shutil.which("shellcheck"):
-        ended = subprocess.run(
+        check = subprocess.run(
             ["shellcheck", "-e", "SC1091", str(script)], capture_output=True, text=True, check=False
         )
-        assert ended.returncode == 0, ended.stdout
+        assert check.returncode == 0, check.stdout
 
 
-# ---- once its files lie there --------------------------------------------------------------------
+# ---- configuration of an installed package -------------------------------------------------------
 
 
 def configure(root: Path) -> None:
-    """Run what the package runs then, in another root."""
+    """Run the script that the package runs once its files are installed, in another root."""
     values = {
         "PATH": "/usr/bin:/bin",
         "DESTDIR": str(root),
@@ -127,28 +134,28 @@ def configure(root: Path) -> None:
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The folder of the settings in an empty root."""
+    """The folder of the settings in the root `root`, which is empty otherwise."""
     folder = tmp_path / "root/etc/tabletop-companion"
     folder.mkdir(parents=True)
     return folder
 
 
-def test_first_settings_follow_no_link(config: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("root's own")
-    (config / ".settings.new").symlink_to(victim)
+def test_first_settings_are_not_written_through_a_link(config: Path, tmp_path: Path) -> None:
+    linked_file = tmp_path / "linked"
+    linked_file.write_text("root's own")
+    (config / ".settings.new").symlink_to(linked_file)
     configure(tmp_path / "root")
-    assert victim.read_text() == "root's own"
+    assert linked_file.read_text() == "root's own"
     assert (config / "settings.toml").read_text() == settings_text("/var/lib/tabletop-companion")
     assert (config / "settings.toml").stat().st_mode & 0o777 == 0o640
     assert [path.name for path in config.iterdir()] == ["settings.toml"]
 
 
-def test_avahi_and_table_screen_know_the_port(config: Path, tmp_path: Path) -> None:
-    text = "[web]\nport = 9000\n"
-    (config / "settings.toml").write_text(text)
+def test_avahi_and_table_screen_get_the_port(config: Path, tmp_path: Path) -> None:
+    settings = "[web]\nport = 9000\n"
+    (config / "settings.toml").write_text(settings)
     configure(tmp_path / "root")
-    assert (config / "settings.toml").read_text() == text, "settings that are there stay"
+    assert (config / "settings.toml").read_text() == settings, "existing settings were changed"
     etc = tmp_path / "root/etc"
     assert "<port>9000</port>" in (etc / "avahi/services/tabletop-companion.service").read_text()
     port = (etc / "systemd/system/companion-kiosk.service.d/port.conf").read_text()

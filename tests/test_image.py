@@ -1,6 +1,6 @@
-"""A ready card: what it takes from a file, and what `make image` says to an image that is none.
+"""Test what `make image` refuses, and how a ready memory card is set up from its text file.
 
-`tests/appliance` makes one and boots it.
+Both are shell scripts of `systemd/image`. `tests/appliance` makes a whole image and boots it.
 """
 
 from __future__ import annotations
@@ -14,25 +14,29 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent / "systemd/image"
 MIB = 1024**2
-PATHS = "/usr/bin:/bin:/usr/sbin:/sbin"
+# `sfdisk` is in a folder that only root has on its path.
+PROGRAM_FOLDERS = "/usr/bin:/bin:/usr/sbin:/sbin"
 
-pytestmark = pytest.mark.skipif(not shutil.which("sfdisk", path=PATHS), reason="needs fdisk")
+needs_fdisk = pytest.mark.skipif(
+    not shutil.which("sfdisk", path=PROGRAM_FOLDERS), reason="needs fdisk"
+)
 
 
-def said(base: Path, country: str = "", path: str = PATHS) -> str:
-    """Return what the tool refuses an image with; nothing of it may be left."""
-    done = subprocess.run(
+def error_of_make_image(base: Path, country: str = "", path: str = PROGRAM_FOLDERS) -> str:
+    """Return why `make-image` refuses to make a card from a base image. It must leave no file."""
+    process = subprocess.run(
         ["/bin/sh", FOLDER / "make-image", base, base.parent / "card", base.parent / "no.deb"],
         env={"PATH": path, "COUNTRY": country},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode
+    assert process.returncode, "make-image has accepted the image"
     assert not list(base.parent.glob("card*"))
-    return done.stderr
+    return process.stderr
 
 
+@needs_fdisk
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -41,31 +45,40 @@ def said(base: Path, country: str = "", path: str = PATHS) -> str:
         ("os.img.xz", lzma.compress(bytes(MIB))[:-40], "is damaged: download it again."),
     ],
 )
-def test_what_is_no_image_is_refused(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_files_that_are_no_image_are_refused(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
     (tmp_path / name).write_bytes(content)
-    assert words in said(tmp_path / name)
+    assert words in error_of_make_image(tmp_path / name)
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+@needs_fdisk
+def test_missing_image_country_and_programs_are_named(tmp_path: Path) -> None:
     base = tmp_path / "os.img"
-    assert f"There is no {base}: download" in said(base)
+    assert f"There is no {base}: download" in error_of_make_image(base)
     base.write_bytes(b"")
-    assert "COUNTRY is two capitals, such as DE, not Germany." in said(base, "Germany")
+    assert "COUNTRY is two capitals, such as DE, not Germany." in error_of_make_image(
+        base, country="Germany"
+    )
     (tmp_path / "bin").mkdir()
     for tool in ("dirname", "readlink"):
         (tmp_path / "bin" / tool).symlink_to(str(shutil.which(tool)))
-    assert "sudo apt install fdisk mtools" in said(base, path=str(tmp_path / "bin"))
+    assert "sudo apt install fdisk mtools" in error_of_make_image(base, path=str(tmp_path / "bin"))
 
 
 @pytest.mark.parametrize(
-    ("text", "run"),
+    ("text", "commands"),
     [
         ("country = de\r\nname = club-2\r\n", ["hostname club-2", "iw reg set DE"]),
         ("country =\nname = table\n", []),
         ("country = Germany\nname = our $(reboot) table\n# name = x\n", []),
     ],
 )
-def test_the_cards_text_file_is_read(tmp_path: Path, text: str, run: list[str]) -> None:
+def test_text_file_sets_country_and_name(tmp_path: Path, text: str, commands: list[str]) -> None:
+    """Each program of `commands` is a fake that only prints its name and arguments.
+
+    A country or a name that is empty or not valid changes nothing.
+    """
     for folder in ("boot/firmware", "etc", "bin"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "boot/firmware/tabletop-companion.txt").write_text(text)
@@ -75,11 +88,11 @@ def test_the_cards_text_file_is_read(tmp_path: Path, text: str, run: list[str]) 
         path = tmp_path / "bin" / command
         path.write_text(f'#!/bin/sh\necho {command} "$@"\n')
         path.chmod(0o755)
-    environment = {"DESTDIR": str(tmp_path), "PATH": f"{tmp_path}/bin:{PATHS}"}
-    done = subprocess.run(
+    environment = {"DESTDIR": str(tmp_path), "PATH": f"{tmp_path}/bin:{PROGRAM_FOLDERS}"}
+    process = subprocess.run(
         ["/bin/sh", FOLDER / "tabletop-card"], env=environment, check=True, capture_output=True
     )
-    assert done.stdout.decode().splitlines() == run
-    name = "club-2" if run else "table"
+    assert process.stdout.decode().splitlines() == commands
+    name = "club-2" if commands else "table"
     assert (tmp_path / "etc/hostname").read_text() == f"{name}\n"
     assert f"127.0.1.1\t{name}\n" in (tmp_path / "etc/hosts").read_text()

@@ -1,9 +1,13 @@
-"""How many of the project's files and functions lie on three ways through the running service.
+"""Test that three paths through the running service cross few files and functions of the project.
 
-An order from its request until a watching page has it, a picture until the table names a wrong
-piece, a key from its pin until watching pages are told. The real service runs in this process and
-is traced from outside. Only threads that lie on a way count: neither those that follow the table
-for themselves nor what draws the simulated table.
+The paths are:
+
+- an order, from its request until a watching page has received it
+- a picture, until the table names a piece on a wrong square
+- a key of a pad, from its pin until watching pages are notified
+
+The real service runs in this process, and `threading.setprofile` notes its calls. Only calls by the
+threads on a path count, without those that draw the simulated table.
 """
 
 from __future__ import annotations
@@ -33,16 +37,17 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 PACKAGES = tuple(f"{ROOT / name}/" for name in ("companion", "hardware", "vision", "web"))
 SIMULATION = f"{ROOT / 'vision/simulation'}/"
+# Beginnings of the names of threads.
 TABLE, CAMERA, KEYS = "table", "board-watcher", "panel-input"
 PAGES = ("waitress", "web", "streams")
-# Time after which nothing of an earlier act is on its way any more.
+# Time in seconds after which the threads have finished what an earlier step began.
 QUIET_S = 0.4
-# Largest numbers of files and functions on each path.
-MOST = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
+# Maximum numbers of files and of functions on each path.
+MAX_FILES_AND_FUNCTIONS = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
 
 
 class Trace:
-    """Notes which functions of the project are called, thread by thread, while `is_on`."""
+    """Notes which functions of the project each thread calls while `is_on`."""
 
     def __init__(self) -> None:
         self.is_on = False
@@ -50,7 +55,7 @@ class Trace:
         self._runs: list[dict[str, set[CodeType]]] = []
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
-        """Note one call; every thread calls this."""
+        """Note one call. Every thread runs this as its profile function."""
         code = frame.f_code
         if not self.is_on or event != "call" or not code.co_filename.startswith(PACKAGES):
             return
@@ -59,7 +64,7 @@ class Trace:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note what is called in this block."""
+        """Note one run of a path: all calls until the end of the block."""
         time.sleep(QUIET_S)
         self._called = {}
         self.is_on = True
@@ -69,11 +74,13 @@ class Trace:
             self.is_on = False
             self._runs.append(self._called)
 
-    def hold(self, way: str, *threads: str) -> None:
-        """Print how long a way was, counting threads whose names begin so, and hold its bounds.
+    def assert_short(self, path: str, *threads: str) -> None:
+        """Print how many files and functions a path crosses, and require at most the maximum.
 
-        Of several runs only what all have in common counts: the rest fell together by chance.
+        `threads` are the beginnings of the names of the threads on the path. Only functions that
+        every noted run has called count. Others were called at the same time by chance.
         """
+        max_files, max_functions = MAX_FILES_AND_FUNCTIONS[path]
         runs = [
             set[CodeType]().union(*(run[name] for name in run if name.startswith(threads)))
             for run in self._runs
@@ -82,16 +89,16 @@ class Trace:
         files = len({code.co_filename for code in codes})
         functions = len({(code.co_filename, code.co_qualname) for code in codes})
         print(
-            f"{way}: {files} files and {functions} functions; "
-            f"wanted {MOST[way][0]} and {MOST[way][1]}"
+            f"{path}: {files} files and {functions} functions, "
+            f"at most {max_files} and {max_functions} are allowed"
         )
-        assert files > 0
-        assert files <= MOST[way][0]
-        assert functions <= MOST[way][1]
+        assert files > 0, f"no call of {threads} was noted"
+        assert files <= max_files
+        assert functions <= max_functions
 
 
-class Page:
-    """A page that watches the table."""
+class WatchingPage:
+    """The stream of a table screen, as a browser would read it."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -100,7 +107,7 @@ class Page:
         self.wait()
 
     def wait(self) -> None:
-        """Wait for the next message."""
+        """Wait for the next message of the page's stream."""
         has_data = False
         while line := self._answer.readline():
             if line == b"\n" and has_data:
@@ -109,21 +116,23 @@ class Page:
         raise EOFError("the stream has ended")
 
     def close(self) -> None:
-        """Leave."""
+        """End the stream."""
         self._answer.close()
         self._connection.close()
 
 
 @pytest.fixture
 def trace() -> Iterator[Trace]:
-    noted = Trace()
-    threading.setprofile(noted.note)
-    yield noted
+    """A trace of all threads that start from now on."""
+    trace = Trace()
+    threading.setprofile(trace.note)
+    yield trace
     threading.setprofile(None)
 
 
 @pytest.fixture
 def companion(trace: Trace, tmp_path: Path) -> Iterator[Companion]:
+    """The simulated service, started after `trace` so that its threads are traced."""
     settings = local_settings(
         tmp_path, table=TableSettings(reading_time_s=0.3), voice=VoiceSettings(by="off")
     )
@@ -131,14 +140,14 @@ def companion(trace: Trace, tmp_path: Path) -> Iterator[Companion]:
         yield running
 
 
-def begin(companion: Companion, game: str, **options: Any) -> None:
-    """Begin a game up to its first decision."""
+def begin_game(companion: Companion, game: str, **options: Any) -> None:
+    """Begin a game, and wait until the first decision is due."""
     companion.table.new_game(game, options)
     until("the first decision", lambda: companion.table.view().phase is Phase.ORDERS)
 
 
-def test_an_order_reaches_a_page(companion: Companion, trace: Trace) -> None:
-    begin(companion, "outbuffered")
+def test_order_takes_a_short_path_to_a_page(companion: Companion, trace: Trace) -> None:
+    begin_game(companion, "outbuffered")
     phone = Client(f"http://127.0.0.1:{companion.server.port}")
     phone.post("/api/seat/south/take", name="Mara")
     moment = companion.table.view().moment
@@ -146,43 +155,49 @@ def test_an_order_reaches_a_page(companion: Companion, trace: Trace) -> None:
     for _ in range(6):
         phone.post("/api/seat/south/hand-in", **order)
         phone.post("/api/seat/south/take-back", moment=moment)
-        with closing(Page(companion.server.port)) as page, trace.noting():
+        with closing(WatchingPage(companion.server.port)) as page, trace.noting():
             phone.post("/api/seat/south/hand-in", **order)
             page.wait()
         phone.post("/api/seat/south/take-back", moment=moment)
-    trace.hold("order", TABLE, *PAGES)
+    trace.assert_short("order", TABLE, *PAGES)
 
 
-def test_a_picture_names_a_wrong_piece(companion: Companion, trace: Trace) -> None:
+def test_picture_takes_a_short_path_to_the_table(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
-    begin(companion, "outbuffered")
+    begin_game(companion, "outbuffered")
     layout = dict(companion.table.view().board.layout)
-    stray = Square(4, 4)
-    assert stray not in layout
-    wrong = dict(layout)
-    wrong[stray] = wrong.pop(next(iter(wrong)))
+    empty_square = Square(4, 4)
+    assert empty_square not in layout
+    wrong_layout = dict(layout)
+    wrong_layout[empty_square] = wrong_layout.pop(next(iter(layout)))
     for _ in range(6):
         with trace.noting():
-            companion.simulation.world.set_up(wrong)
+            companion.simulation.world.set_up(wrong_layout)
             until("the wrong piece", lambda: companion.table.view().board.problems)
         companion.simulation.world.set_up(layout)
-        until("all in its place", lambda: not companion.table.view().board.problems)
-    trace.hold("picture", TABLE, CAMERA)
+        until("no wrong piece", lambda: not companion.table.view().board.problems)
+    trace.assert_short("picture", TABLE, CAMERA)
 
 
-def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
+def test_key_takes_a_short_path_to_the_pages(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
-    begin(companion, "binmat", way="referee")
+    begin_game(companion, "binmat", way="referee")
     table, hands = companion.table, companion.simulation.hands
-    # in the dark: reading cards is the camera's way, not the clock's
+    # the camera sees nothing in the dark, so that it does not read the cards meanwhile
     companion.simulation.world.set_view(replace(companion.simulation.world.view, light=0.0))
-    until("dark", lambda: table.view().devices.camera.state is not CameraState.SEES_BOARD)
+    until(
+        "a picture in the dark",
+        lambda: table.view().devices.camera.state is not CameraState.SEES_BOARD,
+    )
     table.resume("host")
-    hands.press("south_ready")  # sits down
+    hands.press("south_ready")  # takes the seat
     hands.release("south_ready")
     hands.press("north_ready")
     hands.release("north_ready")
-    until("both seats", lambda: all(seat.door == "pad" for seat in table.view().seats.values()))
+    until(
+        "pads at both seats",
+        lambda: all(seat.door == "pad" for seat in table.view().seats.values()),
+    )
     for _ in range(5):
         view = table.view()
         key = f"{min(seat for seat in view.seats if view.seats[seat].is_awaited)}_ready"
@@ -190,4 +205,4 @@ def test_a_key_reaches_the_pages(companion: Companion, trace: Trace) -> None:
             hands.press(key)
             until("the next turn", lambda before=view.moment: table.progress().moment != before)
         hands.release(key)
-    trace.hold("press", TABLE, KEYS)
+    trace.assert_short("press", TABLE, KEYS)

@@ -1,8 +1,7 @@
-"""No regular expression takes long for the worst 100 kB that a stranger can send.
+"""Test that no regular expression takes long on the worst 100 kB that a stranger can send.
 
-Every pattern of the source is tried, whether it is a constant of a module or stands in a call, with
-text made of its own letters: a pattern that goes back over its text again and again shows it at
-once.
+Every pattern in a call of `re` searches texts that are made of the pattern's own characters. A
+pattern that backtracks too much is slow on at least one of them.
 """
 
 from __future__ import annotations
@@ -18,10 +17,12 @@ from random import Random
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "web", "vision", "hardware")
 LENGTH = 100_000
+# Processor time that a search may take. A good pattern takes milliseconds.
 LIMIT_S = 1.0
+# Number of repeated words that each pattern is tried with.
 MAX_TEXTS = 60
-# Files whose patterns meet no stranger's text, or only a little of it, and why.
-OWN_TEXT = {
+# Files whose patterns search no text of strangers, or only short ones, and why.
+FILES_WITHOUT_STRANGERS_TEXT = {
     "companion/core/drawings.py": "reads the drawings of this project",
     "web/routes/route.py": "reads the addresses of this project",
     "companion/games/binmat/real_cards.py": "reads lines of 200 letters at most",
@@ -39,7 +40,7 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             name = str(path.relative_to(ROOT))
-            if name in OWN_TEXT:
+            if name in FILES_WITHOUT_STRANGERS_TEXT:
                 continue
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 is_call = (
@@ -54,7 +55,7 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
 
 
 def compiled_patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Yield every pattern, also those that are put together from pieces."""
+    """Yield every pattern, also the one that is put together from pieces, with its place."""
     import web.security.host_names as names  # noqa: PLC0415 - of this test alone
 
     for name, pattern in patterns():
@@ -62,43 +63,43 @@ def compiled_patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[byte
     yield "host names", names._HOST
 
 
-def worst(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
-    """Yield long texts of the pattern's own letters, which nearly match it."""
+def worst_texts(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
+    """Yield long texts of the pattern's own characters, some of which nearly match it."""
     source = (
         pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     )
     letters = sorted({*re.sub(r"[^\x20-\x7e]", "", source)} | {*"aA0 \n"})
-    chance = Random(source)
+    rng = Random(source)
     words = [*letters, *(a + b for a, b in itertools.product(letters, repeat=2)), source]
-    chance.shuffle(words)
+    rng.shuffle(words)
     for word in [*letters, *words][:MAX_TEXTS]:
         yield word * (LENGTH // len(word))
     for _ in range(5):
-        yield "".join(chance.choices(letters, k=LENGTH))
+        yield "".join(rng.choices(letters, k=LENGTH))
 
 
 def is_slow(pattern: re.Pattern[str] | re.Pattern[bytes]) -> bool:
-    """Return whether the pattern computes for more than `LIMIT_S` over one of its worst texts."""
+    """Return whether a search of one of its worst texts takes more than `LIMIT_S`."""
 
-    def late(*_: object) -> None:
+    def stop_search(*_: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGVTALRM, late)
+    previous_handler = signal.signal(signal.SIGVTALRM, stop_search)
     try:
-        for text, ending in itertools.product(worst(pattern), ("\x00", "!")):
+        for text, ending in itertools.product(worst_texts(pattern), ("\x00", "!")):
             signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
-            asked = text + ending
+            searched = text + ending  # which no pattern accepts, so that it must backtrack
             if isinstance(pattern.pattern, bytes):
-                pattern.search(asked.encode("latin-1"))  # type: ignore[arg-type]
+                pattern.search(searched.encode("latin-1"))  # type: ignore[arg-type]
             else:
-                pattern.search(asked)  # type: ignore[arg-type]
+                pattern.search(searched)  # type: ignore[arg-type]
     except TimeoutError:
         return True
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.signal(signal.SIGVTALRM, previous_handler)
     return False
 
 
-def test_the_worst_text_takes_no_time() -> None:
-    assert [where for where, pattern in compiled_patterns() if is_slow(pattern)] == []
+def test_no_pattern_is_slow() -> None:
+    assert [place for place, pattern in compiled_patterns() if is_slow(pattern)] == []

@@ -1,4 +1,4 @@
-"""A wire tap: all bytes between a table and its NATS server, and the messages in them."""
+"""Helpers: record all bytes between a table and a NATS server, and read the messages in them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Operations of NATS that carry a payload, with the number of sizes at the end of their line.
-_SIZES = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
+# Operations of NATS that carry a payload, with the number of sizes that end their line: the total,
+# and before it that of the headers if the operation has some.
+_SIZE_COUNTS = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
 
 
 class WireTap:
@@ -30,7 +31,7 @@ class WireTap:
                 near, _ = self._listener.accept()
                 try:
                     far = socket.create_connection(("127.0.0.1", self._target_port))
-                except OSError:  # nobody listens just now: whoever connects tries again
+                except OSError:  # NATS is not listening just now, and the client tries again
                     near.close()
                     continue
                 self._sockets += [near, far]
@@ -38,11 +39,11 @@ class WireTap:
                     stream = bytearray()
                     self.streams.append(stream)
                     threading.Thread(
-                        target=_pour, args=(source, target, stream), daemon=True
+                        target=_relay, args=(source, target, stream), daemon=True
                     ).start()
 
     def messages(self) -> list[tuple[bytes, bytes, bytes]]:
-        """Return subject, headers and content of every message so far, in either direction."""
+        """Return subject, headers and content of every message so far, in both directions."""
         return [message for stream in tuple(self.streams) for message in _messages(bytes(stream))]
 
     def close(self) -> None:
@@ -62,7 +63,8 @@ def wire_tap(port: int) -> Iterator[WireTap]:
         tap.close()
 
 
-def _pour(source: socket.socket, target: socket.socket, stream: bytearray) -> None:
+def _relay(source: socket.socket, target: socket.socket, stream: bytearray) -> None:
+    """Pass on and record the bytes of one direction until its sender closes it."""
     with contextlib.suppress(OSError):
         while data := source.recv(65_536):
             stream += data
@@ -76,21 +78,21 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
     while (end := sent.find(b"\r\n", place)) >= 0:
         words = sent[place:end].split()
         place = end + 2
-        sizes = _SIZES.get(words[0].upper() if words else b"", 0)
-        if sizes:
+        size_count = _SIZE_COUNTS.get(words[0].upper() if words else b"", 0)
+        if size_count:
             size = int(words[-1])
-            head = int(words[-2]) if sizes == 2 else 0
-            content = sent[place : place + size]
+            header_size = int(words[-2]) if size_count == 2 else 0
+            payload = sent[place : place + size]
             place += size + 2
             if place > len(sent):
                 return
-            yield words[1], content[:head], content[head:]
+            yield words[1], payload[:header_size], payload[header_size:]
 
 
 def mask_random_parts(text: str) -> str:
     """Mask what differs between runs: names of tables and games, keys, salts, ports and times."""
-    text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # how far the hub is from its own NATS
-    # in which order two tables are kept goes by time
+    text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # latency between the hub and its NATS server
+    # records of several tables are stored in the order of their arrival
     text = re.sub(r"(\"seq\":|Sequence: ?)\d+", r"\1N", text)
     text = re.sub(r"_INBOX[\w.]*", "INBOX", text)
     text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text)
