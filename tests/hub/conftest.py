@@ -1,4 +1,4 @@
-"""A hub that runs for all tests of a module."""
+"""Helpers: a hub that runs for all tests of a module."""
 
 from __future__ import annotations
 

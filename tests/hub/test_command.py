@@ -1,5 +1,6 @@
-"""`companion hub` and `companion hub join`, and a table's host page: from nothing to a room, by the
-real processes.
+"""Test the commands `companion hub`, `hub join` and `hub leave`, and the owner's pages for them.
+
+The hub and the tables are real. One test runs the hub as a process.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """Run `companion hub` as a process. Yield it, its address and its code."""
-    words = ["hub", "--name", "Club", "--host", "127.0.0.1", "--port", "0"]
-    words += ["--nats-port", str(free_port()), "--folder", str(folder), "--delay", "60"]
+    """Run `companion hub` as a process. Yield the process, the hub's address and its join code."""
+    arguments = ["hub", "--name", "Club", "--host", "127.0.0.1", "--port", "0"]
+    arguments += ["--nats-port", str(free_port()), "--folder", str(folder), "--delay", "60"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "companion", *words], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "companion", *arguments], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     try:
@@ -50,7 +51,7 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
         match = re.search(r"hub join (\S+) (\w+)", output)
         assert match, output
         assert format_host_key(HubFolder(folder).file.owner_key) not in output, (
-            "it would stay in a log"
+            "the owner key was printed, and logs would keep it"
         )
         yield process, match[1], match[2]
     finally:
@@ -61,27 +62,29 @@ def hub_process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]
 
 def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
     with hub_process(tmp_path / "hub") as (process, address, code):
-        child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True)
-        nats = int(child.stdout)
+        children = subprocess.run(
+            ["pgrep", "-P", str(process.pid)], capture_output=True, check=True
+        )
+        nats_pid = int(children.stdout)
         key = format_host_key(HubFolder(tmp_path / "hub").file.owner_key)
         with Companion(local_settings(tmp_path / "table"), simulate=True) as companion:
-            companion.hub.join(address, code, False)
+            companion.hub.join(address, code, sends_names=False)
             assert oct((tmp_path / "table/hub.json").stat().st_mode)[-3:] == "600"
-            with pytest.raises(CompanionError, match="not the code"):  # it was good for one table
-                companion.hub.join(address, code, False)
-            ask = urllib.request.Request(
+            with pytest.raises(CompanionError, match="not the code"):  # a code serves one table
+                companion.hub.join(address, code, sends_names=False)
+            admission = urllib.request.Request(
                 f"http://{address}/api/hub/let-in",
                 b'{"number": 1}',
                 {"Content-Type": "application/json", "X-Host-Key": key},
             )
-            assert urllib.request.urlopen(ask).status == 200
-            until("it is there", lambda: "Table 1 of Club." in companion.hub.sentence)
+            assert urllib.request.urlopen(admission).status == 200
+            until("the table is admitted", lambda: "Table 1 of Club." in companion.hub.sentence)
         wall = urllib.request.urlopen(f"http://{address}/").read()
         assert b"Club" in wall
         assert b"1 minute late." in wall
         os.kill(process.pid, signal.SIGKILL)
         process.wait(60)
-        until("NATS died with its hub", lambda: not Path(f"/proc/{nats}").exists())
+        until("NATS died with its hub", lambda: not Path(f"/proc/{nats_pid}").exists())
 
 
 def test_commands_join_and_leave_a_hub(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,22 +94,25 @@ def test_commands_join_and_leave_a_hub(tmp_path: Path, capsys: pytest.CaptureFix
             f'state_dir = "{tmp_path}/table"\n'
             f'[web]\nhost = "127.0.0.1"\nport = {companion.server.port}\n'
         )
-        known = ["--settings", str(tmp_path / "settings.toml")]
+        table_options = ["--settings", str(tmp_path / "settings.toml")]
         assert (
-            main(["hub", "join", *known, hub.urls()[0], hub.table_join_code.code, "--names"]) == 0
+            main(
+                ["hub", "join", *table_options, hub.urls()[0], hub.table_join_code.code, "--names"]
+            )
+            == 0
         )
         assert companion.hub.sentence
-        until("it is there", lambda: "of Our club" in companion.hub.sentence)
+        until("the table is connected", lambda: "of Our club" in companion.hub.sentence)
         member = read_membership(tmp_path / "table/hub.json")
         assert member is not None
         assert member.sends_names
-        assert main(["hub", "leave", *known]) == 0
+        assert main(["hub", "leave", *table_options]) == 0
         assert companion.hub.sentence == ""
         assert not (tmp_path / "table/hub.json").exists()
     capsys.readouterr()
 
 
-def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
+def test_the_owners_page_joins_and_leaves_a_hub(tmp_path: Path) -> None:
     settings = local_settings(tmp_path / "table")
     with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         key = {"X-Host-Key": companion.host_key}
@@ -117,7 +123,8 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         assert browser.post("/api/host/hub/join", json=form).status_code == 403
         assert browser.post("/api/host/hub/join", json=form, headers=key).status_code == 200
         until(
-            "it is there", lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text
+            "the page names the hub",
+            lambda: "Table 1 of Our club." in browser.get("/host", headers=key).text,
         )
         assert browser.post("/api/host/hub/leave", json={}).status_code == 403
         assert browser.post("/api/host/hub/leave", json={}, headers=key).status_code == 200
@@ -125,7 +132,7 @@ def test_the_hosts_page_joins_and_leaves(tmp_path: Path) -> None:
         assert "Join a hub of many tables" in browser.get("/host/hub/game", headers=key).text
 
 
-def test_an_unreadable_membership_lets_the_table_play(tmp_path: Path) -> None:
+def test_a_table_plays_despite_an_unreadable_membership(tmp_path: Path) -> None:
     (tmp_path / "hub.json").write_text("nonsense")
     settings = local_settings(tmp_path)
     with Companion(settings, simulate=True) as companion:
@@ -133,44 +140,46 @@ def test_an_unreadable_membership_lets_the_table_play(tmp_path: Path) -> None:
         companion.table.new_game("outbuffered", {}, 1)
 
 
-def test_a_hub_is_joined_by_its_certificate(tmp_path: Path) -> None:
-    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-    named = "-subj /CN=hub -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-    subprocess.run(f"{made} {named}".split(), cwd=tmp_path, check=True, capture_output=True)
+def test_a_table_joins_a_hub_over_tls(tmp_path: Path) -> None:
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    output = "-subj /CN=hub -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+    subprocess.run(f"{command} {output}".split(), cwd=tmp_path, check=True, capture_output=True)
     web = WebSettings(
         host="127.0.0.1",
         port=0,
         names=("127.0.0.1",),
-        certificate=str(tmp_path / "cert.pem"),
+        ca=str(tmp_path / "cert.pem"),
         key=str(tmp_path / "key.pem"),
     )
     with AdmittingHub(hub_settings(tmp_path / "hub", web=web)) as hub:
         address = f"https://127.0.0.1:{hub.server.port}"
         settings = local_settings(tmp_path / "table")
         with Companion(settings, simulate=True) as companion:
-            companion.hub.join(address, hub.table_join_code.code, False, str(tmp_path / "cert.pem"))
-            until("it is there", lambda: "Table 1" in companion.hub.sentence)
+            companion.hub.join(
+                address, hub.table_join_code.code, False, ca=str(tmp_path / "cert.pem")
+            )
+            until("the table is connected", lambda: "Table 1" in companion.hub.sentence)
             member = read_membership(tmp_path / "table/hub.json")
             assert member is not None
             assert all(server.startswith("tls://") for server in member.servers)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "refusal"),
     [
         ("--certificate x", "both certificate and key"),
         ("host-key", "No hub has run in"),
     ],
 )
-def test_wrong_words_are_refused_and_change_nothing(
-    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_wrong_arguments_are_refused_and_create_no_hub(
+    arguments: str, refusal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["hub", *words.split(), "--folder", str(tmp_path / "hub")]) == 1
-    assert said in capsys.readouterr().err
+    assert main(["hub", *arguments.split(), "--folder", str(tmp_path / "hub")]) == 1
+    assert refusal in capsys.readouterr().err
     assert not (tmp_path / "hub" / "hub.json").exists()
 
 
-def test_the_host_key_is_printed_when_asked_for(
+def test_the_host_key_command_prints_the_owner_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = format_host_key(HubFolder(tmp_path).file.owner_key)

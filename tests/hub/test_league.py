@@ -1,5 +1,7 @@
-"""Results and desired states over a real hub: they come once after any outage. What a table is
-asked it does, or says why not.
+"""Test results and desired states over a real hub.
+
+Each result reaches the league once, whatever fails. A table follows what the hub wants of it, or
+reports why it does not.
 """
 
 from __future__ import annotations
@@ -40,12 +42,12 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def impatient_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_repeat_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("companion.hub_server.desired_state.REPEAT_S", 0.1)
 
 
 def show_cards(hub: Hub, table: TableAtHub) -> None:
-    """Seat two people who show their cards, about which the hub's pages are asked."""
+    """Seat two people, create cards for them at the hub, and show the cards at the table."""
     for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
         table.table.take_seat(seat, name)
         table.table.show_card(seat, fetch_card_id(table.member, hub.league.cards.create(name).code))
@@ -63,17 +65,18 @@ def test_results_come_once_despite_killed_hubs(tmp_path: Path) -> None:
         table = join_table(hub, tmp_path / "table")
         show_cards(hub, table)
         play_game(table, Seat.NORTH)
-        until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
+        until("the first result arrives", lambda: len(hub.league.results.latest(10)) == 1)
         kill_nats(hub)
         play_game(table, Seat.SOUTH)
-        until("the second result is there", lambda: len(hub.league.results.latest(10)) == 2, 40)
+        until("the second result arrives", lambda: len(hub.league.results.latest(10)) == 2, 40)
     for _ in range(2):
-        play_game(table, Seat.NORTH)  # nobody is there
+        play_game(table, Seat.NORTH)  # while no hub runs
     with AdmittingHub(settings) as hub:
-        until("all are there", lambda: len(hub.league.results.latest(10)) == 4, 40)
-        assert [kept.south for kept in hub.league.results.latest(10)] == [1] * 4
-        won = [kept.result.winner for kept in reversed(hub.league.results.latest(10))]
-        assert won == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
+        until("all four results arrive", lambda: len(hub.league.results.latest(10)) == 4, 40)
+        results = hub.league.results.latest(10)  # newest first
+        assert [stored.south for stored in results] == [1] * 4
+        winners = [stored.result.winner for stored in reversed(results)]
+        assert winners == [Seat.SOUTH, Seat.NORTH, Seat.SOUTH, Seat.SOUTH]
         assert hub.league.ratings("outbuffered")[0].person == 1
     table.close()
 
@@ -85,60 +88,68 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
             table = join_table(hub, tmp_path / "table")
             show_cards(hub, table)
             play_game(table, Seat.NORTH)
-            until("the first result is there", lambda: len(hub.league.results.latest(10)) == 1)
+            until("the first result arrives", lambda: len(hub.league.results.latest(10)) == 1)
             fill_disk(disk)
             for _ in range(2):
-                play_game(table, Seat.SOUTH)  # the table goes on
-            until("the hub says it", lambda: "disk is full" in hub.room.trouble)
-            until("the table knows", lambda: "disk may be full" in table.line.sentence)
+                play_game(table, Seat.SOUTH)  # the table plays on
+            until("the hub reports the full disk", lambda: "disk is full" in hub.room.trouble)
+            until(
+                "the table reports the full disk", lambda: "disk may be full" in table.line.sentence
+            )
             table.bell.ring("south")  # a call needs no disk
             table.table.step()
             until("the hub hears the call", lambda: need_of_table(hub, 1) == "It is calling.")
         (disk / "ballast").unlink()
         with AdmittingHub(settings) as hub:
-            until("everything is there", lambda: shows_last_input(hub, table))
-            until("the table knows", lambda: "Table 1" in table.line.sentence)
+            until("the hub shows the last input", lambda: shows_last_input(hub, table))
+            until("the table is connected", lambda: "Table 1" in table.line.sentence)
             assert hub.room.trouble == ""
             assert [
                 record.entry for record in records_at_hub(hub, table.member.table_id)
             ] == table.entries()
-            won = [stored.result.winner for stored in reversed(hub.league.results.latest(10))]
-            assert won == [Seat.SOUTH, Seat.NORTH, Seat.NORTH]
+            winners = [stored.result.winner for stored in reversed(hub.league.results.latest(10))]
+            assert winners == [Seat.SOUTH, Seat.NORTH, Seat.NORTH]
             table.close()
 
 
-def test_a_wrong_card_is_reported(hub: Hub, tmp_path: Path) -> None:
+def test_an_unknown_card_code_is_reported(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     with pytest.raises(SystemTrouble, match="No player’s card has this code"):
         fetch_card_id(table.member, "zzzzzzzz")
     table.close()
 
 
-def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -> None:
+def test_a_hubs_settings_are_saved_or_refused(hub: Hub, tmp_path: Path) -> None:
     settings = local_settings(tmp_path)
     with Companion(settings, simulate=True, settings_path=tmp_path / "settings.toml") as companion:
         companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
         member = read_membership(tmp_path / "hub.json")
         assert member
-        until("it is there", lambda: (table := hub.room.table(member.number)) and table.state)
+        until(
+            "the table reports its state",
+            lambda: (table := hub.room.table(member.number)) and table.state,
+        )
 
-        def answer(key: str, value: str) -> str:
-            before = companion.hub.sentence
+        def send_setting(key: str, value: str) -> str:
+            """Change a setting from the hub, and return the table's answer."""
+            sentence_before = companion.hub.sentence
             hub.members.change_settings(member.table_id, {key: value})
-            until("it answers", lambda: companion.hub.sentence != before)
+            until("the table answers", lambda: companion.hub.sentence != sentence_before)
             return companion.hub.sentence.partition("The hub has sent settings. ")[2]
 
-        saved = answer("table.reading_time_s", "7")
+        saved = send_setting("table.reading_time_s", "7")
         assert saved.startswith("Saved")
         until(
-            "the hub knows",
+            "the answer arrives at the hub",
             lambda: saved in unpack_sentence(hub.room.table(member.number).state.answer),  # type: ignore[union-attr]
         )
-        assert answer("table.reading_time_s", "7") == "Nothing was changed."
+        assert send_setting("table.reading_time_s", "7") == "Nothing was changed."
         for key, value in (("table.reading_time_s", "-1"), ("nonsense", "1")):
-            assert "Saved" not in answer(key, value)
+            assert "Saved" not in send_setting(key, value)
         assert companion.table.settings.reading_time_s == 7
-        assert "can only be changed at the table itself" in answer("mqtt.host", "broker.example")
+        assert "can only be changed at the table itself" in send_setting(
+            "mqtt.host", "broker.example"
+        )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +162,7 @@ def test_settings_are_taken_or_refused_with_a_reason(hub: Hub, tmp_path: Path) -
         b" " * MAX_COMMAND_BYTES + b"{}",
     ],
 )
-def test_a_command_that_is_none_changes_nothing(payload: bytes) -> None:
+def test_an_invalid_command_is_not_decoded(payload: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode_command(payload)
     assert decode_command(encode_command(HubCommand(staff="done"))) == HubCommand(staff="done")

@@ -1,5 +1,7 @@
-"""A table's line to a real hub: every input is there once and in order, whatever is killed; nobody
-says another's.
+"""Test a table's connection to a real hub: its records, rights, reports and joining.
+
+Each record arrives once and in order, whatever is killed. A table's key opens only the table's own
+subjects.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from companion.hub.subjects import (
 )
 from companion.hub_server.app import Hub
 from companion.hub_server.pairs import CLAIM_TIMEOUT_S, MachineClaims
-from companion.table.public.messages import PublicRecord, PublicState
+from companion.table.public.messages import PublicRecord
 from companion.table.seats.staff_call import Call
 
 pytestmark = pytest.mark.slow
@@ -63,14 +65,14 @@ def table(hub: Hub, tmp_path: Path) -> Iterator[TableAtHub]:
 
 
 def require_all_records(hub: Hub, table: TableAtHub) -> None:
-    """Check that everything is there, once and in order."""
-    until("the hub has everything", lambda: shows_last_input(hub, table))
+    """Wait for the table's last input at the hub, then require each record once and in order."""
+    until("the hub shows the table's last input", lambda: shows_last_input(hub, table))
     assert [
         record.entry for record in records_at_hub(hub, table.member.table_id)
     ] == table.entries()
 
 
-def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+def test_a_killed_nats_neither_loses_nor_repeats_records(tmp_path: Path) -> None:
     with running_hub(tmp_path / "hub") as hub:
         table = join_table(hub, tmp_path / "table")
         try:
@@ -83,19 +85,19 @@ def test_a_killed_nats_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None
             table.close()
 
 
-def test_what_was_played_without_hub_comes_later(
+def test_turns_played_without_a_hub_arrive_later(
     tmp_path: Path,
 ) -> None:
     settings = hub_settings(tmp_path / "hub")
     with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         table.play()
-        until("the hub has everything", lambda: shows_last_input(hub, table))
-    until("nobody hears the key", lambda: not table.bell.has_listener)
+        until("the hub shows the last input", lambda: shows_last_input(hub, table))
+    until("the call key loses its listener", lambda: not table.bell.has_listener)
     table.play()
     table.close()
-    table = TableAtHub(table.folder, table.member)  # its service starts anew
-    until("the table knows", lambda: "does not answer" in table.line.sentence)
+    table = TableAtHub(table.folder, table.member)  # as after a restart of its service
+    until("the table reports the missing hub", lambda: "does not answer" in table.line.sentence)
     table.play()
     with AdmittingHub(settings) as hub:
         require_all_records(hub, table)
@@ -106,7 +108,7 @@ def test_what_was_played_without_hub_comes_later(
     table.close()
 
 
-def test_a_lost_store_is_filled_again(tmp_path: Path) -> None:
+def test_a_table_fills_a_lost_store_again(tmp_path: Path) -> None:
     settings = hub_settings(tmp_path / "hub")
     with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
@@ -121,19 +123,20 @@ def test_a_lost_store_is_filled_again(tmp_path: Path) -> None:
 def test_a_restored_journal_continues_in_another_epoch(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # otherwise the hub takes the machine with the other journal for a copy, and makes it wait
     monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
     table = join_table(hub, tmp_path / "table")
     table.play(2)
     require_all_records(hub, table)
     table.close()
-    (tmp_path / "other").mkdir()
-    other = TableAtHub(tmp_path / "other", table.member)  # the same table, with another past
-    other.play()
-    until("the hub has the new game", lambda: shows_last_input(hub, other))
+    (tmp_path / "restored").mkdir()
+    restored = TableAtHub(tmp_path / "restored", table.member)  # the same table, another journal
+    restored.play()
+    until("the hub shows the new game", lambda: shows_last_input(hub, restored))
     epochs = [record.epoch for record in records_at_hub(hub, table.member.table_id)]
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
-    other.close()
+    restored.close()
 
 
 def test_the_room_shows_all_after_a_refused_result(
@@ -142,26 +145,27 @@ def test_the_room_shows_all_after_a_refused_result(
     shown_entries, process, show = [], hub.league.results.process_record, hub.room.receive_record
     refusals = [SystemTrouble("The disk is full")] * 2
 
-    def refuse_twice(*given: Any) -> None:
+    def refuse_third_twice(*arguments: Any) -> None:
+        """Refuse the third record at its first two attempts."""
         if refusals and len(shown_entries) == 2:
             raise refusals.pop()
-        process(*given)
+        process(*arguments)
 
-    def note(table: str, record: PublicRecord, *given: Any) -> None:
+    def show_and_note(table: str, record: PublicRecord, *arguments: Any) -> None:
         shown_entries.append(record.entry)
-        show(table, record, *given)
+        show(table, record, *arguments)
 
     require_all_records(hub, table)
-    before = table.entries()
-    monkeypatch.setattr(hub.league.results, "process_record", refuse_twice)
-    monkeypatch.setattr(hub.room, "receive_record", note)
+    entries_before = table.entries()
+    monkeypatch.setattr(hub.league.results, "process_record", refuse_third_twice)
+    monkeypatch.setattr(hub.room, "receive_record", show_and_note)
     table.play(2)
     require_all_records(hub, table)
     assert not refusals
-    assert before + shown_entries == table.entries()
+    assert entries_before + shown_entries == table.entries()
 
 
-def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
+def test_a_table_plays_on_while_nats_hangs(tmp_path: Path) -> None:
     with running_hub(tmp_path / "hub") as hub:
         table = join_table(hub, tmp_path / "table")
         table.play()
@@ -172,10 +176,10 @@ def test_a_hub_that_hangs_holds_no_table_up(tmp_path: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
         try:
             table.play(3)
-            until("the table knows", lambda: "sent later" in table.line.sentence)
+            until("the table reports the delay", lambda: "sent later" in table.line.sentence)
             table.play()
         finally:
-            # the hub has started another one meanwhile
+            # the hub has replaced the hanging server meanwhile
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
         require_all_records(hub, table)
@@ -193,40 +197,49 @@ def test_a_copied_card_is_reported_on_both_machines(
     first.close()
     shutil.copytree(tmp_path / "card", tmp_path / "copy")
     first = TableAtHub(tmp_path / "card", first.member)
-    until("the first one is there", lambda: first.line.is_connected)
+    until("the first machine is connected", lambda: first.line.is_connected)
     second = TableAtHub(tmp_path / "copy", first.member)
     advice = "On one of the two run “companion hub leave”, and join again."
     with contextlib.closing(second):
-        until("the second one says so", lambda: second.line.sentence.endswith(advice))
-        until("the first one says so", lambda: first.line.sentence.endswith(advice))
+        until("the second machine reports the copy", lambda: second.line.sentence.endswith(advice))
+        until("the first machine reports the copy", lambda: first.line.sentence.endswith(advice))
         assert first.line.is_connected
         assert not second.line.is_connected
         first.play(1)
-        until("the first one goes on", lambda: shows_last_input(hub, first))
+        until("the hub shows the first machine's turn", lambda: shows_last_input(hub, first))
         first.close()
         monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.5)
-        until("the second one is let in", lambda: second.line.is_connected)
+        until("the second machine is connected", lambda: second.line.is_connected)
 
 
-def test_only_a_machine_that_lives_is_another_one() -> None:
+def test_a_table_belongs_to_its_first_living_machine() -> None:
+    """A claim is answered with "own" or "shared" to the machine that has the table, and with "open"
+    or "taken" to any other machine, which has to wait.
+    """
     clock = FakeClock()
     machine_claims = MachineClaims(clock)
 
     def claims(*machines: str) -> list[str]:
+        """Let the machines claim the table one after another, 5 s apart. Return the answers."""
         answers = []
         for machine in machines:
             clock.advance(5)
             answers.append(machine_claims.claim("table", machine))
         return answers
 
-    assert claims("a", "a", "a") == ["own"] * 3  # its line was lost between
-    assert claims("b", "b", "c") == ["open"] * 3  # perhaps "a" was switched off
+    # no other machine claims the table
+    assert claims("a", "a", "a") == ["own"] * 3
+    # "a" has not claimed the table since they came: it may have been switched off
+    assert claims("b", "b", "c") == ["open"] * 3
+    # "a" claims the table again, is told of "b", and "b" is told of it. "c" counts as new each
+    # time, because only two machines are stored
     assert claims("a", "b", "c", "a") == ["shared", "taken", "open", "shared"]
+    # "a" is forgotten after its timeout, and then is the one that comes second
     clock.advance(CLAIM_TIMEOUT_S)
     assert claims("b", "b", "a") == ["own", "own", "open"]
 
 
-# ---- who may say what ----
+# ---- rights ----
 
 
 def test_stolen_credentials_open_only_the_tables_subjects(
@@ -235,88 +248,93 @@ def test_stolen_credentials_open_only_the_tables_subjects(
     victim = join_table(hub, tmp_path / "victim")
     victim.play()
     require_all_records(hub, victim)
-    before = records_at_hub(hub, victim.member.table_id)
+    victim_id = victim.member.table_id
+    records_before = records_at_hub(hub, victim_id)
 
-    other = victim.member.table_id
-    said = [record_subject(other), state_subject(other), command_subject(other)]
-    said += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", "$JS.API.STREAM.NAMES"]
-    subscriptions = [">", "tables.>", command_subject(other), f"{inbox_prefix(other)}.>"]
+    publications = [record_subject(victim_id), state_subject(victim_id), command_subject(victim_id)]
+    publications += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", "$JS.API.STREAM.NAMES"]
+    subscriptions = [">", "tables.>", command_subject(victim_id), f"{inbox_prefix(victim_id)}.>"]
     refused: list[str] = []
 
-    async def act(client: Client) -> None:
-        for subject in said:
+    async def publish_and_subscribe(client: Client) -> None:
+        for subject in publications:
             await client.publish(subject, b"{}")
         for subject in subscriptions:
             await client.subscribe(subject)
         async with asyncio.timeout(60):
-            while len(refused) < len(said) + len(subscriptions):
+            while len(refused) < len(publications) + len(subscriptions):
                 await asyncio.sleep(0.01)
 
-    act_with_key(hub, table, act, refused)
+    act_with_key(hub, table, publish_and_subscribe, refused)
     assert all("permissions violation" in error.lower() for error in refused)
-    assert records_at_hub(hub, other) == before
+    assert records_at_hub(hub, victim_id) == records_before
     victim.close()
 
 
-def test_a_removed_table_is_put_out(hub: Hub, tmp_path: Path) -> None:
+def test_a_removed_table_is_disconnected_and_forgotten(hub: Hub, tmp_path: Path) -> None:
     table = join_table(hub, tmp_path / "table")
     table.play()
     require_all_records(hub, table)
     hub.members.remove(table.member.table_id)
-    until("the table knows", lambda: "join again" in table.line.sentence)
-    until("nothing is kept of it", lambda: records_at_hub(hub, table.member.table_id) == [])
+    until("the table reports its removal", lambda: "join again" in table.line.sentence)
+    until(
+        "the hub has deleted its records", lambda: records_at_hub(hub, table.member.table_id) == []
+    )
     assert hub.room.table(table.member.number) is None
     table.close()
 
 
-def test_a_table_goes_on_behind_what_is_unreadable(hub: Hub, table: TableAtHub) -> None:
+def test_a_table_goes_on_after_an_unreadable_record(hub: Hub, table: TableAtHub) -> None:
     table.play()
     require_all_records(hub, table)
 
-    async def act(client: Client) -> None:
+    async def publish_unreadable_record(client: Client) -> None:
         await client.publish(record_subject(table.member.table_id), b'{"entry": "one"}')
 
-    act_with_key(hub, table, act)
+    act_with_key(hub, table, publish_unreadable_record)
     number = table.member.number
-    until("it is said", lambda: "same version" in need_of_table(hub, number))
+    until("the room reports the record", lambda: "same version" in need_of_table(hub, number))
     table.play()
-    until("the hub has the last input", lambda: shows_last_input(hub, table))
+    until("the hub shows the last input", lambda: shows_last_input(hub, table))
     assert need_of_table(hub, number) == ""
 
 
-# ---- how a table is ----
+# ---- reports and calls ----
 
 
 @pytest.mark.parametrize(("agreed", "names"), [(True, {"Mara", "Jonas"}), (False, set())])
-def test_names_are_sent_only_where_agreed(
+def test_names_are_sent_only_if_agreed(
     hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
-    table = join_table(hub, tmp_path / "table", names=agreed, clock=FakeClock())  # in 2023
-    table.health = say("The card is nearly full.")
+    # the fake clock stands in 2023: a table's wrong date delays no report
+    table = join_table(hub, tmp_path / "table", names=agreed, clock=FakeClock())
     table.sit("Mara", "Jonas")
+    # a report with this sentence was made after both had sat down
+    table.health = say("The card is nearly full.")
     number = table.member.number
 
-    def state() -> PublicState | None:
+    def names_at_hub() -> set[str] | None:
+        """Return the names in the hub's last report from the table, or None before one with the
+        sentence of its health.
+        """
         at_hub = hub.room.table(number)
-        return at_hub.state if at_hub else None
+        state = at_hub.state if at_hub else None
+        return set(state.names.values()) if state and state.health else None
 
-    until("it is there", lambda: (report := state()) and report.health)
-    until(
-        "names are as agreed", lambda: (report := state()) and set(report.names.values()) == names
-    )
+    until("a report with the agreed names arrives", lambda: names_at_hub() == names)
     table.close()
 
 
 def test_a_call_and_its_answer_arrive(hub: Hub, table: TableAtHub) -> None:
-    until("somebody hears the key", lambda: table.bell.has_listener)
+    until("the call key has a listener", lambda: table.bell.has_listener)
     number = table.member.number
     table.bell.ring("south")
     table.table.step()
-    until("the hub knows", lambda: need_of_table(hub, number) == "It is calling.")
+    until("the call arrives", lambda: need_of_table(hub, number) == "It is calling.")
     hub.members.answer_call(table.member.table_id, "coming")
-    until("somebody comes", lambda: table.bell.call is Call.COMING)
+    until("the answer arrives", lambda: table.bell.call is Call.COMING)
     hub.members.answer_call(table.member.table_id, "done")
-    until("it is over", lambda: table.bell.call is Call.NONE)
+    until("the end of the call arrives", lambda: table.bell.call is Call.NONE)
 
 
 # ---- joining ----
@@ -351,35 +369,36 @@ def test_an_address_without_a_hub_is_reported(address: str, words: str) -> None:
         b"HTTP/1.1 400 nested\r\n\r\n" + b"[" * 8000,
     ],
 )
-def test_joining_refuses_what_is_no_hub(answer: bytes) -> None:
-    """Else whoever answers as a hub could have a table ask whatever stands in its owner's
-    network.
+def test_joining_refuses_answers_that_no_hub_gives(answer: bytes) -> None:
+    """Refuse a redirect and malformed answers. If a table followed redirects, a false hub could
+    make it send requests to any address in its owner's network.
     """
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
         port = server.getsockname()[1]
         joining = pool.submit(join, f"127.0.0.1:{port}", "aaaaaa", "T", sends_names=False)
-        line, _ = server.accept()
-        with line:
-            line.recv(65536)
-            line.sendall(answer)
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
         with pytest.raises(SystemTrouble, match="There is no hub at"):
             joining.result(60)
 
 
-def test_a_table_without_a_hub_pays_nothing() -> None:
-    asked = (
+def test_a_table_without_hub_imports_no_hub_code() -> None:
+    script = (
         "import sys, companion.service.app\n"
         "print([name for name in sys.modules"
         " if name.split('.')[0] in ('nats', 'nkeys', 'nacl', 'asyncio')"
         " or name.startswith(('companion.hub', 'web.hub'))])"
     )
-    report = subprocess.run(
-        [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+    hub_modules = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout
-    assert report.strip() == "[]"
+    assert hub_modules.strip() == "[]"
 
 
-def test_a_fault_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_is_logged_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    # network errors are not logged at all
     for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
         asyncio.run(log_client_error(error))
     assert caplog.text.count("could not be handled") == 1

@@ -1,4 +1,4 @@
-"""Two services at one hub begin a game for both tables on their hosts' pages."""
+"""Test the owner's pages of two services that play one game over a hub."""
 
 from __future__ import annotations
 
@@ -20,59 +20,63 @@ from companion.hub import pair_client
 from companion.service.app import Companion
 
 
-def host(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:
+def owner_client(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:
+    """Return a client of the service, and the header with its owner key."""
     return app_of(companion.server).test_client(), {"X-Host-Key": companion.host_key}
 
 
-def at_two_tables(companions: list[Companion]) -> bool:
-    return all(session_of(each.table).remote for each in companions)
+def both_play_remotely(companions: list[Companion]) -> bool:
+    return all(session_of(companion.table).remote for companion in companions)
 
 
 @pytest.fixture(autouse=True)
-def answers_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait longer than people do: how busy this machine is must not decide."""
+def long_answer_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a hub take a minute to answer, so that a busy machine fails no request."""
     monkeypatch.setattr(pair_client, "ANSWER_TIMEOUT_S", 60.0)
 
 
-def test_two_hosts_begin_a_game_by_code(tmp_path: Path) -> None:
+def test_two_owners_begin_a_game_by_code(tmp_path: Path) -> None:
     with joined_services(tmp_path) as (south, north):
-        browser, key = host(south)
-        other, other_key = host(north)
-        page = browser.get("/host/hub/game", headers=key).text
+        client, key = owner_client(south)
+        other_client, other_key = owner_client(north)
+        page = client.get("/host/hub/game", headers=key).text
         assert "BINMAT needs one deck of cards: it cannot be played at two tables." in page
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         offer = "/api/host/hub/offer"
-        assert browser.post(offer, json=form).status_code == 403
-        assert browser.post(offer, json=form | {"seat": "west"}, headers=key).status_code == 400
-        assert browser.post(offer, json=form, headers=key).status_code == 200
+        assert client.post(offer, json=form).status_code == 403
+        assert client.post(offer, json=form | {"seat": "west"}, headers=key).status_code == 400
+        assert client.post(offer, json=form, headers=key).status_code == 200
         code = south.hub.offered_code
         shown = f"{code[:3]}-{code[3:]}"
         assert (
-            f"Code for the other owner: {shown}" in browser.get("/host/hub/game", headers=key).text
+            f"Code for the other owner: {shown}" in client.get("/host/hub/game", headers=key).text
         )
-        assert shown in browser.get("/host", headers=key).text
-        browser.post("/api/host/hub/withdraw", json={}, headers=key)
-        take = "/api/host/hub/take"
-        gone = other.post(take, json={"code": code}, headers=other_key)
-        assert gone.status_code == 409
-        code = browser.post(offer, json=form, headers=key).get_json()["code"]
-        taken = {"code": f" {code.upper()} ", "name": "Jonas"}
-        assert other.post(take, json=taken, headers=other_key).status_code == 200
-        until("the game begins", lambda: at_two_tables([south, north]))
-        for client, name in ((browser, "Jonas"), (other, "Mara")):
-            sits = f"{name} plays at the other table."
-            until(sits, lambda client=client, sits=sits: sits in client.get("/join").text)
-        assert "Offer this game" not in browser.get("/host/hub/game", headers=key).text
-        left = browser.post("/api/host/hub/leave", json={}, headers=key)
-        assert left.get_json()["error"]["message"] == "A game at two tables is on: end it first"
+        assert shown in client.get("/host", headers=key).text
+        client.post("/api/host/hub/withdraw", json={}, headers=key)
+        accept = "/api/host/hub/take"
+        withdrawn = other_client.post(accept, json={"code": code}, headers=other_key)
+        assert withdrawn.status_code == 409
+        code = client.post(offer, json=form, headers=key).get_json()["code"]
+        acceptance = {"code": f" {code.upper()} ", "name": "Jonas"}
+        assert other_client.post(accept, json=acceptance, headers=other_key).status_code == 200
+        until("the game begins", lambda: both_play_remotely([south, north]))
+        for page_client, remote_name in ((client, "Jonas"), (other_client, "Mara")):
+            sentence = f"{remote_name} plays at the other table."
+            until(
+                f"the page says “{sentence}”",
+                lambda c=page_client, sentence=sentence: sentence in c.get("/join").text,
+            )
+        assert "Offer this game" not in client.get("/host/hub/game", headers=key).text
+        leaving = client.post("/api/host/hub/leave", json={}, headers=key)
+        assert leaving.get_json()["error"]["message"] == "A game at two tables is on: end it first"
         assert south.hub.is_member
-        freed = browser.post("/api/host/free-seat", json={"seat": "north"}, headers=key)
-        assert "is played at the other table" in freed.get_json()["error"]["message"]
+        freeing = client.post("/api/host/free-seat", json={"seat": "north"}, headers=key)
+        assert "is played at the other table" in freeing.get_json()["error"]["message"]
 
 
-def _is_right(tables: PairTour) -> bool:
-    """Confirm what South's hands have to do, unless its camera was quicker; does no page ask for it
-    any more?
+def _confirm_stage(tables: PairTour) -> bool:
+    """Confirm South's stage, unless its camera did so first. Return whether no page asks for that
+    any more.
     """
     south = tables.tables[Seat.SOUTH].table
     view = south.view()
@@ -82,11 +86,13 @@ def _is_right(tables: PairTour) -> bool:
 
 
 def test_no_page_offers_the_other_tables_part() -> None:
-    """Its clock, its seat, and hands that have nothing to do until it has done its part.
+    """Require that no page has keys for the other table's seat or clock, or for a stage that waits
+    for the other table.
 
-    Nor is the chance of such a game held against what this table told its phones before.
+    The phones of one table cannot check the chance of a game at two (`"is_here": true`).
     """
-    not_on = {
+    # by stop of the tour: what its page must not contain
+    forbidden_by_stop = {
         "tables-outbuffered-join": ("/seat/north", "/pass"),
         "tables-kahmate-setup-north": ("/resume",),
         "tables-outbuffered-waits-south": ("/take-back",),
@@ -100,9 +106,14 @@ def test_no_page_offers_the_other_tables_part() -> None:
         for stop in tables.stops(("outbuffered", "scouts", "kahmate")):
             client = Client(tables.client.url) if stop.is_guest else stop.client or tables.client
             page = client.send(stop.path, None, {"Accept": "text/html"})[1].decode()
-            assert not [each for each in not_on.pop(stop.name, ()) if each in page], stop.name
+            assert not [text for text in forbidden_by_stop.pop(stop.name, ()) if text in page], (
+                stop.name
+            )
             if stop.name == "tables-scouts-stages-watch":
-                until("its board to be right and no page to ask", partial(_is_right, tables))
-            if not not_on:
+                until(
+                    "the stage is confirmed and no page asks for it",
+                    partial(_confirm_stage, tables),
+                )
+            if not forbidden_by_stop:
                 break
-    assert not not_on
+    assert not forbidden_by_stop, "the tour did not reach these stops"

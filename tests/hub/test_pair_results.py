@@ -1,5 +1,6 @@
-"""What comes of games at two tables: one result for both, also where they disagree, and the score
-of the evening.
+"""Test the results of games at two tables: one result for both tables, and the evening's score.
+
+A result counts only if both tables report it.
 """
 
 from __future__ import annotations
@@ -23,62 +24,64 @@ from companion.table.public.messages import PublicPair
 from companion.table.session import Phase
 
 
-def evenings(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
-    """Return the score of the evening by names, as each table shows it after the last game."""
-    found: list[dict[str, int] | None] = []
+def evening_scores(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
+    """Return the evening's score by name, as each table shows it after the last game."""
+    scores: list[dict[str, int] | None] = []
     for table in tables:
         number = session_of(table.table).number
-        past = History(
+        history = History(
             table.journal,
             table.folder / "history",
             table.clock,
             current_game=lambda number=number: number,
         )
-        finale = past.finale(number)
+        finale = history.finale(number)
         assert finale
-        names = {seat: sitters[-1].name for seat, sitters in past.line(number).players.items()}  # type: ignore[union-attr]
-        found.append(
+        names = {seat: sitters[-1].name for seat, sitters in history.line(number).players.items()}  # type: ignore[union-attr]
+        scores.append(
             finale.evening_score
             and {names[seat]: wins for seat, wins in finale.evening_score.items()}
         )
-    return found
+    return scores
 
 
-def test_the_score_of_the_evening_goes_by_names(hub: Hub, tmp_path: Path) -> None:
+def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
         north.table.take_seat(Seat.NORTH, "Jonas")
         begin_linked_game(tables, "scouts")
 
-        def gives_up(table: TableAtHub) -> None:
+        def set_up_and_resign(table: TableAtHub) -> None:
             remote = session_of(table.table).remote
             assert remote
             until(
-                "it is set up",
-                lambda: [confirm(each) for each in tables] and phases(tables) == [Phase.ORDERS] * 2,
+                "both boards are set up",
+                lambda: (
+                    [confirm_setup(each) for each in tables]
+                    and phases(tables) == [Phase.ORDERS] * 2
+                ),
             )
             table.table.resign(remote.own_seat)
-            until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
+            until("the game is over at both tables", lambda: phases(tables) == [Phase.OVER] * 2)
 
-        gives_up(south)
-        assert evenings(tables) == [{"Mara": 0, "Jonas": 1}] * 2
+        set_up_and_resign(south)
+        assert evening_scores(tables) == [{"Mara": 0, "Jonas": 1}] * 2
         begin_linked_game(tables, "scouts")
-        gives_up(north)
-        assert evenings(tables) == [{"Mara": 1, "Jonas": 1}] * 2
+        set_up_and_resign(north)
+        assert evening_scores(tables) == [{"Mara": 1, "Jonas": 1}] * 2
         assert session_of(south.table).score == session_of(north.table).score == (1, 0, 0)
 
 
-def confirm(table: TableAtHub) -> bool:
-    """Confirm the set-up of the board, if that is asked for."""
+def confirm_setup(table: TableAtHub) -> None:
+    """Confirm the set-up of the board if the table waits for it."""
     session = session_of(table.table)
     if session.phase is Phase.SETUP and session.remote and not session.remote.has_reported_stage:
         with suppress(CompanionError):
             table.table.confirm("host", session.moment, session.stage_index)
-    return True
 
 
-def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
+def test_two_tables_report_one_result(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
     with two_tables(hub, tmp_path / "tables") as tables:
         begin_linked_game(tables)
@@ -89,15 +92,16 @@ def test_a_game_at_two_tables_is_one_result(hub: Hub, tmp_path: Path) -> None:
         key = f"pair.{pair}"
         play(tables, Random(7))
         until(
-            "both have told it",
-            lambda: (told := hub.league.results.find(key)) and told.result.own_seat is None,
+            "both reports arrive",
+            lambda: (stored := hub.league.results.find(key)) and stored.result.own_seat is None,
         )
-        whole = hub.league.results.find(key)
-        assert whole is not None
-        assert (whole.south, whole.north) == (mara.number, jonas.number)
+        stored = hub.league.results.find(key)
+        assert stored is not None
+        assert (stored.south, stored.north) == (mara.number, jonas.number)
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
-        assert {whole.result.winner} - {None} == set(outcome.winners)
+        assert {stored.result.winner} - {None} == set(outcome.winners)
+        # a record of a pair to which this table does not belong
         forged = msgspec.structs.replace(
             records_at_hub(hub, tables[0].member.table_id)[-1],
             epoch=9,
