@@ -148,7 +148,7 @@ def test_a_table_joins_a_hub_over_tls(tmp_path: Path) -> None:
         host="127.0.0.1",
         port=0,
         names=("127.0.0.1",),
-        ca=str(tmp_path / "cert.pem"),
+        certificate=str(tmp_path / "cert.pem"),
         key=str(tmp_path / "key.pem"),
     )
     with AdmittingHub(hub_settings(tmp_path / "hub", web=web)) as hub:

@@ -86,10 +86,8 @@ def _confirm_stage(tables: PairTour) -> bool:
 
 
 def test_no_page_offers_the_other_tables_part() -> None:
-    """Require that no page has keys for the other table's seat or clock, or for a stage that waits
-    for the other table.
-
-    The phones of one table cannot check the chance of a game at two (`"is_here": true`).
+    """Require that no page has keys for the other table's seat or clock, for a stage that waits for
+    the other table, or for a rematch, on which the tables have to agree.
     """
     # by stop of the tour: what its page must not contain
     forbidden_by_stop = {
@@ -100,7 +98,7 @@ def test_no_page_offers_the_other_tables_part() -> None:
         "tables-outbuffered-host": ("/seat/north/card",),
         "tables-scouts-setup-south": ("/resume",),
         "tables-scouts-host": ("Start again with these options",),
-        "tables-kahmate-over-south": ('"is_here": true',),
+        "tables-kahmate-over-south": ("/rematch",),
     }
     with open_pair_tour() as tables:
         for stop in tables.stops(("outbuffered", "scouts", "kahmate")):
