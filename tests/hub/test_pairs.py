@@ -1,5 +1,6 @@
-"""One game at two tables through a real hub: agreed on by a code, played over NATS, whatever is
-killed on the way.
+"""Test one game at two tables over a real hub: agreed on by a code, played over NATS.
+
+Services, hub and NATS are killed on the way. A table with a changed program gets no more rights.
 """
 
 from __future__ import annotations
@@ -55,89 +56,90 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
             assert b"Jonas" not in table.line.encode_state()
         play(tables, Random(3))
         assert_tables_agree(south.table, north.table)
-        south.rig.begin()
-        agree_again = pytest.raises(Illegal, match="A game is on")
+        south.rig.begin()  # a game at this table alone
         code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
-        with agree_again:
+        with pytest.raises(Illegal, match="A game is on"):
             south.line.pairs.accept(code, "")
-        left = "The other table has left the game."
+        reason = "The other table has left the game."
         until(
-            "the other table hears of it",
-            lambda: (over := session_of(north.table).outcome) and over.reason == left,
+            "the other table ends its game",
+            lambda: (outcome := session_of(north.table).outcome) and outcome.reason == reason,
         )
 
 
-def test_a_wish_survives_a_broken_line(
+def test_a_withdrawal_survives_a_lost_answer(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask, broken = Client.request, [True]
+    plain_request, breaks_due = Client.request, [True]
 
-    async def breaks(self: Client, subject: str, payload: bytes, **how: Any) -> Msg:
-        answer = await ask(self, subject, payload, **how)
-        if broken and b'"is":"withdraw"' in payload:
-            broken.clear()
+    async def request_and_break(self: Client, subject: str, payload: bytes, **options: Any) -> Msg:
+        """Lose the connection, once, after the hub has answered a withdrawal."""
+        answer = await plain_request(self, subject, payload, **options)
+        if breaks_due and b'"is":"withdraw"' in payload:
+            breaks_due.clear()
             await self.close()
             raise ConnectionClosedError
         return answer
 
     with two_tables(hub, tmp_path / "tables") as (south, north):
-        monkeypatch.setattr(Client, "request", breaks)
+        monkeypatch.setattr(Client, "request", request_and_break)
         code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
         south.line.pairs.withdraw()
         with pytest.raises(Illegal, match="under that code"):
             north.line.pairs.accept(code, "Jonas")
-        assert not broken
+        assert not breaks_due, "no connection was broken"
 
 
 def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
     settings, rng = hub_settings(tmp_path / "hub"), Random(8)
-    kinds = [rng.randrange(8) for _ in range(12)]
+    # 0: NATS, 1: the hub, others: the table with that parity
+    targets = [rng.randrange(8) for _ in range(12)]
     with ExitStack() as stack:
         hubs = [stack.enter_context(AdmittingHub(settings))]
         with two_tables(hubs[0], tmp_path) as tables:
 
-            def kill() -> None:
-                """Kill NATS, the hub, or either table now and then, as long as `kinds` lasts."""
-                if not kinds or rng.random() > 0.3:
+            def kill_now_and_then() -> None:
+                """Kill or restart the next of the targets, in three of ten calls."""
+                if not targets or rng.random() > 0.3:
                     return
-                kind = kinds.pop()
-                if kind == 0:
+                target = targets.pop()
+                if target == 0:
                     kill_nats(hubs[0])
-                elif kind == 1:
+                elif target == 1:
                     hubs.pop().close()
                     hubs.append(stack.enter_context(AdmittingHub(settings)))
                 else:
-                    gone = tables[kind % 2]
-                    gone.close()
-                    tables[kind % 2] = TableAtHub(gone.folder, gone.member)
+                    closed = tables[target % 2]
+                    closed.close()
+                    tables[target % 2] = TableAtHub(closed.folder, closed.member)
 
             begin_linked_game(tables, "arena")
-            play(tables, rng, kill)
+            play(tables, rng, kill_now_and_then)
             assert_tables_agree(*(table.table for table in tables))
 
 
-def test_another_game_is_agreed_anew(hub: Hub, tmp_path: Path) -> None:
+def test_a_second_game_needs_another_code(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         south, north = tables
         begin_linked_game(tables, "outbuffered", turn_limit=12)
         south.table.resign(Seat.SOUTH)
-        until("it is over", lambda: phases(tables) == [Phase.OVER] * 2)
-        first = session_of(south.table).remote
-        assert first
+        until("the game is over at both tables", lambda: phases(tables) == [Phase.OVER] * 2)
+        first_game = session_of(south.table).remote
+        assert first_game
         with pytest.raises(Illegal, match="pair the tables again"):
             south.table.rematch(swap=True)
         code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
         north.line.pairs.accept(code, "Jonas")
-        until("it begins", lambda: phases(tables) == [Phase.SETUP] * 2)
+        until("the second game begins", lambda: phases(tables) == [Phase.SETUP] * 2)
         until(
-            "nothing is kept of the first game",
-            lambda: count_messages(hub, first.remote_seat.id) == 0,
+            "the hub deletes the first game's messages",
+            lambda: count_messages(hub, first_game.remote_seat.id) == 0,
         )
         play(tables[::-1], Random(6))
         assert_tables_agree(south.table, north.table)
 
 
-# ---- agreeing ------------------------------------------------------------------------------------
+# ---- agreement -----------------------------------------------------------------------------------
 
 
 def test_wrong_codes_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_other_versions_refuse_each_other(
         answer = request_with_key(
             hub, north, request_subject(north.member.table_id), PairAcceptance(code, "0.9.0", 1)
         )
-        with pytest.raises(Illegal, match="update"):  # the hub does not believe it either
+        with pytest.raises(Illegal, match="update"):  # the hub refuses the version as well
             decode_answer(answer)
         assert phases([south, north]) == [Phase.LOBBY] * 2
 
@@ -178,27 +180,34 @@ def test_other_versions_refuse_each_other(
 # ---- rights --------------------------------------------------------------------------------------
 
 
-def test_a_table_writes_its_own_side_alone(hub: Hub, tmp_path: Path) -> None:
+def test_a_table_writes_only_its_own_messages(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables, two_tables(hub, tmp_path / "others") as (stranger, _):
         begin_linked_game(tables, turn_limit=4)
         south, north = tables
         remote = session_of(south.table).remote
         assert remote is not None
-        pair, own = remote.remote_seat.id, south.member.table_id
+        pair, south_id = remote.remote_seat.id, south.member.table_id
         south.table.confirm("host", "1.0", 0)
-        until("it is told", lambda: session_of(north.table).remote.received_count == 1)  # type: ignore[union-attr]
-        read = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, own, 1)}"
-        assert b"shown" in request_with_key(hub, north, read, b"")
-        assert request_with_key(hub, stranger, read, b"", 0.5) == b""
-        for who in (stranger, north):
-            assert request_with_key(hub, who, message_subject(pair, own, 2), b"{}", 0.5) == b""
+        until(
+            "South's first message arrives",
+            lambda: session_of(north.table).remote.received_count == 1,
+        )  # type: ignore[union-attr]
+        # only the other table of the pair reads the message
+        first_message = f"$JS.API.DIRECT.GET.PAIRS.{message_subject(pair, south_id, 1)}"
+        assert b"shown" in request_with_key(hub, north, first_message, b"")
+        assert request_with_key(hub, stranger, first_message, b"", 0.5) == b""
+        # nobody else writes messages, presence or requests as South's table
+        for table in (stranger, north):
+            subject = message_subject(pair, south_id, 2)
+            assert request_with_key(hub, table, subject, b"{}", 0.5) == b""
         subject = message_subject(pair, stranger.member.table_id, 1)
         assert request_with_key(hub, stranger, subject, b"{}", 0.5) == b""
-        assert request_with_key(hub, stranger, presence_subject(pair, own), b"", 0.5) == b""
-        assert request_with_key(hub, stranger, request_subject(own), PairWithdrawal(), 0.5) == b""
+        assert request_with_key(hub, stranger, presence_subject(pair, south_id), b"", 0.5) == b""
+        withdrawal_subject = request_subject(south_id)
+        assert request_with_key(hub, stranger, withdrawal_subject, PairWithdrawal(), 0.5) == b""
 
 
-def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
+def test_a_flooding_table_is_shut_out(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables)
         south, north = tables
@@ -207,17 +216,17 @@ def test_a_table_that_floods_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         subject = message_subject(remote.remote_seat.id, south.member.table_id, 10_000)
 
         async def flood(client: Client) -> None:
-            with suppress(NatsError, OSError):  # it is put out meanwhile
+            with suppress(NatsError, OSError):  # the hub disconnects the table meanwhile
                 for _ in range(round(MESSAGE_RATE.burst / BAD_MESSAGE_COST) + 20):
                     await client.publish(subject, b"")
 
         act_with_key(hub, south, flood)
-        until("it is shut out", lambda: hub.room.table(south.member.number).is_shut_out)  # type: ignore[union-attr]
+        until("the table is shut out", lambda: hub.room.table(south.member.number).is_shut_out)  # type: ignore[union-attr]
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.is_shut_out
         hub.members.admit(south.member.table_id)
-        until("it is let in again", lambda: south.line.is_connected)
+        until("the table is connected again", lambda: south.line.is_connected)
 
 
 def test_a_message_that_does_not_fit_is_reported(hub: Hub, tmp_path: Path) -> None:
@@ -232,27 +241,32 @@ def test_a_message_that_does_not_fit_is_reported(hub: Hub, tmp_path: Path) -> No
             message_subject(remote.remote_seat.id, north.member.table_id, 1),
             b'{"game": "no"}',
         )
-        until("it is said", lambda: has_notice(south, "does not fit"))
+        until("the message is reported", lambda: has_notice(south, "does not fit"))
         assert session_of(south.table).phase is Phase.SETUP
         south.table.abandon()
-        south.table.abandon()
+        south.table.abandon()  # the second time, without the other table's consent
         assert session_of(south.table).phase is Phase.OVER
 
 
-def test_a_lost_table_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_table_and_hub_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("companion.hub.pair_client.SILENCE_TIMEOUT_S", 0.5)
     monkeypatch.setattr("companion.hub.pair_client.POLL_INTERVAL_S", 0.1)
     with running_hub(tmp_path / "hub") as hub, two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables, turn_limit=4)
         south, north = tables
         north.close()
-        until("it is said", lambda: has_notice(south, "The other table is silent"))
+        until("the silence is reported", lambda: has_notice(south, "The other table is silent"))
         kill_nats(hub)
-        until("it is said", lambda: has_notice(south, "The connection to the other table is lost"))
+        until(
+            "the loss is reported",
+            lambda: has_notice(south, "The connection to the other table is lost"),
+        )
         tables[1] = TableAtHub(north.folder, north.member)
         monkeypatch.undo()
         until(
-            "it is over",
+            "both notices disappear",
             lambda: not any(has_notice(south, words) for words in ("is silent", "is lost")),
         )
         play(tables, Random(2))

@@ -1,5 +1,6 @@
-"""A table with a changed program: what its key lets it do at NATS, whatever it asks for and
-wherever it has answers sent.
+"""Test what a table with a changed program can do at NATS with its key.
+
+Whatever it asks for, and wherever it has answers sent, other tables play on.
 """
 
 from __future__ import annotations
@@ -54,45 +55,46 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture
 def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
-    """One that plays on, and one with a changed program."""
-    found = [join_table(hub, tmp_path / name) for name in ("honest", "changed")]
-    yield found
-    for table in found:
+    """An honest table, and one with a changed program."""
+    tables = [join_table(hub, tmp_path / name) for name in ("honest", "changed")]
+    yield tables
+    for table in tables:
         table.close()
 
 
-def test_no_answer_is_sent_on_to_other_subjects(hub: Hub, tables: list[TableAtHub]) -> None:
+def test_no_answer_reaches_another_tables_subjects(hub: Hub, tables: list[TableAtHub]) -> None:
     honest, changed = tables
     honest.play(1)
-    until("it is there", lambda: shows_last_input(hub, honest))
+    until("the hub shows the honest table's turn", lambda: shows_last_input(hub, honest))
     changed.close()
-    own, stored = honest.member.table_id, record_subject(changed.member.table_id)
-    before = records_at_hub(hub, own)
+    honest_id, own_record = honest.member.table_id, record_subject(changed.member.table_id)
+    records_before = records_at_hub(hub, honest_id)
     payload = encode_command(HubCommand(desired_state=DesiredState("x")))
-    elsewhere = [record_subject(own), state_subject(own), command_subject(own)]
-    elsewhere += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", f"$JS.API.STREAM.DELETE.{PAIRS_STREAM}"]
+    targets = [record_subject(honest_id), state_subject(honest_id), command_subject(honest_id)]
+    targets += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", f"$JS.API.STREAM.DELETE.{PAIRS_STREAM}"]
 
-    async def send_on(client: Client) -> None:
-        """Store bytes as one's own record, and have every kind of answer sent elsewhere."""
-        ask = f"$JS.API.DIRECT.GET.{RECORDS_STREAM}.{stored}"
-        await client.jetstream().publish(stored, payload)
-        for to in elsewhere:
-            for subject in (ask, stored, request_subject(changed.member.table_id)):
-                await client.publish(subject, b'{"is":"ask"}', reply=to)
-            await client.request(ask, b"", timeout=60)
+    async def redirect_answers(client: Client) -> None:
+        """Store a command as the table's own record, and have all answers sent to the targets."""
+        read_record = f"$JS.API.DIRECT.GET.{RECORDS_STREAM}.{own_record}"
+        await client.jetstream().publish(own_record, payload)
+        for target in targets:
+            for subject in (read_record, own_record, request_subject(changed.member.table_id)):
+                await client.publish(subject, b'{"is":"ask"}', reply=target)
+            await client.request(read_record, b"", timeout=60)
 
-    act_with_key(hub, changed, send_on)
+    act_with_key(hub, changed, redirect_answers)
     honest.play(1)
-    until("it goes on", lambda: shows_last_input(hub, honest))
-    assert records_at_hub(hub, own)[: len(before)] == before
-    assert [each.entry for each in records_at_hub(hub, own)] == honest.entries()
+    until("the hub shows the honest table's next turn", lambda: shows_last_input(hub, honest))
+    records = records_at_hub(hub, honest_id)
+    assert records[: len(records_before)] == records_before
+    assert [record.entry for record in records] == honest.entries()
     assert b'"follows"' not in honest.line.encode_state()
 
-    async def streams(client: Client) -> None:
-        names = {each.config.name for each in await client.jetstream().streams_info()}
+    async def require_both_streams(client: Client) -> None:
+        names = {stream.config.name for stream in await client.jetstream().streams_info()}
         assert names >= {RECORDS_STREAM, PAIRS_STREAM}
 
-    act_with_key(hub, None, streams)
+    act_with_key(hub, None, require_both_streams)
 
 
 def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
@@ -100,73 +102,79 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
         table = join_table(hub, tmp_path / "table")
         number = table.member.number
         until(
-            "it is said there",
+            "the table reports that it is not admitted",
             lambda: "does not let this table in: ask its owner" in table.line.sentence,
         )
         assert need_of_table(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
         hub.members.admit(table.member.table_id)
-        until("it is there", lambda: table.line.is_connected)
+        until("the table is connected", lambda: table.line.is_connected)
         table.play(1)
-        until("everything is there", lambda: shows_last_input(hub, table))
+        until("the hub shows the last input", lambda: shows_last_input(hub, table))
         table.close()
 
 
-def test_lines_without_end_leave_room_for_others(
+def test_one_tables_connections_leave_room_for_others(
     hub: Hub, tables: list[TableAtHub], tmp_path: Path
 ) -> None:
     _, changed = tables
-    lines: list[Client] = []
+    connections: list[Client] = []
     seed = changed.member.seed
 
-    def others_come() -> None:
-        late = join_table(hub, tmp_path / "late")
-        late.play(1)
-        until("a new one's is there", lambda: shows_last_input(hub, late))
-        late.close()
+    def join_another_table() -> None:
+        third = join_table(hub, tmp_path / "third")
+        third.play(1)
+        until("the hub shows the third table's turn", lambda: shows_last_input(hub, third))
+        third.close()
 
-    async def connect() -> None:
-        while len(lines) <= nats_server.MAX_CONNECTIONS_PER_TABLE:
-            lines.append(Client())
-            await lines[-1].connect(nats_url(hub), nkeys_seed_str=seed, allow_reconnect=False)
+    async def connect_too_often() -> None:
+        while len(connections) <= nats_server.MAX_CONNECTIONS_PER_TABLE:
+            connections.append(Client())
+            await connections[-1].connect(nats_url(hub), nkeys_seed_str=seed, allow_reconnect=False)
 
-    async def open_lines() -> None:
+    async def exhaust_connections() -> None:
         with pytest.raises(NatsError, match="maximum account active connections exceeded"):
-            await connect()
-        await asyncio.to_thread(others_come)
-        for line in lines:
-            await line.close()
+            await connect_too_often()
+        await asyncio.to_thread(join_another_table)
+        for connection in connections:
+            await connection.close()
 
-    asyncio.run(open_lines())
+    asyncio.run(exhaust_connections())
 
 
-def test_an_unreadable_head_cuts_nobodys_line(hub: Hub, tables: list[TableAtHub]) -> None:
-    """It is said by hand, because the library sends no such head."""
+def test_an_unreadable_header_disconnects_no_other_table(
+    hub: Hub, tables: list[TableAtHub]
+) -> None:
+    """Speak NATS's protocol over a socket, because the library sends no such header."""
     honest, changed = tables
     changed.close()
-    own, head = changed.member.table_id, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
+    changed_id, header = changed.member.table_id, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
     port = int(nats_url(hub).rpartition(":")[2])
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=60) as line,
-        line.makefile("rb") as heard,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as connection,
+        connection.makefile("rb") as received,
     ):
-        nonce = json.loads(heard.readline().partition(b" ")[2])["nonce"]
+        nonce = json.loads(received.readline().partition(b" ")[2])["nonce"]
         key = nkeys.from_seed(changed.member.seed.encode())
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
-        hello = {"nkey": key.public_key.decode(), "sig": signature, "headers": True}
-        line.sendall(b"CONNECT " + json.dumps(hello).encode() + b"\r\n")
-        for subject in (state_subject(own), record_subject(own), request_subject(own)):
-            sizes = b"%d %d" % (len(head), len(head))
-            line.sendall(b"HPUB %s %s\r\n%s\r\n" % (subject.encode(), sizes, head))
-        line.sendall(b"PING\r\n")
-        while b"PONG" not in (said := heard.readline()):
-            assert said, "NATS has hung up"
+        connect_options = {"nkey": key.public_key.decode(), "sig": signature, "headers": True}
+        connection.sendall(b"CONNECT " + json.dumps(connect_options).encode() + b"\r\n")
+        for subject in (
+            state_subject(changed_id),
+            record_subject(changed_id),
+            request_subject(changed_id),
+        ):
+            sizes = b"%d %d" % (len(header), len(header))
+            connection.sendall(b"HPUB %s %s\r\n%s\r\n" % (subject.encode(), sizes, header))
+        connection.sendall(b"PING\r\n")
+        while b"PONG" not in (reply := received.readline()):
+            assert reply, "NATS closed the connection"
     honest.play(1)
-    until("the other one goes on", lambda: shows_last_input(hub, honest))
+    until("the hub shows the honest table's turn", lambda: shows_last_input(hub, honest))
 
 
-def test_accounts_take_no_streams_of_another(tmp_path: Path) -> None:
-    """NATS 2.15.1 dies of that while it reads anew who may come in."""
+def test_accounts_import_no_streams(tmp_path: Path) -> None:
+    """NATS 2.15.1 crashes if accounts import streams while it reloads its configuration."""
     pair = Pair("c" * 16, "scouts", {}, 0, {Seat.SOUTH: "a" * 16, Seat.NORTH: "b" * 16})
     tables = tuple(StoredTable(name * 16, 1, "", "key") for name in "ab")
     file = msgspec.structs.replace(HubFolder(tmp_path).file, tables=tables, pairs=(pair,))

@@ -1,6 +1,4 @@
-"""A round of a tournament from a phone at the table: the key that starts its game, and the result
-at the hub.
-"""
+"""Test a tournament's round at a table: the key that begins its game, and the result at the hub."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem
 from companion.league.tournament_rules import board_at, new_tournament
 from companion.service.app import Companion
 
-KEY = "/api/seat/south/begin-round"
+BEGIN_ROUND = "/api/seat/south/begin-round"
 
 
-def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
+def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with (
         running_hub(tmp_path / "hub") as hub,
@@ -30,10 +28,10 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         phone = app_of(companion.server).test_client()
 
         def has_key() -> bool:
-            return KEY in page_text(phone, "/seat/south")
+            return BEGIN_ROUND in page_text(phone, "/seat/south")
 
-        companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
-        until("it is there", lambda: (table := hub.room.table(1)) and table.state)
+        companion.hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
+        until("the table reports its state", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
         cup = league.tournaments.add(
             new_tournament(
@@ -46,23 +44,26 @@ def test_a_phone_starts_the_rounds_game(tmp_path: Path) -> None:
         phone.post("/api/seat/south/take", json={"name": "Mara"})
         assert not has_key()
         league.tournaments.pair_round(cup.id)
-        until("the key", has_key)
+        until("the phone has the key", has_key)
         assert "Round 1: " in page_text(phone, "/seat/south")
-        assert phone.post(KEY, json={}).status_code == 200
+        assert phone.post(BEGIN_ROUND, json={}).status_code == 200
         assert companion.table.view().game == "scouts"
         assert session_of(companion.table).options.seconds == 300
         assert not has_key()
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
         until(
-            "the result is there",
+            "the result reaches the tournament",
             lambda: board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict,
         )  # type: ignore[arg-type]
         assert (
             board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict
             is BoardVerdict.SOUTH
         )  # type: ignore[arg-type]
-        until("no other game of the round", lambda: not companion.table.view().match.round_players)
+        until(
+            "the table has no other game of the round",
+            lambda: not companion.table.view().match.round_players,
+        )
         assert not has_key()
 
 
@@ -72,5 +73,5 @@ def test_joining_drops_the_round_of_an_earlier_hub(tmp_path: Path) -> None:
         Companion(local_settings(tmp_path / "table"), simulate=True) as companion,
     ):
         companion.table.set_round("Round 1: Mara sits at South, Jonas at North.", ("scouts", {}))
-        companion.hub.join(hub.urls()[0], hub.table_join_code.code, False)
+        companion.hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
         assert not companion.table.view().match.round_players

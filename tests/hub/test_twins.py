@@ -1,9 +1,8 @@
-"""One game at two tables, played twice: the runs differ only in what South hides, and everything at
-North is the same.
+"""Test that a game at two tables keeps secrets: two runs differ only in South's hidden order.
 
-Two real services, each on its line to a real hub, and both lines are listened to: North's pages,
-files and log, what goes over either line, and the hub's pages do not depend on an order before
-North's own is bound.
+Two real services play over a real hub, and the bytes of both connections are recorded. North's
+pages, files and log, the messages on both connections, and the hub's pages do not depend on South's
+order before North's order is bound.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ HUB_PAGES = (
 
 @dataclass
 class TwoTables:
-    """South's service and North's, the hub, and what is listened to."""
+    """South's service and North's, their hub, and the taps on both connections."""
 
     hub: Hub
     companions: dict[Seat, Companion]
@@ -59,37 +58,39 @@ class TwoTables:
         """Agree on the game at both tables, and set up both boards."""
         code = self.companions[Seat.SOUTH].hub.pairs.offer(game, options, Seat.SOUTH, "Mara")
         self.companions[Seat.NORTH].hub.pairs.accept(code, "Jonas")
-        self.are("the game begins", lambda each: session_of(each.table).remote is not None)
+        self.wait_for_both(
+            "the game begins", lambda each: session_of(each.table).remote is not None
+        )
         self.settle()
 
-    def are(self, what: str, look: Callable[[Companion], bool]) -> None:
-        """Wait until it is so at both tables."""
-        until(what, lambda: all(look(each) for each in self.companions.values()), 60)
+    def wait_for_both(self, what: str, is_so: Callable[[Companion], bool]) -> None:
+        """Wait until a condition holds at both tables."""
+        until(what, lambda: all(is_so(each) for each in self.companions.values()), 60)
 
     def settle(self) -> None:
-        """Let hands follow at both tables, until orders are due."""
+        """Carry out all instructions at both tables, until orders are due."""
 
-        def follow() -> bool:
+        def follow_instructions() -> bool:
             for each in self.companions.values():
                 view, session = each.table.view(), session_of(each.table)
                 is_due = view.phase in (Phase.SETUP, Phase.STAGES)
                 if is_due and session.remote and not session.remote.has_reported_stage:
                     with suppress(Stale):  # the camera has seen it meanwhile
                         each.table.confirm("host", view.moment, view.turn.stage, force=True)
-            return self._agree() and all(_orders(each) for each in self.companions.values())
+            return self._agree() and all(_expects_orders(each) for each in self.companions.values())
 
-        until("orders are due", follow, 60)
+        until("orders are due at both tables", follow_instructions, 60)
 
     def _agree(self) -> bool:
         south, north = (session_of(self.companions[seat].table) for seat in SEATS)
         return south.moment == north.moment and south.awaited_seats == north.awaited_seats
 
 
-def _orders(companion: Companion) -> bool:
+def _expects_orders(companion: Companion) -> bool:
     return companion.table.view().phase is Phase.ORDERS
 
 
-# South's two orders in the two runs, and North's answer.
+# By game: South's order in either run, and North's order.
 SECRETS: dict[str, tuple[tuple[str, str], str]] = {
     "outbuffered": (("UUS", "DRI"), "UUU"),
     "arena": (("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
@@ -102,38 +103,38 @@ SECRETS: dict[str, tuple[tuple[str, str], str]] = {
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run has at North before North's own order is bound, and whether the order came there
-    afterwards.
+    """What others than South see in a run before North's order is bound, and the order that North
+    reads when it is opened.
     """
 
     pages: list[tuple[str, str]]
     files: dict[str, list[str]]
     wires: dict[Seat, set[tuple[str, str]]]
     hub: list[tuple[str, str]]
-    opened: str
+    opened_order: str
 
 
-def _page(path: str, sent: bytes) -> tuple[str, str]:
-    return path, mask_random_parts(sent.decode(errors="replace"))
+def masked_page(path: str, content: bytes) -> tuple[str, str]:
+    return path, mask_random_parts(content.decode(errors="replace"))
 
 
-def _at_hub(hub: Hub) -> list[tuple[str, str]]:
+def hub_pages(hub: Hub) -> list[tuple[str, str]]:
     """Return what the hub's pages show to a stranger."""
     stranger = app_of(hub.server).test_client()
     return [
-        _page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data)
+        masked_page(path, stranger.get(path, environ_base={"REMOTE_ADDR": "192.0.2.5"}).data)
         for path in HUB_PAGES
     ]
 
 
-def _files(folder: Path) -> dict[str, list[str]]:
+def file_contents(folder: Path) -> dict[str, list[str]]:
     """Return every file of an installation: rows of a database, or else the content."""
     contents = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.suffix == ".sqlite":
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as opened:
-                contents[name] = [mask_random_parts(line) for line in opened.iterdump()]
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+                contents[name] = [mask_random_parts(line) for line in database.iterdump()]
         elif (
             path.is_file()
             and not name.endswith(("-wal", "-shm", "-head"))
@@ -143,11 +144,11 @@ def _files(folder: Path) -> dict[str, list[str]]:
     return contents
 
 
-def _wire(tap: WireTap) -> set[tuple[str, str]]:
-    """Return the messages on a line, each once, because their number depends on time.
+def wire_messages(tap: WireTap) -> set[tuple[str, str]]:
+    """Return the set of messages on a connection, because their number depends on time.
 
-    Also by time, and left out: states, where a line looks up how far its own records have come, and
-    what the hub answers to the claim that this machine is the table.
+    Left out, because they depend on time as well: the table's reports, the last stored record that
+    a table asks for, and answers to a machine's claim to be the table.
     """
     return {
         (mask_random_parts(subject.decode()), mask_random_parts((head + content).decode()))
@@ -159,8 +160,10 @@ def _wire(tap: WireTap) -> set[tuple[str, str]]:
     }
 
 
-def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRecord:
-    """Run with this secret of South's. Return all that is there before North's order is bound."""
+def play_until_bound(
+    folder: Path, port: int, game: str, south_order: str, north_order: str
+) -> RunRecord:
+    """Play a game until South's order is bound, record the run, then hand in North's order."""
     clocks = {seat: FakeClock() for seat in SEATS}
     web = WebSettings(host="127.0.0.1", port=port, viewers=64)
     with running_hub(folder / "hub", web=web) as hub, ExitStack() as stack:
@@ -180,79 +183,92 @@ def _run(folder: Path, port: int, game: str, secret: str, answer: str) -> RunRec
                 Companion(settings, simulate=True, clock=clocks[seat], threads=False)
             )
             companions[seat].hub.start()
-        two = TwoTables(hub, companions, taps)
-        two.are("the hub is there", lambda each: each.hub.sentence.startswith("Table "))
-        south, north = (
+        tables = TwoTables(hub, companions, taps)
+        tables.wait_for_both(
+            "the hub is connected", lambda each: each.hub.sentence.startswith("Table ")
+        )
+        south_outsiders, north_outsiders = (
             Outsiders(companions[Seat.SOUTH], [Seat.SOUTH]),
             Outsiders(companions[Seat.NORTH], [Seat.NORTH]),
         )
-        two.begin(game)
+        tables.begin(game)
         table = companions[Seat.SOUTH].table
         moment = table.view().moment
-        south.south.post("/api/seat/south/hand-in", moment=moment, action=secret, salt=SALT)
-        until(
-            "it is bound", lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt, 60
+        south_outsiders.south.post(
+            "/api/seat/south/hand-in", moment=moment, action=south_order, salt=SALT
         )
-        last = [list(each.journal.entries())[-1].id for each in companions.values()]
         until(
-            "the hub has it",
-            lambda: [t.latest and t.latest.record.entry for t in hub.room.tables()] == last,
+            "North's table has the receipt",
+            lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt,
             60,
         )
-        two.are("no line is in trouble", lambda each: each.hub.sentence.startswith("Table "))
-        pages = [_page(path, sent) for path, sent in north.all_answers()]
-        shown = _at_hub(hub)
-        wires = {seat: _wire(tap) for seat, tap in taps.items()}
-        files = _files(folder / "north")
-        raw = [b"".join(map(bytes, taps[Seat.NORTH].streams))]
-        raw += [path.read_bytes() for path in (folder / "north").rglob("*") if path.is_file()]
-        assert not any(SALT.encode() in each for each in raw), "the salt is at the other table"
-        there = companions[Seat.NORTH].table
-        there.hand_in(Seat.NORTH, there.view().moment, answer, "00" * 8)
-        until("the order comes", lambda: not session_of(there).sealed, 60)
+        last_entries = [list(each.journal.entries())[-1].id for each in companions.values()]
+        until(
+            "the hub shows the last input of both tables",
+            lambda: [t.latest and t.latest.record.entry for t in hub.room.tables()] == last_entries,
+            60,
+        )
+        tables.wait_for_both(
+            "no connection is in trouble", lambda each: each.hub.sentence.startswith("Table ")
+        )
+        pages = [masked_page(path, content) for path, content in north_outsiders.all_answers()]
+        shown_at_hub = hub_pages(hub)
+        wires = {seat: wire_messages(tap) for seat, tap in taps.items()}
+        files = file_contents(folder / "north")
+        raw_bytes = [b"".join(map(bytes, taps[Seat.NORTH].streams))]
+        raw_bytes += [path.read_bytes() for path in (folder / "north").rglob("*") if path.is_file()]
+        assert not any(SALT.encode() in each for each in raw_bytes), "the other table has the salt"
+        north_table = companions[Seat.NORTH].table
+        north_table.hand_in(Seat.NORTH, north_table.view().moment, north_order, "00" * 8)
+        until("both orders are opened", lambda: not session_of(north_table).sealed, 60)
         return RunRecord(
-            pages, files, wires, shown, session_of(there).turns[-1].sealed[Seat.SOUTH].action
+            pages,
+            files,
+            wires,
+            shown_at_hub,
+            session_of(north_table).turns[-1].sealed[Seat.SOUTH].action,
         )
 
 
 @pytest.mark.parametrize("game", SECRETS)
-def test_the_other_table_gets_nothing_hidden(
+def test_no_hidden_order_reaches_the_other_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
     monkeypatch.setattr("companion.service.app.read_host_key", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr(
         "companion.diagnostics.machine_checks.find_free_bytes", lambda _: 4_000_000_000
     )
-    drawn = SimpleNamespace(
+    fixed_secrets = SimpleNamespace(
         token_hex=lambda length: "5e" * length,
         token_urlsafe=secrets.token_urlsafe,
         choice=lambda letters: letters[0],
     )
-    # one deal in both runs
-    for drawing in ("core.network", "hub_server.pairs", "table.remote.remote_table"):
-        monkeypatch.setattr(f"companion.{drawing}.secrets", drawn)
-    # no table's time passes, and a hub's does
+    # both runs draw the same random numbers
+    for module in ("core.network", "hub_server.pairs", "table.remote.remote_table"):
+        monkeypatch.setattr(f"companion.{module}.secrets", fixed_secrets)
+    # the tables' fake clocks stand: the hub must not take them for silent
     monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)
     for timeout in (
         "hub_connection.ANSWER_TIMEOUT_S",
         "loop_thread.CONNECT_TIMEOUT_S",
         "pair_client.ANSWER_TIMEOUT_S",
     ):
-        monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # a busy machine cuts no line
+        monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # for busy machines
     monkeypatch.setattr("companion.hub_server.nats_connection.ANSWER_TIMEOUT_S", 15)
     caplog.set_level(logging.DEBUG)
-    texts, answer = SECRETS[game]
-    runs, logs, port = [], [], free_port()  # which is in a code on the hub's wall
-    for number, text in enumerate(texts):
+    south_orders, north_order = SECRETS[game]
+    runs, logs = [], []
+    port = free_port()  # the same in both runs, because the hub's wall shows it in a code
+    for number, south_order in enumerate(south_orders):
         caplog.clear()
-        runs.append(_run(tmp_path / str(number), port, game, text, answer))
+        runs.append(play_until_bound(tmp_path / str(number), port, game, south_order, north_order))
         logs.append(caplog.text)
-    one, other = runs
-    for pages, others in ((one.pages, other.pages), (one.hub, other.hub)):
-        for (path, first), (_, second) in zip(pages, others, strict=True):
-            assert first == second, f"{path} tells South's order in {game}"
-    assert one.files == other.files
-    assert one.wires[Seat.NORTH] == other.wires[Seat.NORTH]
-    assert one.wires[Seat.SOUTH] == other.wires[Seat.SOUTH]
-    assert (one.opened, other.opened) == texts
+    first, second = runs
+    for first_pages, second_pages in ((first.pages, second.pages), (first.hub, second.hub)):
+        for (path, page), (_, other_page) in zip(first_pages, second_pages, strict=True):
+            assert page == other_page, f"{path} depends on South's order in {game}"
+    assert first.files == second.files
+    assert first.wires[Seat.NORTH] == second.wires[Seat.NORTH]
+    assert first.wires[Seat.SOUTH] == second.wires[Seat.SOUTH]
+    assert (first.opened_order, second.opened_order) == south_orders
     assert not any(SALT in log for log in logs)
