@@ -1,5 +1,6 @@
-"""Measure this machine: `PYTHONPATH=tests python -m bench`, or one part by name. The exit status is
-1 if a bar is missed.
+"""Measure the program on this machine: `PYTHONPATH=tests python -m bench`, or one part by its name.
+
+The exit status is 1 if a measured value misses its bar.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ from bench.bots import bench_bots
 from bench.hub.load import RoomSize, bench_load
 from bench.hub.pairs import bench_pairs
 from bench.kills import KILLS, bench_kills
-from bench.memory import GAMES_PLAYED, REQUESTS, bench_memory
+from bench.memory import bench_memory
 from bench.pi.measure import bench_latencies, bench_pi
 from bench.reading import bench_reading
 from bench.streams import bench_streams
 
-# Measures a part, and returns whether every bar is kept.
+# Measures one part with the options of the command, and returns whether every bar is kept.
 Bench = Callable[[argparse.Namespace], bool]
 
 
 def _hub(options: argparse.Namespace) -> bool:
-    size, kills = (RoomSize(20, 5, 50, 5.0), 8) if options.quick else (RoomSize(), 200)
-    is_quick_enough = bench_load(size)
-    return bench_pairs(kills) and is_quick_enough
+    if options.quick:
+        good = bench_load(RoomSize(tables=20, followed=5, spectators=50, seconds=5.0))
+        return bench_pairs(kills=8) and good
+    good = bench_load()
+    return bench_pairs() and good
 
 
 def _memory(options: argparse.Namespace) -> bool:
-    return bench_memory(1000, 5) if options.quick else bench_memory(REQUESTS, GAMES_PLAYED)
+    return bench_memory(requests=1000, games=5) if options.quick else bench_memory()
 
 
 # What can be measured, by name.
@@ -43,18 +46,20 @@ PARTS: Mapping[str, Bench] = {
     "hub": _hub,
 }
 # What `make bench` measures. The other benches have targets of their own.
-WHOLE = ("latencies", "streams", "memory", "kills", "reading")
+DEFAULT_PARTS = ("latencies", "streams", "memory", "kills", "reading")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts that are asked for, and return the exit status."""
+    """Run the part that is named, or the default ones, and return the exit status."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("part", nargs="?", default="all", choices=("all", *PARTS))
-    parser.add_argument("--quick", action="store_true", help="a small part of it, to see it work")
-    parser.add_argument("--only", default="", metavar="NAME", help="reading, bots: a part of it")
+    parser.add_argument("--quick", action="store_true", help="measure little, to see that it works")
+    parser.add_argument(
+        "--only", default="", metavar="NAME", help="of reading or bots: what begins so"
+    )
     options = parser.parse_args(arguments)
     good = True
-    for part in WHOLE if options.part == "all" else (options.part,):
+    for part in DEFAULT_PARTS if options.part == "all" else (options.part,):
         good &= PARTS[part](options)
     return 0 if good else 1
 

@@ -1,4 +1,4 @@
-"""A camera's pictures and viewers of pages, for a service that is measured."""
+"""Helpers: pictures for the camera of a measured service, viewers of its pages, and orders."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from bench.pi.guest import shared_pictures
+from bench.pi.measured_service import shared_pictures
 from companion.games import GAMES
 from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
 
-# Rate of the camera.
+# Rate of the camera. It is that of the settings, too.
 PICTURES_PER_S = 10.0
 
 
 class TablePainter:
-    """Context manager that paints what a camera above the table sees, at a camera's rate."""
+    """Context manager of a thread that paints what a camera above the table sees.
+
+    `bench.pi.measured_service.PaintedCamera` reads the pictures from the file `path`.
+    """
 
     def __init__(self, world: SimulatedTable, path: Path) -> None:
         self.world = world
@@ -37,10 +40,11 @@ class TablePainter:
             self._paint()
 
     def _paint(self) -> None:
-        at_s, number = time.monotonic(), int(self._head["number"][0]) + 1
+        exposed_s, number = time.monotonic(), int(self._head["number"][0]) + 1
         picture = self.world.render_luma()
         self._pictures[number % 2, : picture.shape[0], : picture.shape[1]] = picture
-        self._head["at_s"], self._head["number"] = at_s, number
+        self._head["exposed_s"][0, number % 2] = exposed_s
+        self._head["number"] = number  # last: now the picture may be read
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +55,10 @@ class TablePainter:
 
 
 def ends_event(text: bytes) -> bool:
-    """Return whether a part of a stream ends with the end of an event."""
+    """Return whether a part of a stream ends with a whole event.
+
+    The second ending is that of an event in a chunk of HTTP.
+    """
     return text.endswith((b"\n\n", b"\n\n\r\n"))
 
 
@@ -64,43 +71,47 @@ class Viewers:
     def __init__(self, port: int, pages: Sequence[str]) -> None:
         self._sockets = [follow(port, page) for page in pages]
         self._stop = threading.Event()
-        self._last: list[tuple[float, bytes]] = [(0.0, b"")] * len(pages)
+        # for each viewer: when it last received something, and its newest event so far
+        self._newest: list[tuple[float, bytes]] = [(0.0, b"")] * len(pages)
         self._thread = threading.Thread(target=self._read, name="viewers", daemon=True)
         self._thread.start()
-        self._settle()
+        self._wait_for_rest()
 
     def _read(self) -> None:
-        with selectors.DefaultSelector() as waiting:
+        with selectors.DefaultSelector() as selector:
             for number, viewer in enumerate(self._sockets):
-                waiting.register(viewer, selectors.EVENT_READ, number)
+                selector.register(viewer, selectors.EVENT_READ, number)
             while not self._stop.is_set():
-                for key, _ in waiting.select(0.2):
+                for key, _ in selector.select(0.2):
                     data = key.fileobj.recv(262_144)  # type: ignore[union-attr]  # a socket was registered
                     if not data:
-                        waiting.unregister(key.fileobj)
+                        selector.unregister(key.fileobj)
                         continue
-                    before = self._last[key.data][1]
+                    before = self._newest[key.data][1]
                     text = data if ends_event(before) else before + data
-                    self._last[key.data] = time.monotonic(), text
+                    self._newest[key.data] = time.monotonic(), text
 
-    def last_since(
-        self, since_s: float, shows: Callable[[bytes], bool] = ends_event, patience_s: float = 5.0
+    def wait_for_event(
+        self,
+        since_s: float,
+        is_expected: Callable[[bytes], bool] = ends_event,
+        timeout_s: float = 5.0,
     ) -> float:
-        """Wait until every viewer's newest event is later than `since_s` and satisfies `shows`.
+        """Wait until every viewer's newest event is later than `since_s` and the expected one.
 
-        Return when the last viewer had it, or infinity after `patience_s`.
+        Return when the last viewer had it, or infinity after `timeout_s`.
         """
-        while time.monotonic() < since_s + patience_s:
-            last = list(self._last)
-            if all(at_s > since_s and shows(text) for at_s, text in last):
-                return max(at_s for at_s, _ in last)
+        while time.monotonic() < since_s + timeout_s:
+            newest = list(self._newest)
+            if all(at_s > since_s and is_expected(text) for at_s, text in newest):
+                return max(at_s for at_s, _ in newest)
             time.sleep(0.002)
         return float("inf")
 
-    def _settle(self) -> None:
-        """Wait until every viewer has had an event, and then nothing comes for a second."""
+    def _wait_for_rest(self) -> None:
+        """Wait until every viewer has had an event, and nothing has come for a second."""
         while True:
-            times_s = [at_s for at_s, _ in self._last]
+            times_s = [at_s for at_s, _ in self._newest]
             if min(times_s) > 0 and time.monotonic() - max(times_s) > 1:
                 return
             time.sleep(0.1)
@@ -135,7 +146,7 @@ def begin_orders(phones: Sequence[Phone]) -> str:
 
 
 def toggle_order(phone: Phone, moment: str, number: int) -> None:
-    """Hand in an order, and take it back with every second number."""
+    """Hand in an order if the number is even, else take it back."""
     if number % 2 == 0:
         phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
     else:

@@ -1,5 +1,7 @@
-"""How long people wait at one table, and what that costs: on whole cores, and on a share of one
-core that stands for a Raspberry Pi.
+"""Measure how long people wait at one table, and what that costs the processor and the memory.
+
+`bench_latencies` measures on whole cores, `bench_pi` on a share of one core that stands for a
+Raspberry Pi.
 
 One of the four cores of a Raspberry Pi 4 has about a fifth of the speed of a core of the measuring
 machine, that of a 3B+ an eighth. The bench is stricter than the boards, because all threads share
@@ -52,26 +54,29 @@ from vision.simulation.view import default_view
 
 # Addresses of the streams that the ten viewers follow.
 PAGES = ("/live/table", "/live/table", *(("/live/watch",) * 8))
+# Numbers of samples: starts of the service, presses of a key, orders of a phone, pieces on a wrong
+# square, and turns on the clock.
 STARTS, PRESSES, POSTS, STRAYS, TURNS = 3, 120, 100, 20, 108
+# Duration of a turn on the clock, and for how long the still board is watched.
 TURN_S, IDLE_S = 1.0, 20.0
 # Number and duration of the steps in which a hand comes to the square of a piece.
 _STEPS, _STEP_S = 4, 0.1
 # Beginning of the sign while orders are being made and a piece lies wrong.
-_WRONG = b"Move the "
+_WRONG_SIGN = b"Move the "
 
 
 @dataclass(frozen=True)
 class Computer:
-    """A computer that the share of a core stands for."""
+    """A computer, and the share of a core of this machine that is as fast as one of its cores."""
 
     name: str
     share: float
     """Share of one core that it gets."""
     limits: Mapping[Bar, float] = field(default_factory=dict)
-    """Its own values for some bars."""
+    """Limits of its own, in place of those of the bars."""
 
 
-WHOLE = Computer("this machine", 1.0)
+THIS_MACHINE = Computer("this machine", 1.0)
 PI_4 = Computer("Raspberry Pi 4", 1 / 5, {CLOCK_DRIFT_MS: 30.0})
 PI_3B = Computer(
     "Raspberry Pi 3B+",
@@ -85,18 +90,18 @@ PI_3B = Computer(
         WRONG_TO_NAME_S: 1.2,
     },
 )
-# What was measured: a bar, and the samples for it.
+# What was measured: a bar, and the samples that it judges.
 Figure = tuple[Bar, Sequence[float]]
 
 
-class GuestProcess:
-    """The service that is measured, and the orders that it takes."""
+class MeasuredProcess:
+    """A `bench.pi.measured_service` as a process, and the requests that it answers."""
 
     def __init__(
         self, quota: CpuQuota | None, folder: Path, pictures: Path, size: tuple[int, int]
     ) -> None:
         settings = folder / "settings.toml"
-        words = [sys.executable, "-m", "bench.pi.guest", str(settings), str(pictures)]
+        words = [sys.executable, "-m", "bench.pi.measured_service", str(settings), str(pictures)]
         words += [str(length) for length in size]
         self.began_s = time.monotonic()
         self._process = subprocess.Popen(
@@ -110,15 +115,15 @@ class GuestProcess:
         self.pid = self._process.pid
         self.port = int(self._answer())
 
-    def do(self, **order: Any) -> None:
-        """Send an order without waiting for an answer."""
+    def send(self, **request: Any) -> None:
+        """Send a request that has no answer."""
         assert self._process.stdin
-        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
 
-    def ask(self, **order: Any) -> Any:
-        """Send an order, and return its answer."""
-        self.do(**order)
+    def ask(self, **request: Any) -> Any:
+        """Send a request, and return its answer."""
+        self.send(**request)
         return self._answer()
 
     def _answer(self) -> Any:
@@ -129,14 +134,14 @@ class GuestProcess:
         return json.loads(line)
 
     def press(self, button: str) -> None:
-        """Press a key of a pad, and let go."""
-        self.do(do="press", button=button)
+        """Press a key of a pad for 60 ms, longer than it is debounced, and let it rest."""
+        self.send(do="press", button=button)
         time.sleep(0.06)
-        self.do(do="release", button=button)
+        self.send(do="release", button=button)
         time.sleep(0.14)
 
     def close(self) -> None:
-        """End it."""
+        """End the service, by SIGKILL if it does not stop within 20 seconds."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe
             pipe.close()
@@ -148,7 +153,7 @@ class GuestProcess:
 
 def bench_latencies() -> bool:
     """Measure on whole cores, and return whether every bar is kept."""
-    return _bench_computer(WHOLE, None)
+    return _bench_computer(THIS_MACHINE, None)
 
 
 def bench_pi() -> bool:
@@ -189,15 +194,15 @@ def _measure_all(
     world = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     with (
         TablePainter(world, pictures) as painter,
-        contextlib.closing(GuestProcess(quota, folder, pictures, world.size_px())) as guest,
+        contextlib.closing(MeasuredProcess(quota, folder, pictures, world.size_px())) as service,
     ):
-        phone = Phone(f"http://127.0.0.1:{guest.port}", Seat.NORTH)
+        phone = Phone(f"http://127.0.0.1:{service.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})
         while phone.get("view")["camera"]["state"] not in ("sees_board", "no_board"):
             time.sleep(0.02)
-        yield CAMERA_S, [time.monotonic() - guest.began_s]
-        with Viewers(guest.port, PAGES) as viewers:
-            yield from _measure_play(guest, painter, phone, viewers)
+        yield CAMERA_S, [time.monotonic() - service.began_s]
+        with Viewers(service.port, PAGES) as viewers:
+            yield from _measure_play(service, painter, phone, viewers)
 
 
 def _first_pages_s(command: list[str], folder: Path, quota: CpuQuota | None) -> list[float]:
@@ -213,28 +218,28 @@ def _first_pages_s(command: list[str], folder: Path, quota: CpuQuota | None) -> 
 
 
 def _measure_play(
-    guest: GuestProcess, painter: TablePainter, phone: Phone, viewers: Viewers
+    service: MeasuredProcess, painter: TablePainter, phone: Phone, viewers: Viewers
 ) -> Iterator[Figure]:
     name = next(iter(GAMES))
-    layout = _begin(guest, painter, name, {})
-    time.sleep(3)  # the board is read
-    began_s, before_cpu_s = time.monotonic(), cpu_s(guest.pid)
+    layout = _begin(service, painter, name, {})
+    time.sleep(3)  # the camera reads the board meanwhile
+    began_s, before_cpu_s = time.monotonic(), cpu_s(service.pid)
     time.sleep(IDLE_S)
-    yield IDLE_SHARE, [(cpu_s(guest.pid) - before_cpu_s) / (time.monotonic() - began_s)]
-    guest.press("south_ready")  # sits down
-    yield KEY_TO_LAMP_MS, _key_to_lamp_ms(guest)
+    yield IDLE_SHARE, [(cpu_s(service.pid) - before_cpu_s) / (time.monotonic() - began_s)]
+    service.press("south_ready")  # somebody sits down at South
+    yield KEY_TO_LAMP_MS, _key_to_lamp_ms(service)
     yield PHONE_TO_SCREENS_MS, _post_to_screens_ms(phone, viewers)
     yield WRONG_TO_NAME_S, _naming_times_s(layout, painter, viewers)
-    yield from _measure_clock(guest, painter)
-    yield MEMORY_MB, [memory_mb(guest.pid)]
+    yield from _measure_clock(service, painter)
+    yield MEMORY_MB, [memory_mb(service.pid)]
 
 
 def _begin(
-    guest: GuestProcess, painter: TablePainter, name: str, options: dict[str, Any]
+    service: MeasuredProcess, painter: TablePainter, name: str, options: dict[str, Any]
 ) -> dict[Square, tuple[str, ...]]:
     """Begin a game and lay its board out. Return the layout."""
-    laid = guest.ask(do="game", game=name, options=options)
-    layout = {Square.parse(square): tuple(faces) for square, faces in laid.items()}
+    answer = service.ask(do="game", game=name, options=options)
+    layout = {Square.parse(square): tuple(faces) for square, faces in answer.items()}
     game = GAMES[name]
     kit = game.kit(game.options(options))
     painter.world.use(kit)
@@ -243,14 +248,17 @@ def _begin(
     return layout
 
 
-def _key_to_lamp_ms(guest: GuestProcess) -> list[float]:
-    """Measure from the edge of a key to the lamp that counts it, through debouncing and table."""
+def _key_to_lamp_ms(service: MeasuredProcess) -> list[float]:
+    """Measure from the edge of a key to the lamp that counts it, through debouncing and table.
+
+    `south_up` enters an order, which lights the lamp, and `south_back` takes it away again.
+    """
     pressed_s = []
     for _ in range(PRESSES):
         pressed_s.append(time.monotonic())
-        guest.press("south_up")
-        guest.press("south_back")
-    lit_s = guest.ask(do="stamps", lamp="south_1")["lit_s"]
+        service.press("south_up")
+        service.press("south_back")
+    lit_s = service.ask(do="times", lamp="south_1")["lit_s"]
     times_ms = []
     for began_s, end_s in zip(pressed_s, [*pressed_s[1:], time.monotonic()], strict=True):
         first_s = min((at_s for at_s in lit_s if began_s <= at_s < end_s), default=float("inf"))
@@ -259,13 +267,13 @@ def _key_to_lamp_ms(guest: GuestProcess) -> list[float]:
 
 
 def _post_to_screens_ms(phone: Phone, viewers: Viewers) -> list[float]:
-    """Measure from a phone's POST to the fragment at the last of all viewers."""
+    """Measure from a phone's POST until the last of all viewers has the fragment."""
     moment, times_ms = phone.get("view")["moment"], []
     for number in range(POSTS):
         time.sleep(0.4)
         began_s = time.monotonic()
         toggle_order(phone, moment, number)
-        end_s = viewers.last_since(began_s, lambda page: b"</main>" in page)
+        end_s = viewers.wait_for_event(began_s, lambda page: b"</main>" in page)
         times_ms.append((end_s - began_s) * 1000)
     return times_ms
 
@@ -275,40 +283,44 @@ def _naming_times_s(
 ) -> list[float]:
     """Measure from when a hand leaves a piece on a wrong square until all screens name it."""
     world, times_s, rng = painter.world, [], Random(1)
+    files = world.kit.board.files
     free = [square for square in world.kit.board.squares if square not in layout]
     for _ in range(STRAYS):
         piece, wrong = rng.choice(world.pieces()), rng.choice(free)
-        files = world.kit.board.files
-        for step in range(_STEPS, 0, -1):
-            world.hold_hand(Square((wrong.file + step - 1) % files, wrong.rank))
+        for steps_left in reversed(range(_STEPS)):  # the hand comes along the rank
+            world.hold_hand(Square((wrong.file + steps_left) % files, wrong.rank))
             time.sleep(_STEP_S)
         world.move_to(piece.id, wrong)
         world.hold_hand(None)
         began_s = time.monotonic()
-        times_s.append(viewers.last_since(began_s, lambda page: _WRONG in page) - began_s)
+        times_s.append(viewers.wait_for_event(began_s, lambda page: _WRONG_SIGN in page) - began_s)
         world.set_up(layout)
-        viewers.last_since(time.monotonic(), lambda page: b"</main>" in page and _WRONG not in page)
+        viewers.wait_for_event(
+            time.monotonic(), lambda page: b"</main>" in page and _WRONG_SIGN not in page
+        )
     return times_s
 
 
-def _measure_clock(guest: GuestProcess, painter: TablePainter) -> Iterator[Figure]:
-    """Let a clock run that nobody presses. Measure how late each alarm sounds, and how due times
-    drift.
+def _measure_clock(service: MeasuredProcess, painter: TablePainter) -> Iterator[Figure]:
+    """Let a clock run that nobody presses, so that each turn runs out.
+
+    Measure how far each alarm's sound is from when it was due, and how far the end of each turn is
+    from a whole number of turns after the first end.
     """
-    _begin(guest, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
+    _begin(service, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)
     late_ms, drifts_ms = list[float](), list[float]()
     for _ in range(TURNS // IDLE_TURNS):
         began_s = time.monotonic()
-        guest.do(do="resume")
-        time.sleep(TURN_S * IDLE_TURNS + 1)  # then the clock stops by itself
-        stamps = guest.ask(do="stamps", lamp="south_1")
-        # what was due in the turn in which the clock stopped is never heard
+        service.send(do="resume")
+        time.sleep(TURN_S * IDLE_TURNS + 1)  # after `IDLE_TURNS` turns the clock stops by itself
+        times = service.ask(do="times", lamp="south_1")
+        # half a turn later: alarms that are due after the clock has stopped never sound
         stop_s = began_s + (IDLE_TURNS + 0.5) * TURN_S
-        ends_s = sorted(end_s for end_s in stamps["ends_s"] if began_s < end_s < stop_s)
-        for due_s in stamps["due_s"]:
+        ends_s = sorted(end_s for end_s in times["ends_s"] if began_s < end_s < stop_s)
+        for due_s in times["due_s"]:
             if began_s < due_s < stop_s:
-                late_ms.append(min(abs(edge_s - due_s) for edge_s in stamps["tones_s"]) * 1000)
+                late_ms.append(min(abs(edge_s - due_s) for edge_s in times["tones_s"]) * 1000)
         for end_s in ends_s:
             turns = round((end_s - ends_s[0]) / TURN_S)
             drifts_ms.append(abs(end_s - ends_s[0] - turns * TURN_S) * 1000)

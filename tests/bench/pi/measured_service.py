@@ -1,8 +1,9 @@
-"""The service that the bench measures, as a process: mock pins, and a camera whose pictures another
-process paints.
+"""The service that the bench measures, as a process of its own: `python -m
+bench.pi.measured_service`.
 
-It reads orders from its standard input and writes answers to its standard output, one JSON value
-per line. All times are seconds of the machine's monotonic clock, which all processes share.
+Its pins are mocks, and its camera reads pictures that another process paints. `bench.pi.measure`
+writes requests to its standard input and reads answers from its standard output, one JSON value per
+line. All times are seconds of the machine's monotonic clock, which all processes share.
 """
 
 from __future__ import annotations
@@ -29,15 +30,18 @@ from companion.table.listeners import TableListener
 from vision.cameras.source import Capture, FrameSource
 from vision.simulation.table import SimulatedTable
 
-# Head of the file of pictures: the number of the newest, and when it was exposed. Two pictures
-# follow.
-HEAD = np.dtype([("number", "<i8"), ("at_s", "<f8")])
-_LOOK_S, _WAIT_S = 0.005, 1.0
+# Head of the file of pictures. Picture `number` and its time lie in slot `number % 2`, so that the
+# next picture can be painted while this one is read: the number of the newest picture, and when the
+# picture in each slot was exposed.
+HEAD = np.dtype([("number", "<i8"), ("exposed_s", "<f8", 2)])
+# Pause between two looks for a new picture, and how long to wait for one.
+_POLL_INTERVAL_S, _PICTURE_TIMEOUT_S = 0.005, 1.0
 
 
 def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
-    """Map the head and the two pictures (2, height, width) of a file in memory that two processes
-    share.
+    """Map a file that two processes share: its head, and its two pictures (2, height, width).
+
+    `mode` is numpy's: `w+` makes a new file.
     """
     width, height = size
     head = np.memmap(path, HEAD, mode, 0, (1,))
@@ -47,7 +51,7 @@ def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, 
 
 
 class PaintedCamera(FrameSource):
-    """Waits for the next picture and gives a copy of it, as a camera's driver does."""
+    """A camera that waits for the next painted picture and copies it, as a driver does."""
 
     name = "the painted camera"
 
@@ -57,38 +61,45 @@ class PaintedCamera(FrameSource):
         self._number = 0
 
     def _capture(self) -> Capture:
-        end_s = time.monotonic() + _WAIT_S
-        while self._number == int(self._head["number"][0]) and time.monotonic() < end_s:
-            time.sleep(_LOOK_S)
-        self._number = int(self._head["number"][0])
-        luma = np.array(self._pictures[self._number % 2])
-        return Capture(luma, age_s=self._clock.monotonic_s() - float(self._head["at_s"][0]))
+        end_s = time.monotonic() + _PICTURE_TIMEOUT_S
+        while self._newest() == self._number and time.monotonic() < end_s:
+            time.sleep(_POLL_INTERVAL_S)
+        is_whole = False
+        while not is_whole:
+            self._number = self._newest()
+            slot = self._number % 2
+            luma = np.array(self._pictures[slot])
+            exposed_s = float(self._head["exposed_s"][0, slot])
+            # after a newer picture, the next one may have been painted into this slot meanwhile
+            is_whole = self._newest() == self._number
+        return Capture(luma, age_s=self._clock.monotonic_s() - exposed_s)
+
+    def _newest(self) -> int:
+        return int(self._head["number"][0])
 
 
 class StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that stamps, in monotonic seconds, when it switches on or changes its
-    frequency.
-    """
+    """A mock pin that notes when it switches on, or changes its frequency while it is on."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
-        self.began_s: deque[float] = deque(maxlen=1000)
+        self.edges_s: deque[float] = deque(maxlen=1000)
         super().__init__(*arguments, **more)
 
     def _change_state(self, value: float) -> bool:
         was_on = bool(self._state)
         has_changed = bool(super()._change_state(value))
         if has_changed and not was_on:
-            self.began_s.append(time.monotonic())
+            self.edges_s.append(time.monotonic())
         return has_changed
 
     def _set_frequency(self, value: float | None) -> None:
         if self._state and value not in (None, self._frequency):
-            self.began_s.append(time.monotonic())
+            self.edges_s.append(time.monotonic())
         super()._set_frequency(value)
 
 
-class Guest(Companion):
-    """The program in simulation, except for its camera."""
+class MeasuredService(Companion):
+    """The program in simulation, with a painted camera. It notes the alarms of clocks."""
 
     def __init__(self, settings: Path, pictures: Path, size: tuple[int, int]) -> None:
         self._painted = pictures, size
@@ -99,30 +110,36 @@ class Guest(Companion):
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
         return PaintedCamera(*self._painted, self.clock)
 
-    def obey(self, order: dict[str, Any]) -> Any:
-        """Carry out an order. Return its answer, or None if nobody waits for one."""
+    def handle_request(self, request: dict[str, Any]) -> Any:
+        """Do what `request["do"]` names. Return the answer, or None if the request has none.
+
+        `press`, `release`: a button of the panel. `game`: begin a game and skip its set-up, the
+        answer is its layout. `resume`: let the stopped clock run. `times`: answer when a lamp was
+        lit, when the buzzer began a tone (`tones_s`), when each alarm was due (`due_s`), and when
+        each turn ran out (`ends_s`).
+        """
         if self.simulation is None:
-            raise RuntimeError("the guest runs in simulation")
+            raise RuntimeError("the service is not in simulation")
         hands = self.simulation.hands
-        match order["do"]:
+        match request["do"]:
             case "press":
-                hands.press(order["button"])
+                hands.press(request["button"])
             case "release":
-                hands.release(order["button"])
+                hands.release(request["button"])
             case "game":
                 if self.table.view().phase not in ("lobby", "over"):
                     self.table.abandon()
-                self.table.new_game(order["game"], order["options"], seed=1)
+                self.table.new_game(request["game"], request["options"], seed=1)
                 view = self.table.view()
                 if view.phase == "setup":
                     self.table.confirm("host", view.moment, view.turn.stage, force=True)
                 return plain_layout(self.table.view().board.layout)
             case "resume":
                 self.table.resume("host")
-            case "stamps":
+            case "times":
                 return {
-                    "lit_s": list(hands.lamps[order["lamp"]][0].began_s),
-                    "tones_s": list(hands.buzzer.began_s),
+                    "lit_s": list(hands.lamps[request["lamp"]][0].edges_s),
+                    "tones_s": list(hands.buzzer.edges_s),
                     "due_s": sorted({alarm.at_s for alarm in self.alarms}),
                     "ends_s": [
                         alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT
@@ -132,16 +149,16 @@ class Guest(Companion):
 
 
 def main() -> None:
-    """Run `guest SETTINGS PICTURES WIDTH HEIGHT`."""
+    """Run the service with `SETTINGS PICTURES WIDTH HEIGHT`. Its first answer is its port."""
     settings, pictures, width, height = sys.argv[1:]
     tune_allocator()
     hardware.simulated.MockPWMPin = StampedPin
-    guest = Guest(Path(settings), Path(pictures), (int(width), int(height)))
-    with guest:
+    service = MeasuredService(Path(settings), Path(pictures), (int(width), int(height)))
+    with service:
         freeze_objects()
-        print(json.dumps(guest.server.port), flush=True)
+        print(json.dumps(service.server.port), flush=True)
         for line in sys.stdin:
-            if (answer := guest.obey(json.loads(line))) is not None:
+            if (answer := service.handle_request(json.loads(line))) is not None:
                 print(json.dumps(answer), flush=True)
 
 
