@@ -1,4 +1,7 @@
-"""What every game must keep, the made-up one included."""
+"""Tests of the contract of `Game`, which every game keeps, and the made-up one of `toy.py`.
+
+The games are called directly, without a table. Random actions lead through their positions.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,18 @@ from companion.games import GAMES, event_cues, game_named
 from companion.games.base import CardGame, ChessClockGame, Game, TimedGame
 from companion.games.events import CommonEvent
 
-ALL = [*GAMES.values(), Toy()]
-EACH = pytest.mark.parametrize("game", ALL, ids=lambda game: game.name)
+ALL_GAMES = [*GAMES.values(), Toy()]
+for_each_game = pytest.mark.parametrize("game", ALL_GAMES, ids=lambda game: game.name)
 
 
 def random_game(
-    game: Game[Any, Any], seed: int, cap: int = 60
+    game: Game[Any, Any], seed: int, max_turns: int = 60
 ) -> list[tuple[Any, dict[Seat, Any]]]:
-    """Return states and the actions taken in them."""
+    """Return the states of a random game, each with the actions taken in it."""
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
     path = []
-    while (due := game.to_act(state)) and len(path) < cap:
+    while (due := game.to_act(state)) and len(path) < max_turns:
         actions = {}
         for seat in due:
             actions[seat] = game.random_action(state, seat, rng)
@@ -41,33 +44,37 @@ def random_game(
     return path
 
 
-@EACH
-def test_declares_what_pages_and_kit_need(game: Game[Any, Any]) -> None:
+@for_each_game
+def test_a_game_declares_what_pages_and_kits_need(game: Game[Any, Any]) -> None:
     options = game.options({})
     kit = game.kit(options)
     assert set(game.sides) == set(SEATS)
     with pytest.raises(Malformed, match="unknown field `nonsense`"):
         game.options({"nonsense": 1})
-    ids = [rule.id for rule in game.rules]
-    assert len(ids) == len(set(ids))
+    rule_ids = [rule.id for rule in game.rules]
+    assert len(rule_ids) == len(set(rule_ids))
     for row in game.option_rows:
-        assert getattr(options, row.name) == row.choices[0][1], "the first choice is the default"
+        assert getattr(options, row.name) == row.choices[0][1], (
+            "the first choice is not the default"
+        )
         for _, value in row.choices:
             game.options({row.name: value})
-    names = {face.drawing for face in kit.faces} | {mark.drawing for mark in kit.board.marks}
-    names |= {side.drawing for side in game.sides.values()}
-    names |= {kind.look.around for kind in (*CommonEvent, *game.events)} - {""}
-    assert names <= set(drawings.DRAWINGS)
+    drawing_names = {face.drawing for face in kit.faces} | {
+        mark.drawing for mark in kit.board.marks
+    }
+    drawing_names |= {side.drawing for side in game.sides.values()}
+    drawing_names |= {kind.look.around for kind in (*CommonEvent, *game.events)} - {""}
+    assert drawing_names <= set(drawings.DRAWINGS)
     assert {name for piece in kit.pieces for name in piece} == {face.name for face in kit.faces}
 
 
-def test_one_name_is_one_event_and_one_sound() -> None:
+def test_names_of_events_and_cues_are_unique() -> None:
     cues = [str(cue) for cue in event_cues()]
     assert len(set(cues)) == len(cues)
-    assert not set(cues) & set(Cue), "a broker could not tell an event's cue from the table's"
-    for game in ALL:
+    assert not set(cues) & set(Cue), "a broker cannot tell an event's cue from the table's"
+    for game in ALL_GAMES:
         assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, (
-            "what is common is not declared again"
+            "a game declares a common event again"
         )
 
 
@@ -77,9 +84,9 @@ def test_an_unplayable_tone_cannot_be_declared(text: str) -> None:
         EventCue("wrong", text)
 
 
-# Corner markers, the first and last marker and the number of pieces or cards, squares and gaps in
-# mm.
-PRINTED = {
+# By game: the markers of the board's corners; the first and the last marker of faces or cards and
+# the number of them; the side of a square and the gap between squares in mm.
+PRINTED_KITS = {
     "outbuffered": ((0, 1, 2, 3), (20, 23, 4), 46, 3),
     "scouts": ((4, 5, 6, 7), (30, 53, 24), 35, 0),
     "arena": ((8, 9, 10, 11), (54, 69, 16), 30, 0),
@@ -89,71 +96,75 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_kits_that_are_printed_stay_good(name: str) -> None:
+def test_printed_kits_stay_usable(name: str) -> None:
+    """Another number would make the kits useless that people have printed already."""
     kit = GAMES[name].kit(GAMES[name].options({}))
     markers = [marker for face in kit.faces for marker in face.markers]
     if kit.deck:
         markers += [card.marker for card in kit.deck.cards]
-    ends = (markers[0], max(markers), len(set(markers)))
+    marker_range = (markers[0], max(markers), len(set(markers)))
     board = kit.board
-    assert (board.corners, ends, board.square_mm, board.gap_mm) == PRINTED[name]
+    assert (board.corners, marker_range, board.square_mm, board.gap_mm) == PRINTED_KITS[name]
 
 
-@EACH
+@for_each_game
 @pytest.mark.parametrize("seed", range(5))
 def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None:
-    ids = {rule.id for rule in game.rules}
+    rule_ids = {rule.id for rule in game.rules}
     path = random_game(game, seed)
     for state, actions in path:
-        kept = copy.deepcopy(state)
-        for _seat, action in actions.items():
+        before = copy.deepcopy(state)
+        for action in actions.values():
             assert game.parse(game.format(action)) == action
         game.require(state, actions)
         step = game.apply(state, actions, Random(1))
-        assert step == game.apply(state, actions, Random(1)), "apply is a pure function"
-        assert state == kept, "a state never changes"
-        assert {event.rule for event in step.events} - {None} <= ids
+        assert step == game.apply(state, actions, Random(1)), (
+            "the same actions give different steps"
+        )
+        assert state == before, "apply has changed the state"
+        assert {event.rule for event in step.events} - {None} <= rule_ids
         assert {event.kind for event in step.events} <= {*CommonEvent, *game.events}, (
-            "an event nobody has declared"
+            "the game does not declare an event of the step"
         )
         for viewer in (None, *SEATS):
             msgspec.json.encode(game.view(step.state, viewer))
         msgspec.json.encode(game.dump(step.state))
         assert all(len(stage.title) <= 24 for stage in step.stages)
         if step.stages:
-            last = step.stages[-1].expected
-            assert last == game.expected(step.state) or (
-                last is None and not game.is_checked(step.state)
+            last_layout = step.stages[-1].expected
+            assert last_layout == game.expected(step.state) or (
+                last_layout is None and not game.is_checked(step.state)
             )
     assert path
     if game.outcome(step.state):
-        for given in ({}, actions):
+        for late_actions in ({}, actions):
             with pytest.raises(Illegal) as refused:
-                game.require(step.state, given)
+                game.require(step.state, late_actions)
             assert (refused.value.reason, refused.value.rule) == (Refusal.GAME_OVER, game.end_rule)
 
 
-@EACH
-def test_the_first_turn_refuses_what_is_not_due(game: Game[Any, Any]) -> None:
+@for_each_game
+def test_missing_and_surplus_actions_are_refused(game: Game[Any, Any]) -> None:
     rng = Random(1)
     state = game.setup(game.options({}), rng)
-    paragraphs = {rule.id for rule in game.rules}
-    assert game.end_rule in paragraphs
+    rule_ids = {rule.id for rule in game.rules}
+    assert game.end_rule in rule_ids
     due = game.to_act(state)
     actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
-    wrong = [({}, Refusal.SEATS_MISSING)]
-    if outsiders := set(SEATS) - due:
-        both = {**actions, outsiders.pop(): next(iter(actions.values()))}
-        wrong.append((both, Refusal.NOT_TO_ACT))
-    for given, reason in wrong:
+    wrong_actions = [({}, Refusal.SEATS_MISSING)]
+    if waiting_seats := set(SEATS) - due:
+        of_both_seats = {**actions, waiting_seats.pop(): next(iter(actions.values()))}
+        wrong_actions.append((of_both_seats, Refusal.NOT_TO_ACT))
+    for refused_actions, reason in wrong_actions:
         with pytest.raises(Illegal) as refused:
-            game.require(state, given)
+            game.require(state, refused_actions)
         assert refused.value.reason is reason
-        assert refused.value.rule in paragraphs
+        assert refused.value.rule in rule_ids
 
 
-@EACH
-def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
+@for_each_game
+def test_pad_keys_spell_a_legal_action(game: Game[Any, Any]) -> None:
+    """Keys are pressed in rotation until they spell an action. A pad accepts only its own keys."""
     state = game.setup(game.options({}), Random(0))
     for seat in SEATS:
         grammar = game.pad(state, seat)
@@ -172,26 +183,28 @@ def test_plans_and_pads_depend_on_keys_alone(game: Game[Any, Any]) -> None:
 
 
 def test_a_game_with_the_former_bases_still_loads() -> None:
-    class Former(Toy, CardGame[Any, Any], TimedGame[Any, Any], ChessClockGame[Any, Any]):
+    class GameWithFormerBases(
+        Toy, CardGame[Any, Any], TimedGame[Any, Any], ChessClockGame[Any, Any]
+    ):
         pass
 
-    game = Former()
+    game = GameWithFormerBases()
     state = game.setup(game.options({}), Random(0))
     step = game.apply(state, {Seat.SOUTH: 2}, Random(0))
     assert game.layouts_by_hand(state, Seat.SOUTH, 2, step) == (game.expected(step.state),)
 
 
-def test_a_game_refuses_all_but_legal_actions() -> None:
-    class Plain(Toy):
+def test_the_default_check_refuses_unlisted_actions() -> None:
+    class GameWithDefaultCheck(Toy):
         check = Game.check
 
-    game = Plain()
+    game = GameWithDefaultCheck()
     with pytest.raises(Illegal, match="That cannot be done now") as refused:
         game.check(game.setup(game.options({}), Random(0)), Seat.SOUTH, 3)
     assert (refused.value.reason, refused.value.rule) == (Refusal.AGAINST_RULES, "race")
 
 
-def test_an_unknown_games_error_names_known_ones() -> None:
+def test_an_unknown_games_error_lists_known_games() -> None:
     with pytest.raises(Malformed, match="no game “chess”: choose one of outbuffered"):
         game_named("chess")
 
@@ -199,6 +212,6 @@ def test_an_unknown_games_error_names_known_ones() -> None:
 def test_every_game_has_counts_and_a_golden_game() -> None:
     for name in GAMES:
         files = [*Path(__file__).parent.rglob(f"test_{name}*.py")]
-        for golden in ("GOLDEN_COUNTS", "GOLDEN_GAME"):
-            pattern = re.compile(rf"^{golden}\b.* = .", re.MULTILINE)
+        for constant in ("GOLDEN_COUNTS", "GOLDEN_GAME"):
+            pattern = re.compile(rf"^{constant}\b.* = .", re.MULTILINE)
             assert any(pattern.search(file.read_text(encoding="utf-8")) for file in files), name

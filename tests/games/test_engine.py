@@ -1,4 +1,6 @@
-"""The engine protocol: every verb, every wrong request, thousands of random games."""
+"""Tests of the engine protocol: every request and every kind of error, through `Engine.answer`, and
+once through the command `engine`.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,22 @@ from companion.games.engine import Engine
 
 @pytest.fixture
 def engine() -> Engine:
-    started = Engine(game_named("outbuffered"))
-    assert ask(started, {"new": {"options": {}, "seed": 1}}) == {"to_act": ["north", "south"]}
-    return started
+    """Return an engine that plays a new game of Outbuffered."""
+    engine = Engine(game_named("outbuffered"))
+    assert ask(engine, {"new": {"options": {}, "seed": 1}}) == {"to_act": ["north", "south"]}
+    return engine
 
 
-def test_the_protocol_as_documented(engine: Engine) -> None:
+def test_answers_are_as_documented(engine: Engine) -> None:
     legal = ask(engine, {"legal": "south"})["legal"]
-    assert len(legal) == 216
+    assert len(legal) == 216  # 6 * 6 * 6: an action is three orders of six kinds
     assert "DDD" in legal
     assert ask(engine, {"is_legal": {"south": "UUS"}}) == {"is_legal": True}
     answer = ask(engine, {"apply": {"south": "UUS", "north": "IRS"}})
     assert answer["to_act"] == ["north", "south"]
     assert answer["outcome"] is None
-    assert {"kind": "move", "text": "Purple goes up, a1 to a2."}.items() <= answer["events"][
-        0
-    ].items()
+    first_event = answer["events"][0]
+    assert {"kind": "move", "text": "Purple goes up, a1 to a2."}.items() <= first_event.items()
     state = ask(engine, {"state": True})["state"]
     assert state["expected"]["a3"] == ["purple robot"]
     assert state["turn"] == 2
@@ -45,15 +47,15 @@ def test_a_win_names_its_winner(engine: Engine) -> None:
     assert answer["outcome"]["winners"] == ["south"]
 
 
-def test_limit_draws_a_random_part(engine: Engine) -> None:
-    some = ask(engine, {"legal": "south", "limit": 20})["legal"]
-    assert len(some) == len(set(some)) == 20
-    assert some != ask(engine, {"legal": "south", "limit": 20})["legal"]
+def test_a_limit_picks_legal_actions_at_random(engine: Engine) -> None:
+    sample = ask(engine, {"legal": "south", "limit": 20})["legal"]
+    assert len(sample) == len(set(sample)) == 20
+    assert sample != ask(engine, {"legal": "south", "limit": 20})["legal"]
     assert len(ask(engine, {"legal": "south", "limit": 999})["legal"]) == 216
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "words"),
+    ("line", "kind", "message"),
     [
         ("nonsense", "malformed", "Not a request"),
         ("{}", "malformed", "exactly one of"),
@@ -65,18 +67,19 @@ def test_limit_draws_a_random_part(engine: Engine) -> None:
         ('{"is_legal": {}}', "malformed", "names a seat"),
         ('{"new": {"options": {"turn_limit": -1}}}', "malformed", "turn_limit"),
         ('{"new": {"seeds": 1}}', "malformed", "unknown field `seeds`"),
+        # sent as Latin-1: a byte that is no UTF-8
         ("\u00ff", "malformed", "Not a request"),
         ('{"state": ' + 5000 * "[", "malformed", "Not a request"),
         ('{"new": {"options": {"board": ' + 5000 * "[", "malformed", "Not a request"),
     ],
 )
-def test_whatever_is_wrong_changes_nothing(
-    engine: Engine, line: str, kind: str, words: str
+def test_a_wrong_request_changes_nothing(
+    engine: Engine, line: str, kind: str, message: str
 ) -> None:
     before = ask(engine, {"state": True})
     error = json.loads(engine.answer(line.encode("latin-1")))["error"]
     assert error["kind"] == kind
-    assert words in error["message"]
+    assert message in error["message"]
     assert error["reason"]
     assert ask(engine, {"state": True}) == before
 
@@ -88,7 +91,7 @@ def test_an_action_against_the_rules_is_not_legal() -> None:
     assert ask(engine, {"is_legal": {"south": "a1-a2"}}) == {"is_legal": False}
 
 
-def test_nothing_before_new() -> None:
+def test_requests_before_new_are_refused() -> None:
     assert ask(Engine(game_named("outbuffered")), {"state": True})["error"]["reason"] == "no_game"
 
 

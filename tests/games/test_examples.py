@@ -1,4 +1,7 @@
-"""The examples of the docs, each as it runs, and what an author is told of a game."""
+"""Tests of the examples in docs/examples, each run as it is: a small game, an engine, a lamp.
+
+They also test what `selfplay --check` reports to the author of a game, and what a start reports.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,12 @@ from companion.tools.selfplay.check import find_faults
 
 EXAMPLES = ROOT / "docs/examples"
 PEBBLE = (EXAMPLES / "pebble/pebble.py").read_text(encoding="utf-8")
+# The small game is to stay one that can be read at a sitting.
 MAX_LINES = 60
 
 
-def site(folder: Path, code: str) -> Path:
-    """A folder of packages with one game."""
+def make_site(folder: Path, code: str) -> Path:
+    """Make a folder of packages with one package, which holds this code as the small game."""
     folder.mkdir()
     install(folder, "pebble", code, {"pebble": "pebble:Pebble"})
     return folder
@@ -37,7 +41,7 @@ def site(folder: Path, code: str) -> Path:
 
 @pytest.fixture
 def load_pebble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Return a function that puts the small game among the games, as its code is."""
+    """Return a function that adds the small game to the games, from the code that it is given."""
 
     def load(code: str) -> None:
         module = tmp_path / "pebble.py"
@@ -47,7 +51,7 @@ def load_pebble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[st
     return load
 
 
-def test_the_small_game_lacks_nothing(
+def test_the_small_game_passes_its_check(
     load_pebble: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     load_pebble(PEBBLE)
@@ -58,67 +62,68 @@ def test_the_small_game_lacks_nothing(
     assert len(PEBBLE.splitlines()) <= MAX_LINES
 
 
-def test_the_small_game_is_played(tmp_path: Path) -> None:
-    folder = site(tmp_path / "site", PEBBLE)
+def test_the_small_game_can_be_played(tmp_path: Path) -> None:
+    folder = make_site(tmp_path / "site", PEBBLE)
     done = companion(folder, "selfplay", "--game", "pebble", "--games", "1")
     assert done.stdout.count("The pebble lies on g1. ") == 1, done.stdout + done.stderr
 
 
-VIEW = "    def view(self, state, seat):"
-CHECK = """\
+# Lines of the small game, and methods to put before them.
+VIEW_HEAD = "    def view(self, state, seat):"
+REFUSING_CHECK = """\
     def check(self, state, seat, action):
         from companion.core.errors import Malformed
         raise Malformed('No')
 """
-PARSE = """\
+CONSTANT_PARSE = """\
     def parse(self, text):
         return '1'
 """
-TARGET = "target = file + int(actions[seat])"
-# What is said of each fault, and the text of the small game that another one replaces.
+TARGET_LINE = "target = file + int(actions[seat])"
+# By what is reported of a fault: the lines of the small game to replace, and what replaces them.
 FAULTS = {
     "Its turn_rule names no paragraph of its rules: going": (
         'turn_rule = end_rule = "moving"',
         'turn_rule = end_rule = "going"',
     ),
     "has 50 letters: 41 at most": ('"Move one pebble to the end"', f'"{"x" * 50}"'),
-    "A legal action is refused: No": (VIEW, f"{CHECK}\n{VIEW}"),
+    "A legal action is refused: No": (VIEW_HEAD, f"{REFUSING_CHECK}\n{VIEW_HEAD}"),
     "Nobody is to act and there is no outcome": ("if state[0] < LAST:", "if True:"),
     "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
     "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
-    "parse and format do not agree": (VIEW, f"{PARSE}\n{VIEW}"),
-    "does not end within 50 turns": (TARGET, "target = file"),
-    "It raises ZeroDivisionError": (VIEW, f"{VIEW}\n        1 / 0"),
+    "parse and format do not agree": (VIEW_HEAD, f"{CONSTANT_PARSE}\n{VIEW_HEAD}"),
+    "does not end within 50 turns": (TARGET_LINE, "target = file"),
+    "It raises ZeroDivisionError": (VIEW_HEAD, f"{VIEW_HEAD}\n        1 / 0"),
     "lead to different states": (
-        TARGET,
+        TARGET_LINE,
         "target = min(LAST, file + __import__('random').choice((1, 2)))",
     ),
     "names no paragraph": ('Rule("moving"', 'Rule("other"'),
 }
 
 
-@pytest.mark.parametrize("said", FAULTS)
-def test_what_a_game_lacks_is_reported(
-    load_pebble: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, said: str
+@pytest.mark.parametrize("report", FAULTS)
+def test_a_fault_of_a_game_is_reported(
+    load_pebble: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
-    right, wrong = FAULTS[said]
-    assert right in PEBBLE
-    load_pebble(PEBBLE.replace(right, wrong))
+    original, replacement = FAULTS[report]
+    assert original in PEBBLE
+    load_pebble(PEBBLE.replace(original, replacement))
     monkeypatch.setattr(check, "MAX_TURNS", 50)
-    assert any(said in fault for fault in find_faults("pebble"))
+    assert any(report in fault for fault in find_faults("pebble"))
 
 
 def test_a_missing_game_is_reported() -> None:
-    words = "There is no game “nogame”: install its package, then look at its entry point."
-    assert find_faults("nogame") == (words,)
+    report = "There is no game “nogame”: install its package, then look at its entry point."
+    assert find_faults("nogame") == (report,)
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena"])
-def test_our_own_games_lack_nothing(name: str) -> None:
+def test_the_projects_own_games_have_no_faults(name: str) -> None:
     assert find_faults(name) == ()
 
 
-def test_the_engine_plays() -> None:
+def test_the_example_engine_chooses_legal_actions() -> None:
     game = GAMES["outbuffered"]
     state = game.setup(game.options({}), Random(1))
     engine = BotProcess([sys.executable, str(EXAMPLES / "engine.py"), "outbuffered"])
@@ -155,11 +160,12 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
         lamp.communicate()
         subscriber.client.loop_stop()
         subscriber.client.disconnect()
-    until("the lamp is gone", lambda: lamp.returncode is not None)
+    until("the lamp's process has ended", lambda: lamp.returncode is not None)
 
 
 def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
-    folder = site(tmp_path / "site", PEBBLE)
+    """A safe start loads no game and no engine from outside. The service itself is replaced."""
+    folder = make_site(tmp_path / "site", PEBBLE)
     install(folder, "raising", "raise RuntimeError('no luck')", {"raising": "raising:Game"})
     (tmp_path / "settings.toml").write_text(
         '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
@@ -173,13 +179,13 @@ def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     fault = "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
-    for words, said, is_told in (
+    for options, output, is_named in (
         ([], "True ('Ada=/opt/ada',)\n", True),
         (["--safe"], "False ()\n", False),
     ):
-        call = [sys.executable, "-c", code, "play", *words, "--state-dir", str(tmp_path)]
+        call = [sys.executable, "-c", code, "play", *options, "--state-dir", str(tmp_path)]
         done = subprocess.run(
             call, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-        assert done.stdout == said, done.stderr
-        assert (fault in done.stderr) is is_told
+        assert done.stdout == output, done.stderr
+        assert (fault in done.stderr) is is_named

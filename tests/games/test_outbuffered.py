@@ -1,5 +1,7 @@
-"""Outbuffered: the worked examples of the rulings, every refusal of a move, counts, a golden game,
-properties.
+"""Tests of Outbuffered on its states, without a table.
+
+They follow the worked examples of the rulings, bounces, ends, refusals, counts of positions, and a
+golden game.
 """
 
 from __future__ import annotations
@@ -31,13 +33,17 @@ def play(state: State, south: str, north: str) -> Step[State]:
     return GAME.apply(state, {Seat.SOUTH: south, Seat.NORTH: north}, RNG)
 
 
-def at(
+def with_pieces(
     state: State, purple: str, lime: str, purple_flag: str | None = "", lime_flag: str | None = ""
 ) -> State:
-    """Return the state with robots there. For a flag, None means carried, and "" unchanged."""
+    """Return the state with the robots on these squares.
+
+    A flag lies on the square that is given, or is carried if that is None. If it is empty, the flag
+    lies where it was.
+    """
     flags = [
-        None if text is None else Square.parse(text) if text else old
-        for text, old in zip((purple_flag, lime_flag), state.flags, strict=True)
+        None if text is None else Square.parse(text) if text else flag
+        for text, flag in zip((purple_flag, lime_flag), state.flags, strict=True)
     ]
     robots = (Square.parse(purple), Square.parse(lime))
     return State(state.options, state.terrain, robots, (flags[0], flags[1]))
@@ -47,7 +53,7 @@ def kinds(step: Step[State]) -> list[str]:
     return [event.kind for event in step.events]
 
 
-def robots(step: Step[State]) -> tuple[str, str]:
+def robot_squares(step: Step[State]) -> tuple[str, str]:
     return str(step.state.robots[0]), str(step.state.robots[1])
 
 
@@ -56,13 +62,13 @@ def robots(step: Step[State]) -> tuple[str, str]:
 
 def test_first_worked_example() -> None:
     step = play(start(), "UUS", "UUS")
-    places = [sorted(map(str, stage.expected)) for stage in step.stages if stage.expected]
-    assert places[0] == ["a2", "b1", "b4", "c3"]
-    assert places[1] == ["a3", "b1", "b4", "c2"]
-    assert places[2] == places[1]
+    squares = [sorted(map(str, stage.expected)) for stage in step.stages if stage.expected]
+    assert squares[0] == ["a2", "b1", "b4", "c3"]
+    assert squares[1] == ["a3", "b1", "b4", "c2"]
+    assert squares[2] == squares[1]
     assert kinds(step)[-2:] == ["miss", "miss"]
     after = play(step.state, "RII", "LII")
-    assert robots(after) == ("b3", "c2")
+    assert robot_squares(after) == ("b3", "c2")
     bounce = after.events[1]
     assert bounce.text == "Lime bounces and stays on c2."
     assert bounce.why == "Left leads off the board: North’s left hand is South’s right."
@@ -70,8 +76,8 @@ def test_first_worked_example() -> None:
 
 
 def test_second_worked_example_drops_the_flag() -> None:
-    step = play(at(start(), "b3", "b2"), "UII", "SII")
-    assert robots(step) == ("a1", "b2")
+    step = play(with_pieces(start(), "b3", "b2"), "UII", "SII")
+    assert robot_squares(step) == ("a1", "b2")
     assert str(step.state.flags[1]) == "b4"
     assert kinds(step)[:5] == ["move", "flag_taken", "shot", "flag_dropped", "sent_back"]
 
@@ -89,53 +95,58 @@ def test_second_worked_example_drops_the_flag() -> None:
         ("b2", "c2", "R", "L", ("b2", "c2"), "Lime does not leave c2."),
     ],
 )
-def test_a_move_bounces(
+def test_a_bounce_says_why(
     purple: str, lime: str, south: str, north: str, after: tuple[str, str], why: str
 ) -> None:
-    step = play(at(start(), purple, lime), f"{south}II", f"{north}II")
-    assert robots(step) == after
+    step = play(with_pieces(start(), purple, lime), f"{south}II", f"{north}II")
+    assert robot_squares(step) == after
     assert step.events[0].why == why
 
 
 def test_walls_stop_moves_and_shots() -> None:
     walled = start(board="N.n\n.#.\ns.S")
-    assert (
-        play(at(walled, "a2", "c2"), "RII", "III").events[0].why
-        == "Right leads into the wall on b2."
-    )
-    assert "miss" in kinds(play(at(walled, "a2", "c2"), "SII", "III"))
-    assert "shot" in kinds(play(at(walled, "a3", "c3"), "SII", "III"))
+    bounce = play(with_pieces(walled, "a2", "c2"), "RII", "III").events[0]
+    assert bounce.why == "Right leads into the wall on b2."
+    assert "miss" in kinds(play(with_pieces(walled, "a2", "c2"), "SII", "III"))
+    assert "shot" in kinds(play(with_pieces(walled, "a3", "c3"), "SII", "III"))
 
 
 def test_both_sides_share_the_boards_directions() -> None:
     step = play(start(directions="board"), "UII", "DII")
-    assert robots(step) == ("a2", "c3")
-    assert (
-        play(start(directions="board"), "III", "LII").events[1].why == "Lime’s own flag lies on b4."
-    )
+    assert robot_squares(step) == ("a2", "c3")
+    bounce = play(start(directions="board"), "III", "LII").events[1]
+    assert bounce.why == "Lime’s own flag lies on b4."
 
 
 # ---- flags, shots and ends -----------------------------------------------------------------------
 
 
-SHUT_OUT = at(start(board=OPEN_MAP), "c3", "c5", purple_flag="a2", lime_flag="e4")
+# Each side's own flag lies on its start tile, so that a robot that is hit cannot return there.
+SHUT_OUT = with_pieces(start(board=OPEN_MAP), "c3", "c5", purple_flag="a2", lime_flag="e4")
+# Each case: the state, the actions of South and North, the winners, and how the game ended.
 ENDS: list[tuple[State, str, str, set[Seat], str]] = [
-    (at(start(), "b2", "c4", lime_flag=None), "DII", "III", {Seat.SOUTH}, "Home with lime’s flag."),
     (
-        at(start(turn_limit=1), "b2", "c4", lime_flag=None),
+        with_pieces(start(), "b2", "c4", lime_flag=None),
         "DII",
         "III",
         {Seat.SOUTH},
         "Home with lime’s flag.",
     ),
     (
-        at(start(), "b2", "b3", purple_flag=None, lime_flag=None),
+        with_pieces(start(turn_limit=1), "b2", "c4", lime_flag=None),
+        "DII",
+        "III",
+        {Seat.SOUTH},
+        "Home with lime’s flag.",
+    ),
+    (
+        with_pieces(start(), "b2", "b3", purple_flag=None, lime_flag=None),
         "DII",
         "DII",
         set(),
         "Both flags came home.",
     ),
-    (at(start(), "a3", "a1"), "III", "SII", {Seat.NORTH}, "Purple is shut out."),
+    (with_pieces(start(), "a3", "a1"), "III", "SII", {Seat.NORTH}, "Purple is shut out."),
     (SHUT_OUT, "SII", "SII", set(), "Neither can start again."),
     (start(turn_limit=1), "III", "III", set(), "Turn 1 was the last."),
     (replace(start(quiet_limit=2), turn=2), "III", "UUS", set(), "2 quiet turns."),
@@ -143,19 +154,23 @@ ENDS: list[tuple[State, str, str, set[Seat], str]] = [
 
 
 @pytest.mark.parametrize(("state", "south", "north", "winners", "how"), ENDS, ids=range(len(ENDS)))
-def test_a_game_ends(state: State, south: str, north: str, winners: set[Seat], how: str) -> None:
+def test_an_end_says_who_won_and_how(
+    state: State, south: str, north: str, winners: set[Seat], how: str
+) -> None:
     end = play(state, south, north).state
     assert end.outcome is not None
     assert (end.outcome.winners, GAME.how_it_ended(end)) == (winners, how)
+    # a robot that cannot return to its start tile has no place on the board
     assert (GAME.expected(end) is None) is ("out" in how or "again" in how)
 
 
-def test_a_game_goes_on_before_its_limits() -> None:
+def test_limits_do_not_end_a_game_early() -> None:
     assert play(start(turn_limit=2), "III", "III").state.outcome is None
-    hit = play(at(start(quiet_limit=1), "c3", "c4"), "SII", "III")
-    assert hit.state.outcome is None
-    taken = play(at(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
-    assert (taken.outcome, taken.last_eventful_turn, taken.quiet_turns) == (None, 1, 0)
+    after_a_hit = play(with_pieces(start(quiet_limit=1), "c3", "c4"), "SII", "III")
+    assert after_a_hit.state.outcome is None
+    after_a_capture = play(with_pieces(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
+    assert after_a_capture.outcome is None
+    assert (after_a_capture.last_eventful_turn, after_a_capture.quiet_turns) == (1, 0)
 
 
 # ---- boards and notation -------------------------------------------------------------------------
@@ -184,12 +199,16 @@ def test_anything_but_three_letters_is_malformed(text: str) -> None:
 # ---- counts, a golden game, properties -----------------------------------------------------------
 
 
-def test_positions_counted_to_depth_two() -> None:
-    """Distinct positions after every pair of buffers.
+# Numbers of positions after one turn, and after a second turn in the sample.
+GOLDEN_COUNTS = (45, 265)
 
-    One turn: each robot reaches 7 tiles in three steps (its own flag bars the way past its base), 4
-    of which it shares with the other: 7 x 7 - 4 = 45. The second number is this engine's own count,
-    to catch a change.
+
+def test_positions_are_counted_to_depth_two() -> None:
+    """Count distinct positions after one turn, and after a second one from a sample of them.
+
+    In one turn each robot reaches 7 tiles with its three steps, because its own flag bars the way
+    past its base. It shares 4 of the tiles with the other robot: 7 * 7 - 4 = 45. The second number
+    is this engine's own count, which shows whether the rules have changed.
     """
     buffers = list(GAME.legal_actions(start(), Seat.SOUTH))
     assert len(buffers) == 216
@@ -204,8 +223,7 @@ def test_positions_counted_to_depth_two() -> None:
         if (step := play(start(), south, north))
     }
     assert len(after_one) == GOLDEN_COUNTS[0]
-    rng = Random(7)
-    sample = rng.sample(sorted(after_one), 12)
+    sample = Random(7).sample(sorted(after_one), 12)
     after_two = {
         key(play(after_one[position], south, north).state)
         for position in sample
@@ -214,8 +232,6 @@ def test_positions_counted_to_depth_two() -> None:
     }
     assert len(after_two) == GOLDEN_COUNTS[1]
 
-
-GOLDEN_COUNTS = (45, 265)
 
 GOLDEN_GAME = [
     ("UUU", "ULU"),
@@ -251,37 +267,38 @@ GOLDEN_EVENTS = [
 
 
 def test_golden_game() -> None:
-    state, told = start(), []
+    state, sentences = start(), []
     for south, north in GOLDEN_GAME:
         step = play(state, south, north)
-        told += [event.text for event in step.events if event.kind not in ("idle", "move", "miss")]
+        sentences += [
+            event.text for event in step.events if event.kind not in ("idle", "move", "miss")
+        ]
         state = step.state
-    assert told == GOLDEN_EVENTS
+    assert sentences == GOLDEN_EVENTS
     assert state.outcome is not None
     assert state.outcome.winners == {Seat.SOUTH}
 
 
-def test_orders_have_letters_of_the_readers_language() -> None:
+def test_order_initials_follow_the_readers_language() -> None:
     orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
     with in_language("es"):
         assert [translate(order.label) for order in orders] == ["A", "D", "T"]
 
 
-def test_who_waits_is_told() -> None:
+def test_a_wait_is_reported() -> None:
     assert "Purple waits on a1." in [event.text for event in play(start(), "III", "UUU").events]
 
 
-def test_each_order_says_what_it_does_now() -> None:
-    said = {
-        each.word: (each.result, [*map(str, each.squares)])
-        for each in GAME.possible(start(), Seat.SOUTH, "")
+def test_possible_orders_say_what_they_would_do() -> None:
+    results = {
+        order.word: (order.result, [*map(str, order.squares)])
+        for order in GAME.possible(start(), Seat.SOUTH, "")
     }
-    assert said == {
+    assert results == {
         "shoot": ("hits your row and column", []),
         "up": ("to a2", ["a2"]),
         "wait": ("you stay on a1", []),
         **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),
     }
-    assert {
-        each.result for each in GAME.possible(start(), Seat.SOUTH, "U") if each.word == "wait"
-    } == {"you stay on a2"}
+    after_up = GAME.possible(start(), Seat.SOUTH, "U")
+    assert {order.result for order in after_up if order.word == "wait"} == {"you stay on a2"}

@@ -1,5 +1,7 @@
-"""A sixth game from outside: the one of docs/a-new-game.md, installed as a package, and packages
-that are broken.
+"""Tests of games from other packages, which processes of their own load by entry points.
+
+The game is the one of docs/a-new-game.md, put together from the code on that page. Others are
+broken on purpose.
 """
 
 from __future__ import annotations
@@ -16,31 +18,33 @@ import pytest
 from companion.core.kit import SIDE_COLOURS
 
 ROOT = Path(__file__).parents[2]
+# The page that shows how to write a game, its Python code, and its pyproject.toml.
 PAGE = (ROOT / "docs/a-new-game.md").read_text(encoding="utf-8")
 CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 (PROJECT,) = (
     tomllib.loads(text)
     for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 )
+# Name of the group of entry points by which games are found.
 GROUP = "tabletop_companion.games"
 
 
-def install(folder: Path, module: str, code: str, points: dict[str, str]) -> None:
-    """Write what pip leaves of a package of one module, with entry points."""
+def install(folder: Path, module: str, code: str, entry_points: dict[str, str]) -> None:
+    """Write the files that pip installs of a package with one module and entry points."""
     (folder / f"{module}.py").write_text(code, encoding="utf-8")
     info = folder / f"{module}_game-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8"
     )
-    lines = "\n".join(f"{name} = {value}" for name, value in points.items())
+    lines = "\n".join(f"{name} = {value}" for name, value in entry_points.items())
     (info / "entry_points.txt").write_text(f"[{GROUP}]\n{lines}\n", encoding="utf-8")
 
 
 def companion(
     folder: Path, *arguments: str, timeout_s: float = 150
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a child that sees the packages of a folder."""
+    """Run the program's command line in a process that finds the packages of a folder."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     call = [sys.executable, "-m", "companion", *arguments]
     return subprocess.run(
@@ -48,8 +52,8 @@ def companion(
     )
 
 
-def python(folder: Path, code: str) -> str:
-    """Run a program that sees the packages of a folder, and return its output."""
+def run_python(folder: Path, code: str) -> str:
+    """Run code in a process that finds the packages of a folder, and return its output."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}",
@@ -64,7 +68,7 @@ def python(folder: Path, code: str) -> str:
 
 @pytest.fixture
 def clash(tmp_path: Path) -> Path:
-    """The package of the walk through."""
+    """Return a folder of packages in which the game of the page, “clash”, is installed."""
     folder = tmp_path / "site"
     folder.mkdir()
     install(folder, "clash", CODE, PROJECT["project"]["entry-points"][GROUP])
@@ -72,13 +76,15 @@ def clash(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_it_is_played_with_the_rendered_camera(clash: Path) -> None:
+def test_the_pages_game_plays_with_rendered_camera(clash: Path) -> None:
     done = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 1, done.stdout
 
 
-SHOWN = """
+# A program that plays a turn of the game through the web interface. It prints what page, sign, cues
+# and settings show of the game's own drawing, event and sound.
+PLAY_A_TURN = """
 import re
 from pathlib import Path
 from tempfile import mkdtemp
@@ -97,8 +103,8 @@ with open_web_rig(Path(mkdtemp())) as place:
     browser = place.browser()
     for seat in SEATS:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
-    heard = []
-    place.table.connect(TableListener(on_signal=heard.append))
+    signals = []
+    place.table.connect(TableListener(on_signal=signals.append))
     assert browser.post("/api/seat/south/start", json={"game": "clash"}).status_code == 200
     view = browser.get("/api/view").get_json()
     browser.post(
@@ -117,7 +123,7 @@ with open_web_rig(Path(mkdtemp())) as place:
     )
     place.clock.advance(2.0)
     place.table.step()
-    (cue,) = [signal.cue for signal in heard if str(signal.cue) == "clash"][:1]
+    (cue,) = [signal.cue for signal in signals if str(signal.cue) == "clash"][:1]
     print(
         "heard",
         [note.name for note in properties_of(cue).tone if note.name],
@@ -128,8 +134,8 @@ with open_web_rig(Path(mkdtemp())) as place:
 """
 
 
-def test_its_shape_event_and_sound_go_everywhere(clash: Path) -> None:
-    assert python(clash, SHOWN).splitlines() == [
+def test_drawing_event_and_sound_reach_all_parts(clash: Path) -> None:
+    assert run_python(clash, PLAY_A_TURN).splitlines() == [
         "drawn 4 1",
         "told 1 Both choose 2: nobody runs.",
         "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
@@ -137,12 +143,13 @@ def test_its_shape_event_and_sound_go_everywhere(clash: Path) -> None:
     ]
 
 
-BROKEN = {
+# By name: the code of a package, its entry point, and how the report of its fault begins.
+BROKEN_GAMES = {
     "raising": ("raise RuntimeError('no luck')", "raising:Game", "It raises RuntimeError: no luck"),
     "leaving": ("raise SystemExit(7)", "leaving:Game", "It raises SystemExit: 7"),
     "number": (
-        "found = 42",
-        "number:found",
+        "answer = 42",
+        "number:answer",
         "It is no game: expected a Game of companion.games.base, found int",
     ),
     "missing": ("", "missing:Game", "It raises AttributeError"),
@@ -184,27 +191,28 @@ BROKEN = {
 
 
 def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
-    for name, (code, value, _) in BROKEN.items():
-        install(clash, name, code, {name: value})
-    told = python(
+    for name, (code, entry_point, _) in BROKEN_GAMES.items():
+        install(clash, name, code, {name: entry_point})
+    output = run_python(
         clash,
         "from companion.games.plugins import load_games\n"
         "from companion.games import GAMES\n"
-        "for each in load_games(): print(f'{each.name}|{each.package}|{each.trouble}')\n"
+        "for plugin in load_games(): print(f'{plugin.name}|{plugin.package}|{plugin.trouble}')\n"
         "load_games()\n"
         "print(*GAMES)\n",
     ).splitlines()
-    assert told[-1].split() == ["outbuffered", "scouts", "arena", "kahmate", "binmat", "clash"]
-    found = {line.split("|")[0]: line.split("|")[1:] for line in told[:-1]}
-    assert found.pop("clash") == ["clash-game 1.0", ""]
-    assert set(found) == set(BROKEN)
-    for name, (_, _, words) in BROKEN.items():
-        assert found[name][0] == f"{name}-game 1.0"
-        assert found[name][1].startswith(words), found[name]
+    assert output[-1].split() == ["outbuffered", "scouts", "arena", "kahmate", "binmat", "clash"]
+    reports = {line.split("|")[0]: line.split("|")[1:] for line in output[:-1]}
+    assert reports.pop("clash") == ["clash-game 1.0", ""]
+    assert set(reports) == set(BROKEN_GAMES)
+    for name, (_, _, fault) in BROKEN_GAMES.items():
+        package, report = reports[name]
+        assert package == f"{name}-game 1.0"
+        assert report.startswith(fault), report
 
 
-def test_the_doctor_names_what_it_found(clash: Path, tmp_path: Path) -> None:
-    install(clash, "raising", *BROKEN["raising"][:1], {"raising": "raising:Game"})
+def test_the_doctor_names_loaded_and_broken_games(clash: Path, tmp_path: Path) -> None:
+    install(clash, "raising", *BROKEN_GAMES["raising"][:1], {"raising": "raising:Game"})
     done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
     assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
     assert (
@@ -219,7 +227,9 @@ def test_style_sheets_have_the_colours_of_sides() -> None:
     assert set(SIDE_COLOURS) == styled
 
 
-GONE = """
+# A program that opens a table in a folder and asks for its pages. If the game is installed, it
+# first plays two turns, to the end. If not, it installs the game last and asks for its page again.
+PLAY_OR_LOOK = """
 import sys
 from pathlib import Path
 from companion.games.plugins import load_games
@@ -250,11 +260,13 @@ with open_web_rig(Path(sys.argv[1])) as place:
 
 
 def test_an_uninstalled_package_breaks_only_its_games(clash: Path, tmp_path: Path) -> None:
-    """Its finished game stays in the journal: it can be read again when the package comes back."""
+    """A finished game stays in the journal. Its page shows again when the package is back."""
     state = tmp_path / "state"
     state.mkdir()
-    code = GONE.replace("sys.argv[1]", repr(str(state))).replace("sys.argv[2]", repr(str(clash)))
-    assert python(clash, code).splitlines() == ["over", "200 200 200 200 200"]
-    phase, *rest = python(tmp_path, code).splitlines()
+    code = PLAY_OR_LOOK.replace("sys.argv[1]", repr(str(state))).replace(
+        "sys.argv[2]", repr(str(clash))
+    )
+    assert run_python(clash, code).splitlines() == ["over", "200 200 200 200 200"]
+    phase, *rest = run_python(tmp_path, code).splitlines()
     assert rest == ["200 200 200 400 200", "200"]
     assert phase.startswith("lobby")

@@ -1,4 +1,7 @@
-"""Robot Arena: the worked examples and every sentence of the rulebook and the rulings."""
+"""Tests of Robot Arena's rules, on states of the game without a table.
+
+They follow the worked examples and the sentences of the rulebook and of the rulings.
+"""
 
 from __future__ import annotations
 
@@ -27,32 +30,33 @@ from companion.games.arena.board import WALLS_MAP
 def test_worked_example_a_failure_makes_others_fail() -> None:
     step = carry_out(make_state({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
     assert squares(step, SOUTH) == {1: "b2", 2: "b3"}
-    assert [event.text for event in events_of(step, "bounce")] == [
+    bounces = events_of(step, "bounce")
+    assert [event.text for event in bounces] == [
         "Petrol robot 1 bounces and stays on b2.",
         "Petrol robot 2 bounces and stays on b3.",
     ]
-    assert [event.why for event in events_of(step, "bounce")] == [
+    assert [event.why for event in bounces] == [
         "Petrol robot 2 does not leave b3.",
         "Coral robot 1 does not leave b4.",
     ]
-    assert [(event.square, event.edge) for event in events_of(step, "bounce")] == [
+    assert [(event.square, event.edge) for event in bounces] == [
         ("b2", (0, 1)),
         ("b3", (0, 1)),
     ]
 
 
-def test_a_defender_loses_3_and_6_and_4() -> None:
+def test_worked_example_a_shield_halves_all_damage() -> None:
     step = carry_out(make_state({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
-    assert points(step, SOUTH) == {1: 30 - 13, 2: 30 - 6}, (
-        "robot 2 stands beside the self-destruct too, unshielded"
-    )
+    # robot 1: 12 / 2 from the attack, 8 / 2 from its own side, 6 / 2 from the self-destruct
+    # robot 2 stands beside the self-destruct, too, but does not defend
+    assert points(step, SOUTH) == {1: 30 - 6 - 4 - 3, 2: 30 - 6}
     assert points(step, NORTH) == {1: 30 - 6}
 
 
 # ---- the rulebook: order and precedence ----------------------------------------------------------
 
 
-def test_a_turn_has_the_rulebooks_order() -> None:
+def test_parts_of_a_turn_follow_the_rulebook() -> None:
     state = make_state({1: "a1", 2: "c3", 3: "e5"}, {1: "i9", 2: "e6"}, turn=5)
     step = carry_out(state, "1:N 2:D 3:aN", "1:X 2:-")
     expected = ["Defend", "Armed", "Moves", "Spawn", "Attacks", "Self-destruct", "End of the turn"]
@@ -79,9 +83,12 @@ def test_an_empty_turn_has_one_stage() -> None:
 
 # ---- what happens to one robot -------------------------------------------------------------------
 
+# Robots of a side: one that is far from all others, seven in a row, and two side by side.
 FAR: Places = {1: "i9"}
 SEVEN: Places = {number: f"{'abdefhi'[number - 1]}3" for number in range(1, 8)}
 FRIENDS: Places = {1: "e5", 2: "e6"}
+# Each case: the robots of South and North, the turn, the orders of both, the kind of an event, and
+# why it happens.
 EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
     ({1: "a1"}, FAR, 1, ("1:S", "1:-"), "bounce", "South leads off the board."),
     ({1: "c6"}, FAR, 1, ("1:N", "1:-"), "bounce", "North leads into the wall on c7."),
@@ -107,25 +114,25 @@ EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
     ({1: "c6"}, FAR, 1, ("1:aN", "1:-"), "miss", "North leads into the wall on c7."),
     ({1: "c1"}, FAR, 5, ("1:-", "1:-"), "no_spawn", "Petrol robot 1 stands there."),
     ({1: "a1"}, {1: "c1"}, 5, ("1:-", "1:-"), "no_spawn", "Coral robot 1 stands there."),
-    # armed robots count, and appear before they blow up
+    # armed robots still count: new ones appear before these blow up
     (SEVEN, FAR, 5, ("1:X", "1:-"), "no_spawn", "Petrol has 8 robots, as many as a side may have."),
 ]
 
 
 @pytest.mark.parametrize(("south", "north", "turn", "orders", "kind", "why"), EVENTS)
-def test_what_happens_says_why(
+def test_an_event_says_why_it_happens(
     south: Places, north: Places, turn: int, orders: tuple[str, str], kind: str, why: str
 ) -> None:
     step = carry_out(make_state(south, north, turn=turn, board=WALLS_MAP), *orders)
     assert events_of(step, kind)[0].why == why
 
 
-def test_a_shield_halves_friendly_fire() -> None:
+def test_friendly_fire_hurts_less_and_shields_halve_it() -> None:
     state = make_state(FRIENDS, FAR)
     step = carry_out(state, "1:aN", "1:-")
     assert points(step, SOUTH) == {1: 30, 2: 22}
-    said = "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
-    assert events_of(step, "shot")[0].text == said
+    sentence = "Petrol robot 1 attacks north and hits petrol robot 2 on e6: 8 points."
+    assert events_of(step, "shot")[0].text == sentence
     assert points(carry_out(state, "1:aN 2:D", "1:-"), SOUTH) == {1: 30, 2: 26}
 
 
@@ -144,7 +151,7 @@ def test_sides_without_robots_lose_before_a_spawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("south", "north", "winner", "reason"),
+    ("south", "north", "expected_winners", "reason"),
     [
         (
             {1: ("a1", 1), 2: ("b1", 1)},
@@ -167,11 +174,11 @@ def test_sides_without_robots_lose_before_a_spawn() -> None:
     ],
 )
 def test_after_the_last_turn_robots_count_then_points(
-    south: Places, north: Places, winner: set[Seat], reason: str
+    south: Places, north: Places, expected_winners: set[Seat], reason: str
 ) -> None:
     step = carry_out(
         make_state(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-"
     )
-    assert winners(step) == winner
+    assert winners(step) == expected_winners
     assert step.events[-1].text == reason
     assert stage_titles(step)[-1] == "End of the turn"

@@ -1,4 +1,7 @@
-"""Robot Arena: a golden game, and positions counted to a depth by this engine and by a slow one."""
+"""Tests of Robot Arena by a golden game, and by counts of positions to a depth.
+
+The counts are made by the game and by the slow second implementation in `test_arena_slow.py`.
+"""
 
 from __future__ import annotations
 
@@ -80,12 +83,12 @@ GOLDEN_EVENTS = [
 
 
 def test_golden_game() -> None:
-    state, texts = start(**GOLDEN_OPTIONS), []
+    state, sentences = start(**GOLDEN_OPTIONS), []
     for south, north in GOLDEN_GAME:
         step = carry_out(state, south, north)
-        texts.append([event.text for event in step.events])
+        sentences.append([event.text for event in step.events])
         state = step.state
-    assert texts == GOLDEN_EVENTS
+    assert sentences == GOLDEN_EVENTS
     assert GAME.dump(state) == {
         "to_act": [],
         "turn": 9,
@@ -121,7 +124,7 @@ GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
 
 
 @pytest.mark.parametrize("name", GOLDEN_COUNTS)
-def test_sequences_and_positions_counted_to_a_depth(name: str) -> None:
+def test_sequences_and_positions_are_counted(name: str) -> None:
     options, depth, sequences, positions = GOLDEN_COUNTS[name]
     state = start(**options)
     assert count(state, depth) == (sequences, positions)
@@ -129,8 +132,11 @@ def test_sequences_and_positions_counted_to_a_depth(name: str) -> None:
 
 
 def count(state: State, depth: int) -> tuple[int, int]:
-    """Count the sequences of legal orders to a depth, ended games included, and the positions."""
-    level: Counter[State] = Counter({state: 1})
+    """Return the number of sequences of legal orders to a depth, and of distinct positions then.
+
+    A game that ends earlier counts as one sequence, too.
+    """
+    level: Counter[State] = Counter({state: 1})  # the number of ways to each position
     for _ in range(depth):
         after: Counter[State] = Counter()
         for position, ways in level.items():

@@ -1,4 +1,4 @@
-"""Robot Arena: maps, options, what is printed, notation, and every refusal."""
+"""Tests of Robot Arena's boards and options, its notation, and its refusals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from arena_tools import GAME, SOUTH, start
 from companion.core.errors import Illegal, Malformed
 from companion.games.arena.state import Reason
 
-# ---- boards, options, what is printed ------------------------------------------------------------
+# ---- boards and options --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -25,16 +25,15 @@ from companion.games.arena.state import Reason
         ({"friendly": "8"}, "friendly"),
     ],
 )
-def test_bad_options_are_refused_with_their_place(options: dict[str, object], message: str) -> None:
+def test_a_wrong_option_is_refused_with_its_place(options: dict[str, object], message: str) -> None:
     with pytest.raises(Malformed, match=message):
         GAME.options(options)
 
 
-def test_every_house_default_is_an_option_row() -> None:
+def test_every_option_can_be_set_on_pages() -> None:
     rows = {row.name for row in GAME.option_rows}
-    assert rows == set(GAME.options_type.__struct_fields__) - {"start"}, (
-        "a chosen start is the lesson's alone"
-    )
+    # only the lesson chooses a start
+    assert rows == set(GAME.options_type.__struct_fields__) - {"start"}
     assert next(row for row in GAME.option_rows if row.name == "board").free_text
     assert [row.name for row in GAME.option_rows if not row.house_rule] == ["board", "turns"]
 
@@ -71,13 +70,10 @@ def test_malformed_text_says_what_was_expected(text: str, message: str) -> None:
     assert message in refused.value.message
 
 
-def provoke_not_on_board() -> None:
-    GAME.check(start(), SOUTH, GAME.parse("1:N 4:N"))
-
-
+# By reason: South's action at the start, and the sentence that refuses it.
 REFUSALS = {
     Reason.NOT_ON_BOARD: (
-        provoke_not_on_board,
+        "1:N 4:N",
         "Petrol robot 4 is not on the board: give orders to robots that are (1, 2, 3)",
     )
 }
@@ -85,9 +81,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_refusal_has_a_sentence_and_a_rule(reason: Reason) -> None:
-    provoke, sentence = REFUSALS[reason]
+    text, sentence = REFUSALS[reason]
     with pytest.raises(Illegal) as refused:
-        provoke()
+        GAME.check(start(), SOUTH, GAME.parse(text))
     assert refused.value.reason is reason
     assert refused.value.message == sentence
     assert refused.value.rule in {rule.id for rule in GAME.rules}

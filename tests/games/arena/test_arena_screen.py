@@ -1,4 +1,7 @@
-"""Robot Arena at its doors: standings, order sheets, pads and plans."""
+"""Tests of what screens and pads show of Robot Arena, on its states.
+
+They cover standings, order sheets, opened orders, the keys of pads, and arrows.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ from companion.games.arena.screen import OrdersPad
 from companion.games.arena.state import State
 from companion.games.screen import Badge
 
-KEYS = ("up", "down", "left", "right", "a", "b", "ready")
+PAD_KEYS = ("up", "down", "left", "right", "a", "b", "ready")
 
 
-def pad(state: State, seat: Seat) -> OrdersPad:
+def pad_grammar(state: State, seat: Seat) -> OrdersPad:
     grammar = GAME.pad(state, seat)
     assert isinstance(grammar, OrdersPad)
     return grammar
@@ -27,7 +30,7 @@ def pad(state: State, seat: Seat) -> OrdersPad:
 # ---- standings and sheets ------------------------------------------------------------------------
 
 
-def test_a_standing_tells_points_and_sums() -> None:
+def test_screens_show_points_of_robots_and_sides() -> None:
     state = make_state({1: ("b3", 18), 4: "c1"}, {2: ("e5", 1)}, turn=12)
     board_ui = GAME.board_ui(state, None)
     assert board_ui.sign == "Both: orders for your robots"
@@ -63,20 +66,20 @@ def test_the_hint_says_when_robots_appear(turn: int, options: dict[str, object],
     assert GAME.board_ui(State(state.options, state.terrain, state.robots, turn), None).hint == hint
 
 
-def test_what_a_sheet_spells_is_legal() -> None:
-    """Every kind and direction on a sheet gives an order that the game reads."""
+def test_order_sheets_spell_all_orders() -> None:
+    """Every kind and direction on a sheet makes a legal order, and no order is missing."""
     sheet = GAME.board_ui(start(), SOUTH).sheet
     assert sheet is not None
-    spell_action = {
+    letters = [direction.letter for direction in sheet.directions]
+    codes = {
         f"{kind.letter}{letter}"
         for kind in sheet.kinds
-        for letter in ([each.letter for each in sheet.directions] if kind.has_direction else [""])
+        for letter in (letters if kind.has_direction else [""])
     }
-    assert spell_action | {sheet.nothing} == set(ORDER_CODES)
-    for code in spell_action:
-        GAME.check(
-            start(), SOUTH, GAME.parse(" ".join(f"{unit.name}:{code}" for unit in sheet.units))
-        )
+    assert codes | {sheet.nothing} == set(ORDER_CODES)
+    for code in codes:
+        text = " ".join(f"{unit.name}:{code}" for unit in sheet.units)
+        GAME.check(start(), SOUTH, GAME.parse(text))
 
 
 def test_an_ended_game_has_no_sheet() -> None:
@@ -89,26 +92,27 @@ def test_an_ended_game_has_no_sheet() -> None:
     assert list(GAME.plays(start(), SOUTH)) == []
 
 
-def test_orders_open_with_the_stage_of_them() -> None:
+def test_orders_are_opened_stage_by_stage() -> None:
     state = make_state({1: "b3", 2: "a1", 4: "e5"}, {2: "h6"})
     actions = {SOUTH: GAME.parse("1:N 4:D"), NORTH: GAME.parse("2:aE")}
     stages = carry_out(state, "1:N 4:D", "2:aE").stages
     assert [stage.title for stage in stages] == ["Defend", "Moves", "Attacks"]
-    shown = [GAME.opened(state, actions, stages, number) for number in range(3)]
-    assert [[each.order for each in opened[SOUTH]] for opened in shown] == [
+    by_stage = [GAME.opened(state, actions, stages, number) for number in range(3)]
+    assert [[row.order for row in opened[SOUTH]] for opened in by_stage] == [
         [None, None, "D"],
         ["N", None, "D"],
         ["N", "-", "D"],
     ]
-    assert [opened[NORTH][0].order for opened in shown] == [None, None, "aE"]
-    assert [each.words for each in (*shown[2][SOUTH], *shown[2][NORTH])] == [
+    assert [opened[NORTH][0].order for opened in by_stage] == [None, None, "aE"]
+    assert [row.words for row in (*by_stage[2][SOUTH], *by_stage[2][NORTH])] == [
         "Move north",
         "no order",
         "Defend",
         "Attack east",
     ]
-    others = {**actions, SOUTH: GAME.parse("1:N 2:S 4:D")}
-    assert GAME.opened(state, others, stages, 0) == shown[0], "what is closed tells nothing"
+    # an order that is still closed makes no difference
+    other_actions = {**actions, SOUTH: GAME.parse("1:N 2:S 4:D")}
+    assert GAME.opened(state, other_actions, stages, 0) == by_stage[0]
 
 
 # ---- pads ----------------------------------------------------------------------------------------
@@ -129,25 +133,27 @@ def test_orders_open_with_the_stage_of_them() -> None:
     ],
 )
 def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, text: str) -> None:
-    grammar = pad(make_state({1: "b1", 3: "e1", 4: "h1"}, {1: "b9", 3: "e9", 4: "h9"}), seat)
+    grammar = pad_grammar(
+        make_state({1: "b1", 3: "e1", 4: "h1"}, {1: "b9", 3: "e9", 4: "h9"}), seat
+    )
     keys = tuple(draft.split())
     assert (grammar.count(keys), grammar.text(keys), grammar.length) == (count, text, 3)
-    for done, key in enumerate(keys):
-        assert grammar.accepts(keys[:done], key)
+    for index, key in enumerate(keys):
+        assert grammar.accepts(keys[:index], key)
 
 
-def test_a_refused_key_says_its_draft_is_full() -> None:
-    """Lamps and refusals hold no secret: all keys are taken alike, and only the number of robots
-    done decides.
+def test_a_refused_key_says_only_a_draft_is_full() -> None:
+    """Everybody sees whether a key is refused. So a pad accepts all keys until every robot has an
+    order, and none after that.
     """
-    rng, grammar = Random(1), pad(start(), SOUTH)
+    rng, grammar = Random(1), pad_grammar(start(), SOUTH)
     for _ in range(200):
         draft: tuple[str, ...] = ()
-        while any(grammar.accepts(draft, key) for key in KEYS):
-            assert all(grammar.accepts(draft, key) for key in KEYS)
+        while any(grammar.accepts(draft, key) for key in PAD_KEYS):
+            assert all(grammar.accepts(draft, key) for key in PAD_KEYS)
             assert not grammar.accepts(draft, "nonsense")
             assert grammar.count(draft) < 3
-            draft = (*draft, rng.choice(KEYS))
+            draft = (*draft, rng.choice(PAD_KEYS))
             GAME.check(start(), SOUTH, GAME.parse(grammar.text(draft)))
         assert grammar.count(draft) == 3
 

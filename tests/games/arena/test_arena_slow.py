@@ -1,7 +1,7 @@
-"""A second Robot Arena, slow and written from the rulebook alone, and random games in which both
-must agree.
+"""Tests of Robot Arena against a second, slow implementation, in random games.
 
-It shares no code with the game: squares are pairs counted from 1, robots a dict by side and number.
+The second one is written from the rulebook alone and shares no code with the game. In it squares
+are pairs (file, rank) counted from 1, and robots are known by side and number.
 """
 
 from __future__ import annotations
@@ -25,35 +25,37 @@ CODES = ("N", "E", "S", "W", "aN", "aE", "aS", "aW", "D", "X", "-")
 
 
 @dataclass(frozen=True)
-class Slow:
-    """A position: the map's rows from the lowest rank up, robots as (side, number, place, points),
-    options, turn.
-    """
+class SlowPosition:
+    """A position of the slow game."""
 
     rows: tuple[str, ...]
+    """Rows of the map, from the lowest rank up."""
     robots: tuple[tuple[str, int, Place, int], ...]
+    """Side, number, square and hit points of each robot."""
     options: tuple[tuple[str, int], ...]
     turn: int = 1
     result: str = ""
+    """The winner's side, `tie`, or empty while the game goes on."""
 
     def option(self, name: str) -> int:
         return dict(self.options)[name]
 
     def tile(self, place: Place) -> str:
-        """Return the map's character there, and # beyond the edge."""
+        """Return the map's character of a square, and # beyond the edge."""
         file, rank = place
         on_board = 1 <= rank <= len(self.rows) and 1 <= file <= len(self.rows[0])
         return self.rows[rank - 1][file - 1] if on_board else "#"
 
     def squares_of(self, character: str) -> list[Place]:
         width, height = len(self.rows[0]), len(self.rows)
-        every = sorted(
+        all_places = sorted(
             (file, rank) for file in range(1, width + 1) for rank in range(1, height + 1)
         )
-        return [place for place in every if self.tile(place) == character]
+        return [place for place in all_places if self.tile(place) == character]
 
 
-def slow_start(options: dict[str, Any]) -> Slow:
+def slow_start(options: dict[str, Any]) -> SlowPosition:
+    """Return the first position, with the rulebook's numbers for options that are not given."""
     numbers = {
         "turns": 30,
         "hit_points": 30,
@@ -66,7 +68,7 @@ def slow_start(options: dict[str, Any]) -> Slow:
     standard = ".nN.n.Nn.\n" + ".........\n" * 7 + ".sS.s.Ss."
     text = options.get("board", standard)
     numbers |= {name: value for name, value in options.items() if name != "board"}
-    empty = Slow(tuple(reversed(text.split("\n"))), (), tuple(sorted(numbers.items())))
+    empty = SlowPosition(tuple(reversed(text.split("\n"))), (), tuple(sorted(numbers.items())))
     robots = [
         (side, number, place, numbers["hit_points"])
         for side, letter in (("south", "s"), ("north", "n"))
@@ -75,78 +77,83 @@ def slow_start(options: dict[str, Any]) -> Slow:
     return replace(empty, robots=tuple(robots))
 
 
-def step(place: Place, letter: str) -> Place:
+def neighbour(place: Place, letter: str) -> Place:
     return place[0] + COMPASS[letter][0], place[1] + COMPASS[letter][1]
 
 
 def slow_moves(places: dict[Any, Place], tries: dict[Any, Place], is_free: Any) -> set[Any]:
     """Return the largest set of movers that can all move together, by trying every set."""
-    wanted = Counter(tries.values())
-    hopeful = [name for name in tries if is_free(tries[name]) and wanted[tries[name]] == 1]
-    for size in range(len(hopeful), -1, -1):
-        for chosen in itertools.combinations(hopeful, size):
-            left = {place for name, place in places.items() if name not in chosen}
-            if all(tries[name] not in left for name in chosen):
-                return set(chosen)
+    tries_by_place = Counter(tries.values())
+    candidates = [
+        name for name in tries if is_free(tries[name]) and tries_by_place[tries[name]] == 1
+    ]
+    for size in range(len(candidates), -1, -1):
+        for movers in itertools.combinations(candidates, size):
+            occupied = {place for name, place in places.items() if name not in movers}
+            if all(tries[name] not in occupied for name in movers):
+                return set(movers)
     return set()
 
 
-def slow_turn(position: Slow, orders: dict[Name, str]) -> Slow:
-    """Return the next position by the rulebook, part by part. `orders` leaves out robots without
-    one.
+def slow_turn(position: SlowPosition, orders: dict[Name, str]) -> SlowPosition:
+    """Return the next position, in the order of the rulebook's parts of a turn.
+
+    Robots without an order are not in `orders`.
     """
     places = {(side, number): place for side, number, place, _ in position.robots}
-    points = {(side, number): left for side, number, _, left in position.robots}
-    tries = {name: step(places[name], code) for name, code in orders.items() if code in COMPASS}
+    points = {(side, number): remaining for side, number, _, remaining in position.robots}
+    tries = {
+        name: neighbour(places[name], code) for name, code in orders.items() if code in COMPASS
+    }
     for name in slow_moves(places, tries, lambda place: position.tile(place) != "#"):
         places[name] = tries[name]
-    every = position.option("spawn_every")
-    if every and position.turn % every == 0:
+    spawn_every = position.option("spawn_every")
+    if spawn_every and position.turn % spawn_every == 0:
         for side, letter in (("south", "S"), ("north", "N")):
             for place in position.squares_of(letter):
-                taken = {number for owner, number in places if owner == side}
-                if place not in places.values() and len(taken) < position.option("max_robots"):
-                    name = (side, min(set(range(1, 9)) - taken))
+                numbers = {number for owner, number in places if owner == side}
+                if place not in places.values() and len(numbers) < position.option("max_robots"):
+                    name = (side, min(set(range(1, 9)) - numbers))
                     places[name], points[name] = place, position.option("hit_points")
     hits: list[tuple[Name, int]] = []
     for name, code in orders.items():
         for victim, place in places.items():
-            if code.startswith("a") and place == step(places[name], code[1]):
+            if code.startswith("a") and place == neighbour(places[name], code[1]):
                 hits.append(
                     (victim, position.option("friendly" if victim[0] == name[0] else "attack"))
                 )
-            away = max(abs(place[0] - places[name][0]), abs(place[1] - places[name][1]))
-            if code == "X" and away == 1:
+            distance = max(abs(place[0] - places[name][0]), abs(place[1] - places[name][1]))
+            if code == "X" and distance == 1:
                 hits.append((victim, position.option("blast")))
     for victim, damage in hits:
         points[victim] -= damage // 2 if orders.get(victim) == "D" else damage
-    kept = sorted(name for name in places if points[name] > 0 and orders.get(name) != "X")
+    survivors = sorted(name for name in places if points[name] > 0 and orders.get(name) != "X")
     robots = tuple(
-        (side, number, places[side, number], points[side, number]) for side, number in kept
+        (side, number, places[side, number], points[side, number]) for side, number in survivors
     )
     return replace(
         position, robots=robots, turn=position.turn + 1, result=slow_result(position, robots)
     )
 
 
-def slow_result(position: Slow, robots: tuple[tuple[str, int, Place, int], ...]) -> str:
-    """Return `south`, `north`, `tie`, or nothing while the game goes on."""
-    count = Counter(side for side, *_ in robots)
-    total: Counter[str] = Counter()
-    for side, _, _, left in robots:
-        total[side] += left
-    if not count["south"] or not count["north"]:
-        return next(iter(count), "tie")
+def slow_result(position: SlowPosition, robots: tuple[tuple[str, int, Place, int], ...]) -> str:
+    """Return `south`, `north`, `tie`, or an empty text while the game goes on."""
+    robot_counts = Counter(side for side, *_ in robots)
+    point_sums: Counter[str] = Counter()
+    for side, _, _, points in robots:
+        point_sums[side] += points
+    if not robot_counts["south"] or not robot_counts["north"]:
+        return next(iter(robot_counts), "tie")
     if position.turn < position.option("turns"):
         return ""
-    marks = {side: (count[side], total[side]) for side in ("south", "north")}
-    if marks["south"] == marks["north"]:
+    scores = {side: (robot_counts[side], point_sums[side]) for side in ("south", "north")}
+    if scores["south"] == scores["north"]:
         return "tie"
-    return max(marks, key=lambda side: marks[side])
+    return max(scores, key=lambda side: scores[side])
 
 
-def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
-    """Yield orders for every choice of robots, with at least one order."""
+def slow_orders(position: SlowPosition, side: str) -> Iterator[dict[Name, str]]:
+    """Yield all orders that a side can give. At least one robot gets one."""
     names = sorted((owner, number) for owner, number, *_ in position.robots if owner == side)
     for codes in itertools.product(("", *CODES), repeat=len(names)):
         chosen = {name: code for name, code in zip(names, codes, strict=True) if code}
@@ -154,11 +161,14 @@ def slow_orders(position: Slow, side: str) -> Iterator[dict[Name, str]]:
             yield chosen
 
 
-def slow_count(position: Slow, depth: int) -> tuple[int, int]:
-    """Count the sequences of orders to a depth, ended games included, and the positions."""
-    level: Counter[Slow] = Counter({position: 1})
+def slow_count(position: SlowPosition, depth: int) -> tuple[int, int]:
+    """Return the number of sequences of orders to a depth, and of distinct positions then.
+
+    A game that ends earlier counts as one sequence, too.
+    """
+    level: Counter[SlowPosition] = Counter({position: 1})  # the number of ways to each position
     for _ in range(depth):
-        after: Counter[Slow] = Counter()
+        after: Counter[SlowPosition] = Counter()
         for before, ways in level.items():
             if before.result:
                 after[before] += ways
@@ -174,7 +184,7 @@ def slow_count(position: Slow, depth: int) -> tuple[int, int]:
 # ---- both games agree ----------------------------------------------------------------------------
 
 GAME = Arena()
-ARENAS: list[dict[str, Any]] = [
+OPTIONS_OF_GAMES: list[dict[str, Any]] = [
     {},
     {"board": "nN.\nS#N\n..s", "spawn_every": 1, "turns": 12},
     {"board": "nn.nn\n.....\nss.ss", "hit_points": 50, "spawn_every": 0},
@@ -190,9 +200,9 @@ ARENAS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(ARENAS)))
+@pytest.mark.parametrize("number", range(len(OPTIONS_OF_GAMES)))
 def test_random_games_agree_with_the_slow_game(number: int) -> None:
-    options = ARENAS[number]
+    options = OPTIONS_OF_GAMES[number]
     rng = Random(f"arena/{number}")
     for _ in range(25):
         state, slow = GAME.setup(GAME.options(options), rng), slow_start(options)
@@ -208,7 +218,8 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
         assert state.outcome.winners == {slow.result} - {"tie"}
 
 
-def plain_robots(slow: Slow) -> dict[str, dict[str, dict[str, str | int]]]:
+def plain_robots(slow: SlowPosition) -> dict[str, dict[str, dict[str, str | int]]]:
+    """Return the robots of a position as the game dumps them."""
     robots: dict[str, dict[str, dict[str, str | int]]] = {"south": {}, "north": {}}
     for side, number, (file, rank), points in slow.robots:
         square = f"{'abcdefghijkl'[file - 1]}{rank}"

@@ -1,4 +1,7 @@
-"""Kahmate: kit, options, notation, set-up, counts, a golden game."""
+"""Tests of Kahmate's notation, placing and options, on states without a table.
+
+Counts of positions and a golden game follow.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Drawn, plain_layout
 
-BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
+BLUE_PLACING, PINK_PLACING = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
 
 # ---- notation ------------------------------------------------------------------------------------
@@ -23,10 +26,10 @@ BLUE, PINK = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e
     "text",
     [
         "b2-b3-c3", "b2-b3-b2", "b10-b11-goal", "b11-goal", "b5*c4", "b5!c8", "b4-b5xb6",
-        "b5xb6", "b4-b5&c7-c6xb6", "b5&c6xb6", ".", "1", "6", BLUE, PINK,
+        "b5xb6", "b4-b5&c7-c6xb6", "b5&c6xb6", ".", "1", "6", BLUE_PLACING, PINK_PLACING,
     ],
 )  # fmt: skip
-def test_every_notation_is_read_and_written_alike(text: str) -> None:
+def test_notation_is_read_and_written_alike(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
 
 
@@ -34,7 +37,7 @@ def test_every_notation_is_read_and_written_alike(text: str) -> None:
     "text",
     [
         "", "b2", "-b2", "b2-b3-goal-b4", "B2-b3", "b5!", "b5xb6xb7", "a1&a2&a3xb6", "12",
-        BLUE.replace(" ", "  "), BLUE + " R@a1", "b" * 10_000,
+        BLUE_PLACING.replace(" ", "  "), BLUE_PLACING + " R@a1", "b" * 10_000,
     ],
 )  # fmt: skip
 def test_malformed_text_says_what_was_expected(text: str) -> None:
@@ -44,7 +47,7 @@ def test_malformed_text_says_what_was_expected(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["b2-i2", "b5*j4", "b5!b12"])
-def test_a_square_off_the_board_is_named(text: str) -> None:
+def test_a_square_off_the_board_is_refused(text: str) -> None:
     with pytest.raises(Malformed, match="is not on the board: files are a to h, ranks 1 to 11"):
         GAME.parse(text)
 
@@ -52,14 +55,15 @@ def test_a_square_off_the_board_is_named(text: str) -> None:
 # ---- set-up --------------------------------------------------------------------------------------
 
 
-def test_placing_draws_the_ball_and_the_beginner() -> None:
+def test_chance_places_the_ball_and_chooses_a_beginner() -> None:
+    """The 60 seeds give every square of the ball's cards, and both sides as beginners."""
     state = GAME.setup(GAME.options({}), Random(0))
     assert GAME.to_act(state) == set(SEATS)
     assert GAME.expected(state) is None
     balls, beginners = Counter[str](), Counter[Seat]()
     for seed in range(60):
         after = GAME.apply(
-            state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(seed)
+            state, {SOUTH: GAME.parse(BLUE_PLACING), NORTH: GAME.parse(PINK_PLACING)}, Random(seed)
         ).state
         balls[GAME.dump(after)["ball"]["square"]] += 1
         beginners.update(GAME.to_act(after))
@@ -67,9 +71,11 @@ def test_placing_draws_the_ball_and_the_beginner() -> None:
     assert set(beginners) == set(SEATS)
 
 
-def test_the_set_up_puts_out_all_pieces() -> None:
+def test_the_placing_puts_out_all_pieces() -> None:
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "north"}), Random(0))
-    step = GAME.apply(state, {SOUTH: GAME.parse(BLUE), NORTH: GAME.parse(PINK)}, Random(0))
+    step = GAME.apply(
+        state, {SOUTH: GAME.parse(BLUE_PLACING), NORTH: GAME.parse(PINK_PLACING)}, Random(0)
+    )
     (stage,) = step.stages
     assert stage.title == "Put the pieces out"
     assert stage.expected == GAME.expected(step.state)
@@ -89,22 +95,22 @@ def test_the_set_up_puts_out_all_pieces() -> None:
 
 # ---- counts --------------------------------------------------------------------------------------
 
-# Number of sequences of one and of two decisions of blue from the fixed set-up.
+# Numbers of sequences of one and of two decisions of blue from `set_up_state`.
 GOLDEN_COUNTS = (338, 89972)
 
 
 def test_sequences_are_counted_to_depth_two() -> None:
-    """From the fixed set-up: counted by the rules, and by the slow reading of the public dump."""
+    """The game and the slow second implementation, which sees only the public dump, count alike."""
     start = set_up_state()
     first = list(GAME.legal_actions(start, SOUTH))
-    second = slow = 0
+    second_count = slow_count = 0
     for action in first:
         state = GAME.apply(start, {SOUTH: action}, Random(0)).state
         (seat,) = GAME.to_act(state)
-        second += sum(1 for _ in GAME.legal_actions(state, seat))
-        slow += len(SlowKahmate(GAME.dump(state)).legal_texts())
-    assert (len(first), second) == GOLDEN_COUNTS
-    assert (len(SlowKahmate(GAME.dump(start)).legal_texts()), slow) == GOLDEN_COUNTS
+        second_count += sum(1 for _ in GAME.legal_actions(state, seat))
+        slow_count += len(SlowKahmate(GAME.dump(state)).legal_texts())
+    assert (len(first), second_count) == GOLDEN_COUNTS
+    assert (len(SlowKahmate(GAME.dump(start)).legal_texts()), slow_count) == GOLDEN_COUNTS
 
 
 # ---- a golden game -------------------------------------------------------------------------------
@@ -175,6 +181,7 @@ GOLDEN_EVENTS = [
     "Blue fast runs from b9 into goal.",
     "Blue fast carries the ball into goal: a try.",
 ]
+# Faces on each square at the end.
 GOLDEN_END = {
     "c3": ["blue regular"],
     "c4": ["pink regular"],
@@ -206,6 +213,6 @@ def test_golden_game() -> None:
 
 
 def test_chance_decides_what_options_leave_open() -> None:
-    given: tuple[dict[str, object], ...] = ({}, {"ball_card": 3}, {"starter": "north"})
-    assert [GAME.drawn(GAME.options(options)) for options in given] == [Drawn.PLAY] * 3
+    open_options: tuple[dict[str, object], ...] = ({}, {"ball_card": 3}, {"starter": "north"})
+    assert [GAME.drawn(GAME.options(options)) for options in open_options] == [Drawn.PLAY] * 3
     assert GAME.drawn(GAME.options({"ball_card": 3, "starter": "north"})) is Drawn.NEVER

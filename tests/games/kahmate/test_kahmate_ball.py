@@ -1,4 +1,7 @@
-"""Kahmate: passes, kicks, tackles, where the ball goes; every sentence of rulebook and rulings."""
+"""Tests of Kahmate's passes, kicks and tackles, and of where the ball goes.
+
+They follow the sentences of the rulebook and of the rulings, on states without a table.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from companion.games.kahmate.state import State
 # ---- passing -------------------------------------------------------------------------------------
 
 
-def test_a_pass_crosses_the_inside_of_squares() -> None:
-    """A corner that is touched is not inside."""
+def test_a_pass_crosses_squares_it_passes_inside() -> None:
+    """A square of which only a corner is touched is not crossed."""
     for end, crossed in (("d5", ""), ("e5", ""), ("e4", "d5 e5"), ("f5", "e6 e5"), ("b4", "c5")):
         between = squares_between(SQUARE_NUMBERS["d6"], SQUARE_NUMBERS[end])
         assert " ".join(SQUARE_NAMES[square] for square in between) == crossed
@@ -30,8 +33,8 @@ def test_the_nearest_standing_opponent_intercepts_first() -> None:
     assert GAME.dump(step.state)["face_off"]["defender"] == "e5"
     assert ball(step.state) == ("d6", SOUTH)
     step = carry_out(step.state, "5/2")
-    assert ball(step.state) == ("e4", SOUTH), "every face-off won: it arrives"
-    assert down(step.state) == {}, "the loser of an interception is not turned over"
+    assert ball(step.state) == ("e4", SOUTH)
+    assert down(step.state) == {}, "the loser of an interception is turned over"
 
 
 def test_an_interception_compares_attack_with_defence() -> None:
@@ -43,16 +46,14 @@ def test_an_interception_compares_attack_with_defence() -> None:
     assert event_texts(step) == ["3 against 3: both choose a card again."]
 
 
-# ---- kicking -------------------------------------------------------------------------------------
-
-
-PAIR = make_state("B@d5 T@e6", "S@d6", "d6")
-
 # ---- tackling ------------------------------------------------------------------------------------
 
+# Two of blue beside pink's carrier.
+TWO_TACKLERS = make_state("B@d5 T@e6", "S@d6", "d6")
 
-def test_two_tacklers_add_strengths_and_turn_over() -> None:
-    step = carry_out(PAIR, "d5&e6xd6", "1/6")
+
+def test_two_losing_tacklers_are_both_turned_over() -> None:
+    step = carry_out(TWO_TACKLERS, "d5&e6xd6", "1/6")
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
     assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
     assert down(step.state) == {"d5": 1, "e6": 1}
@@ -62,63 +63,68 @@ def test_two_tacklers_add_strengths_and_turn_over() -> None:
     assert stage_titles(step) == ["Face-off", "Turn over"]
 
 
-def test_a_ball_lies_on_turned_over_pieces() -> None:
+def test_a_piece_under_the_ball_stands_up_with_it() -> None:
     state = carry_out(make_state("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert faces_on(state, "d7") == ("pink tough turned over", "ball")
     state = carry_out(state, ".").state
-    assert ball(state) == ("d7", NORTH), "stood up with the ball"
+    assert ball(state) == ("d7", NORTH), "the piece has stood up without the ball"
 
 
-def on_its_line(carrier: str, tacklers: str) -> State:
-    """Return a state in which Blue has the ball on its goal line, with no one else of it near."""
+def carrier_on_goal_line(carrier: str, tacklers: str) -> State:
+    """Return a state with pink to act, in which a regular of blue has the ball on a goal line. The
+    other pieces of blue are far away.
+    """
     return make_state(f"R@{carrier} R@a6 B@b6 T@e6 F@f6 S@g6", tacklers, carrier, NORTH)
 
 
 KICKER = make_state("R@d6", "S@d7 B@d8", "d6")
-AFTERWARDS: list[tuple[State, str, str, str, Seat | None]] = [
+# Each case: the state, the action of the seat on turn, the cards that decide its face-off (South /
+# North), the ball's square afterwards, and the seat of its carrier.
+BALL_MOVES: list[tuple[State, str, str, str, Seat | None]] = [
     # nothing intercepts a kick, and it may go to an opponent
     (KICKER, "d6!d9", "", "d9", None),
     (KICKER, "d6!d8", "", "d8", NORTH),
     (make_state("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7", "", "d7", None),
-    # who is turned over does not intercept, who intercepts has the ball
+    # a piece that is turned over does not intercept; one that intercepts has the ball
     (make_state("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1"), "d6*e4", "", "e4", SOUTH),
     (make_state("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6", "d5", NORTH),
-    # a lead of more than 2 takes the ball, back to where the tackler came from
+    # a lead of more than 2 takes the ball to the square from which the tackler came
     (make_state("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1", "d4", SOUTH),
     (make_state("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1", "d4", SOUTH),
-    (PAIR, "d5&e6xd6", "6/1", "d5", SOUTH),
-    (PAIR, "e6&d5xd6", "6/1", "e6", SOUTH),
+    (TWO_TACKLERS, "d5&e6xd6", "6/1", "d5", SOUTH),
+    (TWO_TACKLERS, "e6&d5xd6", "6/1", "e6", SOUTH),
     (make_state("T@d5", "S@d6", "d6"), "d5xd6", "4/1", "d5", SOUTH),
     (make_state("R@d5", "S@d6", "d6"), "d5xd6", "1/2", "d6", NORTH),
-    # a smaller one puts it behind the carrier: whoever stands there has it
+    # a smaller lead puts it behind the carrier, where a piece that stands there has it
     (make_state("T@d5", "S@d6", "d6"), "d5xd6", "3/1", "d7", None),
     (make_state("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3", "d5", None),
     (make_state("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
     (make_state("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
     (make_state("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
-    # on his own goal line beside him: away from the tackler, from ahead to the middle, or else the
-    # other side
-    (on_its_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
-    (on_its_line("c1", "R@c2"), "c2xc1", "1/3", "d1", None),
-    (on_its_line("f1", "R@f2"), "f2xf1", "1/3", "e1", None),
-    (on_its_line("a1", "R@a2"), "a2xa1", "1/3", "b1", None),
-    (on_its_line("h1", "R@g1"), "g1xh1", "1/3", "g1", NORTH),
-    (on_its_line("c1", "R@b1 T@d1"), "b1&d1xc1", "1/2", "d1", NORTH),
-    (on_its_line("c1", "R@b1 T@d1"), "d1&b1xc1", "1/2", "b1", NORTH),
-    (on_its_line("c1", "R@d2"), "d2-d1xc1", "1/3", "b1", None),
-    (on_its_line("c1", "R@d2"), "d2-c2xc1", "1/3", "d1", None),
-    (on_its_line("c11", "R@c10"), "c10xc11", "1/3", "c10", NORTH),
-    # behind a runner who loses
+    # if the carrier stands on its own goal line, the ball goes beside it: away from a tackler that
+    # comes from the side, towards the middle if the tackler comes from ahead, and to the other side
+    # if there is no square
+    (carrier_on_goal_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
+    (carrier_on_goal_line("c1", "R@c2"), "c2xc1", "1/3", "d1", None),
+    (carrier_on_goal_line("f1", "R@f2"), "f2xf1", "1/3", "e1", None),
+    (carrier_on_goal_line("a1", "R@a2"), "a2xa1", "1/3", "b1", None),
+    (carrier_on_goal_line("h1", "R@g1"), "g1xh1", "1/3", "g1", NORTH),
+    (carrier_on_goal_line("c1", "R@b1 T@d1"), "b1&d1xc1", "1/2", "d1", NORTH),
+    (carrier_on_goal_line("c1", "R@b1 T@d1"), "d1&b1xc1", "1/2", "b1", NORTH),
+    (carrier_on_goal_line("c1", "R@d2"), "d2-d1xc1", "1/3", "b1", None),
+    (carrier_on_goal_line("c1", "R@d2"), "d2-c2xc1", "1/3", "d1", None),
+    (carrier_on_goal_line("c11", "R@c10"), "c10xc11", "1/3", "c10", NORTH),
+    # the ball of a runner that loses lies behind it
     (make_state("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6", "d3", SOUTH),
     (make_state("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6", "d3", NORTH),
 ]
 
 
 @pytest.mark.parametrize(
-    ("state", "text", "cards", "square", "seat"), AFTERWARDS, ids=range(len(AFTERWARDS))
+    ("state", "text", "cards", "square", "seat"), BALL_MOVES, ids=range(len(BALL_MOVES))
 )
-def test_where_the_ball_is_afterwards(
+def test_the_ball_goes_where_the_rules_say(
     state: State, text: str, cards: str, square: str, seat: Seat | None
 ) -> None:
     assert ball(carry_out(state, text, *cards.split()).state) == (square, seat)

@@ -1,5 +1,6 @@
-"""Kahmate: cards, turned-over pieces, what waits and what is taken back; every sentence of rulebook
-and rulings.
+"""Tests of Kahmate's face-offs, turned-over pieces, taking back and limits.
+
+They follow the sentences of the rulebook and of the rulings, on states without a table.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from companion.games.kahmate.state import State
 # ---- face-offs -----------------------------------------------------------------------------------
 
 
-def test_equal_totals_go_again_with_the_next_cards() -> None:
+def test_equal_totals_are_repeated_with_other_cards() -> None:
     step = carry_out(make_state("R@e5", "R@e6", "e6"), "e5xe6", "3/3", "4/4")
     assert GAME.to_act(step.state) == set(SEATS)
     assert step.events[0].text == "4 against 4: both choose a card again."
@@ -37,7 +38,8 @@ def test_an_empty_hand_is_filled_at_once() -> None:
 # ---- turned over ---------------------------------------------------------------------------------
 
 
-def test_the_round_of_turning_over_does_not_count() -> None:
+def test_pieces_lie_through_their_sides_next_turn() -> None:
+    """A piece that its own run has turned over does not stand up at the end of that turn."""
     state = carry_out(make_state("R@d5 T@a5", "S@d6", "h6"), "d5-d6-d7", "1/6").state
     assert down(state) == {"d5": 2}
     state = carry_out(state, ".", ".").state
@@ -48,12 +50,12 @@ def test_the_round_of_turning_over_does_not_count() -> None:
     assert down(state) == {}
 
 
-# ---- what waits ----------------------------------------------------------------------------------
+# ---- taking back ---------------------------------------------------------------------------------
 
 
 def test_only_plays_that_reveal_nothing_are_reversible() -> None:
     state = make_state("R@d6 T@d4 S@c5", "F@d5 B@f6", "d6")
-    for text, may in (
+    for text, expected in (
         ("d6-d7", True),
         ("d6*c5", True),
         ("d6!d7", True),
@@ -61,7 +63,7 @@ def test_only_plays_that_reveal_nothing_are_reversible() -> None:
         ("d6-d5-c5", False),
         (".", False),
     ):
-        assert GAME.is_reversible(state, SOUTH, GAME.parse(text)) is may
+        assert GAME.is_reversible(state, SOUTH, GAME.parse(text)) is expected, text
     assert not GAME.is_reversible(make_state("B@e5", "S@e6", "e6"), SOUTH, GAME.parse("e5xe6"))
     assert not GAME.is_reversible(make_state("B@d11", "", "d11"), SOUTH, GAME.parse("d11-goal"))
 
@@ -73,7 +75,7 @@ def state_with_limits(**limits: int) -> State:
     return replace(make_state("R@d5", "R@d6", "d6"), options=GAME.options(limits))
 
 
-def test_no_try_until_the_last_round_ties() -> None:
+def test_the_last_turn_without_a_try_draws() -> None:
     before = carry_out(state_with_limits(round_limit=3), ".", ".").state
     assert before.outcome is None
     step = carry_out(before, ".")
@@ -87,13 +89,13 @@ def test_no_try_until_the_last_round_ties() -> None:
     assert not GAME.to_act(step.state)
 
 
-def test_rounds_without_face_off_are_a_tie() -> None:
+def test_turns_without_a_face_off_draw() -> None:
     state = carry_out(state_with_limits(quiet_limit=3), ".", ".").state
     assert (state.quiet_turns, state.outcome) == (2, None)
-    fought = carry_out(replace(state, seat=0), "d5xd6", "1/6").state
-    assert (fought.outcome, fought.quiet_turns) == (None, 0)
-    tied = carry_out(fought, ".", ".", ".").state
-    assert tied.outcome is not None
-    assert tied.outcome.reason == "3 turns without a face-off: a draw."
-    assert GAME.how_it_ended(tied) == "3 turns, no face-off."
-    assert GAME.dump(carry_out(fought, ".").state)["quiet"] == 1
+    after_face_off = carry_out(replace(state, seat=0), "d5xd6", "1/6").state
+    assert (after_face_off.outcome, after_face_off.quiet_turns) == (None, 0)
+    drawn = carry_out(after_face_off, ".", ".", ".").state
+    assert drawn.outcome is not None
+    assert drawn.outcome.reason == "3 turns without a face-off: a draw."
+    assert GAME.how_it_ended(drawn) == "3 turns, no face-off."
+    assert GAME.dump(carry_out(after_face_off, ".").state)["quiet"] == 1

@@ -1,5 +1,6 @@
-"""Kahmate in random games: the slow reading of the rulings, properties of every position, actions
-drawn and listed.
+"""Tests of Kahmate against a second, slow implementation of its rules, in random games.
+
+`SlowKahmate` is written from the sentences of the rulings and sees only the public dump.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from companion.core.kit import SEATS, Seat
 from companion.games.kahmate.actions import Run
 from companion.games.kahmate.state import State
 
-# ---- the slow reading ----------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("seed", range(6))
 def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
-    """In random positions, face-offs and turned-over pieces included; `check` says the same of each
-    of them.
+    """In random positions, some with turned-over pieces, both list the same actions, and `check`
+    accepts each of them.
     """
     rng, compared = Random(seed), 0
     state = set_up_state(starter=rng.choice(("south", "north")))
@@ -41,10 +40,12 @@ def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
-    """Every run of some random positions, each face-off won or lost at random: runner, ball and who
-    is turned over.
+    """Compare where runner and ball are after a run, and which pieces it has turned over.
+
+    A tenth of the runs of random positions are carried out. Cards drawn at random decide their
+    face-offs.
     """
-    rng, compared, met = Random(seed), 0, 0
+    rng, compared, face_offs = Random(seed), 0, 0
     state = set_up_state()
     while compared < 1200:
         due = sorted(GAME.to_act(state))
@@ -52,7 +53,7 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
             state = set_up_state()
             continue
         if len(due) == 1:
-            slow, lying = SlowKahmate(GAME.dump(state)), lying_on(state)
+            slow, turned_over = SlowKahmate(GAME.dump(state)), turned_over_squares(state)
             for action in GAME.legal_actions(state, due[0]):
                 text = GAME.format(action)
                 if not isinstance(action, Run) or rng.random() > 0.1:
@@ -61,21 +62,21 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
                 after = decide_face_offs(
                     GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results
                 )
-                met += len(results)
+                face_offs += len(results)
                 expected = slow.after_run(text, iter(results))
                 piece = state.board[action.path[0]]
-                plain = GAME.dump(after)
-                assert plain["pieces"][piece]["square"] == expected["runner"]
-                assert plain["ball"]["square"] == expected["ball"]
-                assert lying_on(after) - lying == expected["down"]
+                dump = GAME.dump(after)
+                assert dump["pieces"][piece]["square"] == expected["runner"]
+                assert dump["ball"]["square"] == expected["ball"]
+                assert turned_over_squares(after) - turned_over == expected["down"]
                 compared += 1
         state = GAME.apply(
             state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
         ).state
-    assert met > 20
+    assert face_offs > 20
 
 
-def lying_on(state: State) -> set[str]:
+def turned_over_squares(state: State) -> set[str]:
     """Return the squares of the pieces that are turned over."""
     return {piece["square"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
 
@@ -83,12 +84,10 @@ def lying_on(state: State) -> set[str]:
 def decide_face_offs(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
     """Decide every face-off by random cards. Append to `results` whether the seat on turn won."""
     while len(GAME.to_act(state)) == 2:
-        cards = {each: GAME.random_action(state, each, rng) for each in SEATS}
+        cards = {owner: GAME.random_action(state, owner, rng) for owner in SEATS}
         step = GAME.apply(state, cards, rng)
-        own, other = (
-            next(t for t in step.stages[0].tallies if t.seat is each) for each in (seat, seat.other)
-        )
-        if own.total != other.total:
-            results.append(int(own.total) > int(other.total))
+        totals = {tally.seat: int(tally.total) for tally in step.stages[0].tallies}
+        if totals[seat] != totals[seat.other]:
+            results.append(totals[seat] > totals[seat.other])
         state = step.state
     return state

@@ -1,5 +1,6 @@
-"""Kahmate: the worked example, the round, runs, opponents in the way, tries; every sentence of
-rulebook and rulings.
+"""Tests of Kahmate's worked example, its runs and its tries, on states without a table.
+
+They follow the sentences of the rulebook and of the rulings.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from companion.games.kahmate.legal import Reason
 # ---- the worked example --------------------------------------------------------------------------
 
 
-def test_big_with_3_beats_smart_with_1() -> None:
+def test_worked_example_of_a_tackle() -> None:
     step = carry_out(make_state("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
     assert ball(step.state) == ("e5", SOUTH)
     assert [tally.total for tally in step.stages[0].tallies] == ["5", "2"]
@@ -42,11 +43,11 @@ def test_big_with_3_beats_smart_with_1() -> None:
     assert faces_on(step.state, "e5") == ("blue big", "ball")
 
 
-# ---- the board, the pieces, set-up ---------------------------------------------------------------
+# ---- the lead ------------------------------------------------------------------------------------
 
 
-def test_a_try_leads_by_more_than_positions() -> None:
-    """As South plays: 5 and a half ranks lie between the middle and either goal."""
+def test_a_try_leads_by_more_than_any_position() -> None:
+    """The lead is the ball's distance from the middle in ranks: 5 on a goal line, 6 in goal."""
     for before, text, leads in (
         (make_state("R@h10", "", "h10"), "h10-h11-goal", (4.0, 6.0)),
         (make_state("", "B@h2", "h2", NORTH), "h2-h1-goal", (-4.0, -6.0)),
@@ -57,7 +58,7 @@ def test_a_try_leads_by_more_than_positions() -> None:
 # ---- running -------------------------------------------------------------------------------------
 
 
-def test_a_lost_run_does_not_end_the_round() -> None:
+def test_a_lost_run_does_not_end_the_turn() -> None:
     step = carry_out(make_state("T@d3 F@a3", "S@d4", "h6"), "d3-d4-d5", "3/6")
     assert faces_on(step.state, "d3") == ("blue tough turned over",)
     assert faces_on(step.state, "d4") == ("pink smart",)
@@ -67,13 +68,13 @@ def test_a_lost_run_does_not_end_the_round() -> None:
     assert is_legal(step.state, "a3-a4")
 
 
-def test_nothing_moves_before_the_last_face_off() -> None:
+def test_pieces_move_only_after_the_last_face_off() -> None:
     before = make_state("R@d3", "F@d4 S@d5", "h6")
     step = carry_out(before, "d3-d4-d5-d6", "6/1")
     assert GAME.to_act(step.state) == set(SEATS)
     assert GAME.expected(step.state) == GAME.expected(before)
     assert stage_titles(step) == ["Face-off"]
-    assert step.stages[0].expected is None, "hands may have gone ahead"
+    assert step.stages[0].expected is None  # hands may have moved the runner already
     assert not GAME.is_checked(step.state)
     assert GAME.is_checked(before)
     step = carry_out(step.state, "5/2")
@@ -84,7 +85,7 @@ def test_nothing_moves_before_the_last_face_off() -> None:
 # ---- tries ---------------------------------------------------------------------------------------
 
 
-def test_the_way_into_goal_may_lead_over_opponents() -> None:
+def test_a_run_into_goal_may_meet_opponents() -> None:
     state = make_state("R@d10", "S@d11", "d10")
     won = carry_out(state, "d10-d11-goal", "6/1").state
     assert won.outcome is not None

@@ -1,5 +1,7 @@
-"""Kahmate on screens, pads and under hands: signs, face-offs, what can be tapped, what the board
-shows, no secrets.
+"""Tests of what screens and pads show of Kahmate, and of plays that hands make on the board.
+
+They cover signs, face-offs, what can be tapped, layouts, placing and keys, on states without a
+table.
 """
 
 from __future__ import annotations
@@ -20,18 +22,18 @@ from companion.games.kahmate.state import State
 from companion.games.pads import PadGrammar
 from companion.games.screen import Duellist, Play
 
-NEW = GAME.setup(GAME.options({}), Random(0))
-TACKLED = make_state("B@e5 T@f6", "S@e6", "e6")
+NOT_PLACED = GAME.setup(GAME.options({}), Random(0))
+BEFORE_TACKLE = make_state("B@e5 T@f6", "S@e6", "e6")
 
 
 def plays(state: State) -> dict[str, Play]:
-    """Return what the seat on turn can tap, by notation."""
+    """Return the plays that the seat on turn can tap, by their notation."""
     (seat,) = GAME.to_act(state)
     return {play.text: play for play in GAME.plays(state, seat)}
 
 
 def layout_after(state: State, text: str) -> dict[str, list[str]] | None:
-    """Return the board as hands leave it."""
+    """Return the layout that hands leave after an action of the seat on turn."""
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
     step = GAME.apply(state, {seat: action}, Random(0))
@@ -40,29 +42,29 @@ def layout_after(state: State, text: str) -> dict[str, list[str]] | None:
 
 def random_states(seed: int, count: int) -> list[State]:
     """Return positions of random games in which one seat is on turn."""
-    rng, state, found = Random(seed), set_up_state(), []
-    while len(found) < count:
+    rng, state, states = Random(seed), set_up_state(), []
+    while len(states) < count:
         due = sorted(GAME.to_act(state))
         if len(due) == 1 and rng.random() < 0.2:
-            found.append(state)
+            states.append(state)
         if not due:
             state = set_up_state()
             continue
         state = GAME.apply(
             state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
         ).state
-    return found
+    return states
 
 
-# ---- board_ui ------------------------------------------------------------------------------------
+# ---- signs, facts and face-offs ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("state", "sign"),
     [
-        (NEW, "Both: place your six pieces"),
+        (NOT_PLACED, "Both: place your six pieces"),
         (set_up_state(starter="north"), "Pink: run up to two"),
-        (TACKLED, "Blue: run up to two"),
+        (BEFORE_TACKLE, "Blue: run up to two"),
         (
             make_state("B@e5 T@e4 S@a3", "S@e6", "e5", moved_pieces="e4 a3"),
             "Blue: pass, kick or end the turn",
@@ -76,14 +78,14 @@ def random_states(seed: int, count: int) -> list[State]:
             "Blue: pass, kick or end the turn",
         ),
         (make_state("B@e5 T@e4 S@a3", "S@e6", "e6", moved_pieces="e4 a3"), "Blue: end the turn"),
-        (carry_out(TACKLED, "e5xe6").state, "Both: choose a card"),
+        (carry_out(BEFORE_TACKLE, "e5xe6").state, "Both: choose a card"),
         (carry_out(make_state("R@h10", "", "h10"), "h10-h11-goal").state, ""),
     ],
 )
-def test_the_sign_has_40_characters_at_most(state: State, sign: str) -> None:
+def test_the_sign_says_what_is_awaited(state: State, sign: str) -> None:
     for viewer in (None, *SEATS):
         assert GAME.board_ui(state, viewer).sign == sign
-    assert len(sign) <= 40
+    assert len(sign) <= 40  # room on a page
 
 
 def test_facts_and_hands_are_open_to_everybody() -> None:
@@ -95,26 +97,26 @@ def test_facts_and_hands_are_open_to_everybody() -> None:
     assert GAME.board_ui(carry_out(state, "d2-d3").state, None).facts[SOUTH] == "no run left"
 
 
-def test_what_is_proposed_can_be_placed() -> None:
-    assert GAME.board_ui(NEW, None).placing is None
+def test_the_proposed_placing_is_legal() -> None:
+    assert GAME.board_ui(NOT_PLACED, None).placing is None
     for seat in SEATS:
-        placing = GAME.board_ui(NEW, seat).placing
+        placing = GAME.board_ui(NOT_PLACED, seat).placing
         assert placing is not None
         assert {face.split()[0] for _, face in placing.pieces} == {GAME.sides[seat].name}
         pairs = zip(placing.pieces, placing.proposal, strict=True)
         text = " ".join(f"{letter}@{square}" for (letter, _), square in pairs)
-        GAME.check(NEW, seat, GAME.parse(text))
+        GAME.check(NOT_PLACED, seat, GAME.parse(text))
 
 
 def test_a_waiting_tackle_is_a_duel() -> None:
-    duel = GAME.board_ui(carry_out(TACKLED, "e5&f6xe6").state, None).duel
+    duel = GAME.board_ui(carry_out(BEFORE_TACKLE, "e5&f6xe6").state, None).duel
     assert duel is not None
     assert duel.hint == "A lead of more than 2 takes the ball."
     assert duel.sides == {
         SOUTH: Duellist("blue big", Square.parse("e5"), "tackles from e5", (2, 1)),
         NORTH: Duellist("pink smart", Square.parse("e6"), "has the ball on e6", (1,)),
     }
-    assert GAME.board_ui(TACKLED, SOUTH).duel is None
+    assert GAME.board_ui(BEFORE_TACKLE, SOUTH).duel is None
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_waiting_runs_and_passes_are_duels(state: State, text: str, sides: list[
 # ---- what can be tapped --------------------------------------------------------------------------
 
 
-def test_the_way_that_meets_nobody_comes_first() -> None:
+def test_ways_that_meet_nobody_come_first() -> None:
     ways = [
         play
         for play in plays(make_state("F@d4", "R@d5", "a9")).values()
@@ -149,31 +151,31 @@ def test_the_way_that_meets_nobody_comes_first() -> None:
     ]
     assert [(play.text, " ".join(map(str, play.meets))) for play in ways] == [
         ("d4-c4-c5-c6-d6", ""),
-        ("d4-d5-d6", "d5"),  # who loses to d5 is left on d4, c5 or e5
+        ("d4-d5-d6", "d5"),  # a runner that loses to d5 stops on d4, c5 or e5
         ("d4-c4-c5-d5-d6", "d5"),
         ("d4-e4-e5-d5-d6", "d5"),
     ]
 
 
 PASSER = make_state("R@d6 T@d4", "S@d5", "d6")
-PAIR = make_state("B@e5 T@f7", "S@e6", "e6")
+TWO_TACKLERS = make_state("B@e5 T@f7", "S@e6", "e6")
 
 
 @pytest.mark.parametrize(
     ("state", "text", "key", "label", "touches"),
     [
         (set_up_state(), ".", "end", "End turn", ""),
-        # a try is tapped beyond the last rank of the other side
+        # a try is tapped on the rank beyond the board
         (make_state("B@h10", "", "h10"), "h10-h11-goal", "", "Run h10 into goal", "h10 h12"),
         (make_state("B@a8", "B@h2", "h2", NORTH), "h2-h1-goal", "", "Run h2 into goal", "h2 h0"),
         (PASSER, "d6*d4", "", "Pass d6 to d4 against d5", "d6 d4"),
         (PASSER, "d6!f8", "kick", "Kick d6 to f8", "d6 f8"),
-        (PAIR, "e5xe6", "", "Tackle e6 from e5", "e5 e6"),
-        (PAIR, "f7-e7&e5xe6", "tackle2", "Tackle e6 from f7 and e5", "f7 e5 e6"),
-        (PAIR, "e5&f7-e7xe6", "tackle2", "Tackle e6 from e5 and f7", "e5 f7 e6"),
+        (TWO_TACKLERS, "e5xe6", "", "Tackle e6 from e5", "e5 e6"),
+        (TWO_TACKLERS, "f7-e7&e5xe6", "tackle2", "Tackle e6 from f7 and e5", "f7 e5 e6"),
+        (TWO_TACKLERS, "e5&f7-e7xe6", "tackle2", "Tackle e6 from e5 and f7", "e5 f7 e6"),
     ],
 )
-def test_a_play_is_tapped_after_its_key(
+def test_a_play_has_a_key_and_squares(
     state: State, text: str, key: str, label: str, touches: str
 ) -> None:
     play = plays(state)[text]
@@ -182,9 +184,9 @@ def test_a_play_is_tapped_after_its_key(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_plays_are_one_for_each_next_state(seed: int) -> None:
-    """Every legal action leads to the state of one play, is no better than it, and hands that make
-    it break no rule.
+def test_each_next_state_has_one_play(seed: int) -> None:
+    """Every legal action leads to the state of one play, which is the shortest way there. Hands
+    that make a play break no rule.
     """
     for state in random_states(seed, 6):
         (seat,) = GAME.to_act(state)
@@ -202,41 +204,39 @@ def test_plays_are_one_for_each_next_state(seed: int) -> None:
             if layout and not (isinstance(action, Run) and action.into_goal):
                 tops = {square: faces[-1] for square, faces in layout.items()}
                 # a longer way round something cannot be guessed from the board
-                assert GAME.why_not(state, seat, tops) is None or size(action) > 2
+                assert GAME.why_not(state, seat, tops) is None or count_squares(action) > 2
         keys = {key.name for key in GAME.board_ui(state, seat).keys}
         assert {play.key for play in plays_by_state.values()} - {""} == keys
         assert GAME.board_ui(state, seat.other).keys == ()
-        sizes = defaultdict(list)
+        ways_by_state = defaultdict(list)
         for action in GAME.legal_actions(state, seat):
             after = GAME.apply(state, {seat: action}, Random(0)).state
-            sizes[after].append((size(action), GAME.format(action)))
-        assert set(sizes) == set(plays_by_state)
-        for after, ways in sizes.items():
+            ways_by_state[after].append((count_squares(action), GAME.format(action)))
+        assert set(ways_by_state) == set(plays_by_state)
+        for after, ways in ways_by_state.items():
             assert min(ways)[1] == plays_by_state[after].text
 
 
-def size(action: object) -> int:
-    """Return the number of squares that a notation names."""
-    return (
-        len(str(action).replace("&", "-").replace("x", "-").split("-"))
-        if isinstance(action, Run | Tackle)
-        else 0
-    )
+def count_squares(action: object) -> int:
+    """Return the number of squares that the notation of a run or tackle names. 0 for others."""
+    if not isinstance(action, Run | Tackle):
+        return 0
+    return len(str(action).replace("&", "-").replace("x", "-").split("-"))
 
 
 # ---- what hands leave ----------------------------------------------------------------------------
 
 
-ALONE = make_state("T@d3", "", "d4")
+LONE_RUNNER = make_state("T@d3", "", "d4")
 PASSING = make_state("R@d6 T@d4", "S@d5 B@e8", "d6")
 
 
 @pytest.mark.parametrize(
     ("state", "text", "stacks"),
     [
-        (ALONE, "d3-d4-e4", {"e4": ["blue tough", "ball"], "d3": None}),
-        (ALONE, "d3-e3-e4", {"e4": ["blue tough"], "d4": ["ball"]}),
-        # as if it were won, and not turned over yet
+        (LONE_RUNNER, "d3-d4-e4", {"e4": ["blue tough", "ball"], "d3": None}),
+        (LONE_RUNNER, "d3-e3-e4", {"e4": ["blue tough"], "d4": ["ball"]}),
+        # a face-off still waits: hands move as if it were won, and turn nothing over yet
         (
             make_state("F@d3", "S@d4", "d3"),
             "d3-d4-d5",
@@ -245,53 +245,58 @@ PASSING = make_state("R@d6 T@d4", "S@d5 B@e8", "d6")
         (PASSING, "d6*d4", {"d4": ["blue tough", "ball"], "d6": ["blue regular"]}),
         (PASSING, "d6!e8", {"e8": ["pink big", "ball"]}),
         (PASSING, "d6!d9", {"d9": ["ball"]}),
-        (TACKLED, "e5xe6", {"e6": ["pink smart", "ball", "blue big"]}),
+        (BEFORE_TACKLE, "e5xe6", {"e6": ["pink smart", "ball", "blue big"]}),
         (
-            TACKLED,
+            BEFORE_TACKLE,
             "f6&e5xe6",
             {"e6": ["pink smart", "ball", "blue tough", "blue big"], "e5": None, "f6": None},
         ),
         (make_state("B@h10", "", "h10"), "h10-h11-goal", {"h10": None, "h11": None}),
     ],
 )
-def test_a_play_is_laid_as_hands_leave_it(
+def test_layouts_are_what_hands_leave(
     state: State, text: str, stacks: dict[str, list[str] | None]
 ) -> None:
     layout = layout_after(state, text) or {}
     assert {square: layout.get(square) for square in stacks} == stacks
 
 
-def test_a_run_may_come_back() -> None:
-    assert event_texts(carry_out(ALONE, "d3-d4-d3"))[0] == "Blue tough runs from d3 and comes back."
+def test_a_run_may_return_to_its_start() -> None:
+    assert (
+        event_texts(carry_out(LONE_RUNNER, "d3-d4-d3"))[0]
+        == "Blue tough runs from d3 and comes back."
+    )
 
 
-PLACED = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
+# Letter of the piece on each square, and the role of each letter.
+PLACES = {"c2": "R", "f2": "R", "d2": "B", "e2": "T", "a2": "F", "d1": "S"}
 ROLES = {"R": "regular", "B": "big", "T": "tough", "F": "fast", "S": "smart"}
 
 
 def faces_at(side: str, places: dict[str, str]) -> dict[Square, str]:
+    """Return the faces of a side's pieces by their square."""
     return {Square.parse(name): f"{side} {ROLES[letter]}" for name, letter in places.items()}
 
 
-def test_six_pieces_on_own_ranks_are_a_placing() -> None:
-    seen = faces_at("blue", PLACED)
-    action = GAME.laid_out(NEW, SOUTH, seen)
+def test_six_pieces_laid_out_are_a_placing() -> None:
+    seen = faces_at("blue", PLACES)
+    action = GAME.laid_out(NOT_PLACED, SOUTH, seen)
     assert action is not None
     assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
-    GAME.check(NEW, SOUTH, action)
+    GAME.check(NOT_PLACED, SOUTH, action)
     d1 = Square.parse("d1")
-    down = {**seen, d1: "blue smart turned over"}
-    missing = {square: face for square, face in seen.items() if square != d1}
-    for wrong in (down, missing, {}):
-        assert GAME.laid_out(NEW, SOUTH, wrong) is None
+    one_turned_over = {**seen, d1: "blue smart turned over"}
+    one_missing = {square: face for square, face in seen.items() if square != d1}
+    for faces in (one_turned_over, one_missing, {}):
+        assert GAME.laid_out(NOT_PLACED, SOUTH, faces) is None
     assert GAME.laid_out(set_up_state(), SOUTH, seen) is None
 
 
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-def test_six_keys_are_six_cards() -> None:
-    state = carry_out(with_hands(TACKLED, (2, 3, 5), (1, 4, 6)), "e5xe6").state
+def test_six_keys_choose_six_cards() -> None:
+    state = carry_out(with_hands(BEFORE_TACKLE, (2, 3, 5), (1, 4, 6)), "e5xe6").state
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
         assert pad is not None
@@ -301,16 +306,16 @@ def test_six_keys_are_six_cards() -> None:
             card in hand for card in "123456"
         ]
         assert pad.text(()) is None
-        assert not pad.accepts((pad.keys[0].pad,), "down"), "one card"
+        assert not pad.accepts((pad.keys[0].pad,), "down"), "the pad accepts a second card"
 
 
-def test_ready_alone_ends_a_round() -> None:
+def test_the_ready_key_alone_ends_a_turn() -> None:
     pad = GAME.pad(set_up_state(), SOUTH)
     assert isinstance(pad, PadGrammar)
     assert (pad.length, pad.keys, pad.text(())) == (0, (), ".")
     assert not pad.accepts((), "up")
     assert GAME.pad(set_up_state(), NORTH) is None
-    assert GAME.pad(NEW, SOUTH) is None
+    assert GAME.pad(NOT_PLACED, SOUTH) is None
     assert GAME.pad(carry_out(make_state("R@h10", "", "h10"), "h10-h11-goal").state, SOUTH) is None
 
 

@@ -1,5 +1,7 @@
-"""Scouts: counts of legal sequences, and a golden game with jumps, stacks, rocks, intel on both
-sides and a win.
+"""Tests of Scouts by a golden game and by counts of legal sequences, on states without a table.
+
+The golden game has jumps, stacks, rocks, intel of both sides, and a win. The counts are made by the
+game and by the slow second implementation of `scouts_tools.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ _GAME = (
     "d7-e6 g7^g5 B@a2 . e1-d2 g6^g4 . g5^g3 h6^h8 . g4^g2 d2-c3 . h8^h6 g3^g1 . g2-f1"
 )
 GOLDEN_GAME = tuple(_GAME.split())
+# Sentences of the events that have a reason, each with the reason. Only the end of the set-up has
+# none. Placements are left out.
 GOLDEN_EVENTS = [
     "The set-up is complete. White begins with one move.",
     "Black jumps e10 to g10. It jumps over black’s scout on f10.",
@@ -82,9 +86,10 @@ GOLDEN_BOARD = {
     **{square: ["black rock"] for square in ("h4", "h5")},
 }
 
-
-# Legal sequences of 1, 2, 3 … decisions from the empty board (8 x 8 x 7 x 7), with all scouts
-# placed, and in a fight.
+# Decisions that lead to positions: none, the set-up, and part of the golden game.
+OPENINGS = {"set-up": (), "full": SET_UP, "fight": GOLDEN_GAME[:31]}
+# Numbers of legal sequences of 1, 2, 3 … decisions from there. Those of the set-up are 8, 8 * 8,
+# 8 * 8 * 7 and 8 * 8 * 7 * 7 placements.
 GOLDEN_COUNTS = {
     "set-up": (8, 64, 448, 3136),
     "full": (198, 18727, 764933),
@@ -92,14 +97,16 @@ GOLDEN_COUNTS = {
 }
 
 
-def perft(state: State, depth: int) -> int:
+def count_sequences(state: State, depth: int) -> int:
+    """Return the number of sequences of legal decisions of this length."""
     texts = legal_texts(state)
     if depth == 1:
         return len(texts)
-    return sum(perft(state_after(state, text), depth - 1) for text in texts)
+    return sum(count_sequences(state_after(state, text), depth - 1) for text in texts)
 
 
 def slow_count(game: SlowScouts, depth: int) -> int:
+    """Return the same number by the slow rules."""
     texts = game.legal()
     if depth == 1:
         return len(texts)
@@ -111,56 +118,56 @@ def slow_count(game: SlowScouts, depth: int) -> int:
     return total
 
 
-LINES = {"set-up": (), "full": SET_UP, "fight": GOLDEN_GAME[:31]}
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_legal_sequences_are_counted(opening: str) -> None:
+    state = state_after(start(), *OPENINGS[opening])
+    counts = tuple(
+        count_sequences(state, depth) for depth, _ in enumerate(GOLDEN_COUNTS[opening], start=1)
+    )
+    assert counts == GOLDEN_COUNTS[opening]
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_sequences_counted_to_a_depth(line: str) -> None:
-    state = state_after(start(), *LINES[line])
-    counts = tuple(perft(state, depth) for depth, _ in enumerate(GOLDEN_COUNTS[line], start=1))
-    assert counts == GOLDEN_COUNTS[line]
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_slow_rules_count_the_same_to_depth_two(line: str) -> None:
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_slow_rules_count_the_same_to_depth_two(opening: str) -> None:
     game = SlowScouts()
-    for text in LINES[line]:
+    for text in OPENINGS[opening]:
         game.do(text)
-    assert (slow_count(game, 1), slow_count(game, 2)) == GOLDEN_COUNTS[line][:2]
+    assert (slow_count(game, 1), slow_count(game, 2)) == GOLDEN_COUNTS[opening][:2]
 
 
 def test_golden_game() -> None:
-    state, told, plain = start(), [], []
+    state, explained, unexplained = start(), [], []
     for text in GOLDEN_GAME:
         step = carry_out(state, text)
-        told += [
+        explained += [
             f"{event.text} {event.why or ''}".strip()
             for event in step.events
             if event.why and event.kind != "placed"
         ]
-        told += [event.text for event in step.events if event.kind == "begun"]
-        plain += [event.text for event in step.events if not event.why]
+        explained += [event.text for event in step.events if event.kind == "begun"]
+        unexplained += [event.text for event in step.events if not event.why]
         state = step.state
-    assert told == GOLDEN_EVENTS
-    assert plain[:2] == [
+    assert explained == GOLDEN_EVENTS
+    assert unexplained[:2] == [
         "The set-up is complete. White begins with one move.",
         "White dashes g1 to f2.",
     ]
-    assert plain[-2:] == ["White dashes g2 to f1.", "White brings intel home to f1."]
-    assert plain.count("White ends the turn.") == plain.count("Black ends the turn.") == 10
+    assert unexplained[-2:] == ["White dashes g2 to f1.", "White brings intel home to f1."]
+    assert unexplained.count("White ends the turn.") == 10
+    assert unexplained.count("Black ends the turn.") == 10
     dump = GAME.dump(state)
     assert dump["expected"] == GOLDEN_BOARD
     assert (dump["turn"], dump["due"], dump["played"]) == (21, 1, ["f1"])
     assert dump["outcome"] == {"winners": ["south"], "reason": "White brings intel home to f1."}
 
 
-def test_the_view_tells_which_stacked_scout_has_intel() -> None:
-    """Rulings, section 2, "Stacks"."""
+def test_the_view_says_which_stacked_scout_has_intel() -> None:
+    """The rulings say so in section 2, "Stacks"."""
 
-    def pieces(**masks: str) -> Any:
+    def view_scouts(**masks: str) -> Any:
         return GAME.view(make_state(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
 
-    upper, lower = pieces(intel="d4"), pieces(lower_intel="d4")
+    upper, lower = view_scouts(intel="d4"), view_scouts(lower_intel="d4")
     assert upper["with_intel"] == lower["with_intel"] == ["d4"]
     assert upper["pieces"] == [
         {"square": "d4", "level": "upper", "intel": True},
@@ -170,16 +177,19 @@ def test_the_view_tells_which_stacked_scout_has_intel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "action", "told"),
+    ("state", "action", "expected"),
     [
         (make_state("c4", "d5"), "c4-d5", []),
         (make_state("c9", "h9"), "c9-c10", ["White gathers intel"]),
         (make_state("c2", "h9", intel="c2"), "c2-c1", ["White brings the intel home"]),
     ],
 )
-def test_the_sign_tells_of_intel_and_homecoming(state: State, action: str, told: list[str]) -> None:
+def test_intel_and_homecoming_have_a_headline(
+    state: State, action: str, expected: list[str]
+) -> None:
     headlines = [
         headline for stage in carry_out(state, action).stages for headline in stage.headlines
     ]
-    assert [headline.text for headline in headlines] == told
-    assert all(headline.scene for headline in headlines), "it is drawn before hands go on"
+    assert [headline.text for headline in headlines] == expected
+    # so that pages draw it before hands go on
+    assert all(headline.scene for headline in headlines)

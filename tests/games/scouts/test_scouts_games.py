@@ -1,5 +1,7 @@
-"""Scouts: random games beside the slow rules, what never changes, and every text against the list
-of legal actions.
+"""Tests of Scouts in random games, on states without a table.
+
+The slow second implementation of `scouts_tools.py` must agree, and `check` must allow exactly the
+actions that are listed as legal.
 """
 
 from __future__ import annotations
@@ -15,19 +17,22 @@ from companion.games.scouts.board import SQUARE_NAMES
 from companion.games.scouts.state import State
 
 
-def rock_text(name: str, step: tuple[int, int]) -> str:
-    """Return a rock from this square across or along, turned back if it would leave the board."""
+def rock_text(name: str, direction: tuple[int, int]) -> str:
+    """Return the notation of a rock on a square and the next one in a direction.
+
+    A rock that would leave the board is moved back by one square.
+    """
     file, rank = "abcdefgh".index(name[0]), int(name[1:])
-    to_file, to_rank = min(file + step[0], 7), min(rank + step[1], 10)
-    file, rank = (to_file - step[0], to_rank - step[1])
+    to_file, to_rank = min(file + direction[0], 7), min(rank + direction[1], 10)
+    file, rank = to_file - direction[0], to_rank - direction[1]
     return f"R@{'abcdefgh'[file]}{rank}-{'abcdefgh'[to_file]}{to_rank}"
 
 
-def random_line(seed: int, cap: int, stacking: bool = True) -> list[State]:
-    """Return the states of a random game that makes progress."""
+def random_game(seed: int, max_states: int, stacking: bool = True) -> list[State]:
+    """Return the states of a random game, from its start."""
     rng = Random(seed)
     states = [start(stacking="on" if stacking else "off")]
-    while len(states) < cap and not states[-1].outcome:
+    while len(states) < max_states and not states[-1].outcome:
         text = str(GAME.random_action(states[-1], states[-1].seat, rng))
         states.append(state_after(states[-1], text))
     return states
@@ -41,7 +46,8 @@ def is_legal(state: State, text: str) -> bool:
     return True
 
 
-def by_rank(layout: dict[str, list[str]]) -> dict[str, list[str]]:
+def by_file_and_rank(layout: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the layout with its squares in the order a1, a2 … h10."""
     return dict(sorted(layout.items(), key=lambda item: (item[0][0], int(item[0][1:]))))
 
 
@@ -58,21 +64,24 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
             text = str(GAME.random_action(state, state.seat, rng))
             state = state_after(state, text)
             slow.do(text)
-            assert plain_layout(GAME.expected(state)) == by_rank(slow.layout())
+            assert plain_layout(GAME.expected(state)) == by_file_and_rank(slow.layout())
             assert (state.outcome is not None) == (slow.winner is not None)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
-    """All dashes, single jumps, placements, boulders and rocks there are, in some positions of a
-    game.
+    """Try every text of a dash, a single jump, a placement, a boulder or a rock, but no chains of
+    jumps, in every 29th position of a random game.
     """
     texts = [".", *(f"{kind}@{name}" for kind in ("", "B") for name in SQUARE_NAMES)]
     texts += [
-        f"{one}{sign}{other}" for sign in "-^" for one in SQUARE_NAMES for other in SQUARE_NAMES
+        f"{origin}{sign}{target}"
+        for sign in "-^"
+        for origin in SQUARE_NAMES
+        for target in SQUARE_NAMES
     ]
-    texts += {rock_text(name, step) for name in SQUARE_NAMES for step in ((1, 0), (0, 1))}
-    for state in random_line(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
+    texts += {rock_text(name, direction) for name in SQUARE_NAMES for direction in ((1, 0), (0, 1))}
+    for state in random_game(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
         allowed = legal_texts(state)
         assert {text for text in texts if is_legal(state, text)} == {
             text for text in allowed if text.count("^") < 2

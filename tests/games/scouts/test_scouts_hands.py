@@ -1,5 +1,6 @@
-"""Scouts: what hands make on the board, what screens show and how it is tapped, clock, pad, kit and
-options.
+"""Tests of Scouts on board, screens and pads: what hands make, signs, plays to tap, clock and keys.
+
+They use states without a table.
 """
 
 from __future__ import annotations
@@ -27,18 +28,23 @@ from companion.games.screen import ChessClock, ChoiceKey
 
 
 def layout_after(state: State, text: str) -> Layout | None:
+    """Return the layout that hands leave after an action of the seat on turn."""
     action = GAME.parse(text)
     step: Step[State] = GAME.apply(state, {state.seat: action}, RNG)
     return GAME.layouts_by_hand(state, state.seat, action, step)[0]
 
 
-def faces(layout: Layout | None) -> dict[str, tuple[str, ...]]:
+def faces_by_name(layout: Layout | None) -> dict[str, tuple[str, ...]]:
+    """Return the stack on each square, by the square's name."""
     assert layout is not None
     return {str(square): stack for square, stack in layout.items()}
 
 
 def some_states(seed: int) -> list[State]:
-    """Return every ninth state of a random game, set-up included."""
+    """Return every ninth state of a random game, from one of the first nine that the seed chooses.
+
+    The set-up belongs to the game.
+    """
     rng, states = Random(seed), [start()]
     while len(states) < 140 and not states[-1].outcome:
         text = str(GAME.random_action(states[-1], states[-1].seat, rng))
@@ -46,7 +52,7 @@ def some_states(seed: int) -> list[State]:
     return [state for state in states[seed % 9 :: 9] if not state.outcome]
 
 
-STATES = [state for seed in range(4) for state in some_states(seed)]
+RANDOM_STATES = [state for seed in range(4) for state in some_states(seed)]
 
 # ---- plays made by hand --------------------------------------------------------------------------
 
@@ -54,40 +60,45 @@ STATES = [state for seed in range(4) for state in some_states(seed)]
 def test_a_scout_moves_before_it_turns_over() -> None:
     state = make_state("c9 h1", "c10")
     step = carry_out(state, "c9-c10")
-    assert faces(layout_after(state, "c9-c10"))["c10"] == ("black scout", "white scout")
-    assert faces(step.stages[0].expected) == faces(layout_after(state, "c9-c10"))
-    assert faces(step.stages[1].expected)["c10"] == ("black scout", "white scout with intel")
+    assert faces_by_name(layout_after(state, "c9-c10"))["c10"] == ("black scout", "white scout")
+    assert faces_by_name(step.stages[0].expected) == faces_by_name(layout_after(state, "c9-c10"))
+    assert faces_by_name(step.stages[1].expected)["c10"] == (
+        "black scout",
+        "white scout with intel",
+    )
     assert [event.kind for event in step.stages[1].events] == ["intel"]
-    again = carry_out(make_state("c9 h1", intel="c9"), "c9-c10")
-    assert len(again.stages) == 1, "it has been turned over before"
+    with_intel = carry_out(make_state("c9 h1", intel="c9"), "c9-c10")
+    assert len(with_intel.stages) == 1, "a scout that has intel is turned over again"
 
 
-def test_no_hand_ends_a_turn() -> None:
+def test_ending_a_turn_moves_no_piece() -> None:
     state = make_state("c4", due=0)
     assert [play.text for play in GAME.plays(state, Seat.SOUTH) if not play.is_by_hand] == ["."]
     assert carry_out(state, ".").stages == ()
 
 
-PLAIN = make_state("c4 f4", "h9")
-CASES: list[tuple[State, dict[str, str | None], str]] = [
-    # what is no single thing is left to the table: nothing, a scout in a hand, two plays, one from
-    # nowhere, one of the other side, half of a boulder
-    (PLAIN, {}, ""),
-    (PLAIN, {"c4": None}, ""),
-    (PLAIN, hand_moves("c4", "c5") | hand_moves("f4", "f5"), ""),
-    (PLAIN, {"h5": "black scout"}, ""),
-    (PLAIN, {"c4": None, "d8": "black scout"}, ""),
-    (PLAIN, {"d5": "white boulder", "d6": "white boulder"}, ""),
-    # what may have lain beneath is told from what cannot have come from anywhere
+TWO_SCOUTS = make_state("c4 f4", "h9")
+# Each case: the state, the faces that hands have changed (None: the square is empty), and the
+# sentence that explains what is wrong. It is empty where the table cannot know what was meant.
+HAND_CHANGES: list[tuple[State, dict[str, str | None], str]] = [
+    # not one play of white: no change, a scout in a hand, two moves, a scout from nowhere, a scout
+    # of the other side, half a boulder
+    (TWO_SCOUTS, {}, ""),
+    (TWO_SCOUTS, {"c4": None}, ""),
+    (TWO_SCOUTS, hand_moves("c4", "c5") | hand_moves("f4", "f5"), ""),
+    (TWO_SCOUTS, {"h5": "black scout"}, ""),
+    (TWO_SCOUTS, {"c4": None, "d8": "black scout"}, ""),
+    (TWO_SCOUTS, {"d5": "white boulder", "d6": "white boulder"}, ""),
+    # one scout lies beneath another: a white scout from nowhere, and the lower scout showing
     (make_state("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
     (
         make_state("c4 h1", "h9", white_low="c4", lower_intel="c4"),
         {"c4": "white scout with intel"},
         "",
     ),
-    # other sides up, a rock of the other side, one that was laid before
+    # a scout turned over, a rock of the other side, a rock that has been laid before
     (state_after(start(), "@c1", "@c10"), {"c1": "white scout with intel"}, ""),
-    (PLAIN, {"d5": "black rock", "d6": "black rock"}, ""),
+    (TWO_SCOUTS, {"d5": "black rock", "d6": "black rock"}, ""),
     (
         make_state("c4", rocks={"white rock": "e7 f7"}),
         {"e7": None, "g7": "white rock"},
@@ -101,16 +112,21 @@ CASES: list[tuple[State, dict[str, str | None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("state", "changes", "message"), CASES, ids=range(len(CASES)))
-def test_hands_are_explained_or_left_alone(
+@pytest.mark.parametrize(
+    ("state", "changes", "message"), HAND_CHANGES, ids=range(len(HAND_CHANGES))
+)
+def test_wrong_moves_by_hand_are_explained(
     state: State, changes: dict[str, str | None], message: str
 ) -> None:
     refusal = GAME.why_not(state, Seat.SOUTH, faces_after_hands(state, changes))
     assert (refusal.message if refusal else "") == message
 
 
-def test_only_hands_on_turn_are_explained() -> None:
-    assert GAME.why_not(PLAIN, Seat.NORTH, faces_after_hands(PLAIN, hand_moves("c4", "c8"))) is None
+def test_only_the_seat_on_turn_gets_explanations() -> None:
+    assert (
+        GAME.why_not(TWO_SCOUTS, Seat.NORTH, faces_after_hands(TWO_SCOUTS, hand_moves("c4", "c8")))
+        is None
+    )
     won = state_after(make_state("c2 f4", intel="c2"), "c2-c1")
     assert GAME.why_not(won, Seat.SOUTH, faces_after_hands(won, hand_moves("f4", "f8"))) is None
 
@@ -118,32 +134,32 @@ def test_only_hands_on_turn_are_explained() -> None:
 # ---- screens -------------------------------------------------------------------------------------
 
 
-FULL = state_after(start(), *SET_UP)
-MOVED = state_after(FULL, "c1-c2")
-STUCK = make_state("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
-ROCKS = state_after(MOVED, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
+SET_UP_COMPLETE = state_after(start(), *SET_UP)
+AFTER_FIRST_MOVE = state_after(SET_UP_COMPLETE, "c1-c2")
+NO_MOVE_LEFT = make_state("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
+AFTER_ROCKS = state_after(AFTER_FIRST_MOVE, "B@d5", "R@a7-b7", ".", "c10-c9", "R@g4-g5")
 
 
 @pytest.mark.parametrize(
-    ("state", "words"),
+    ("state", "sign"),
     [
         (start(), "White: place a scout"),
         (state_after(start(), "@c1"), "Black: place a scout"),
-        (FULL, "White: one scout to move"),
-        (MOVED, "White: press your clock"),
+        (SET_UP_COMPLETE, "White: one scout to move"),
+        (AFTER_FIRST_MOVE, "White: press your clock"),
         (state_after(start(seconds=0), *SET_UP, "c1-c2"), "White: end the turn"),
-        (state_after(MOVED, "."), "Black: two scouts to move"),
-        (state_after(MOVED, ".", "c10-c9"), "Black: one more scout"),
-        (ROCKS, "Black: one more scout"),
+        (state_after(AFTER_FIRST_MOVE, "."), "Black: two scouts to move"),
+        (state_after(AFTER_FIRST_MOVE, ".", "c10-c9"), "Black: one more scout"),
+        (AFTER_ROCKS, "Black: one more scout"),
         (state_after(make_state("c2", "h9", intel="c2"), "c2-c1"), ""),
-        (STUCK, "White: press your clock"),
+        (NO_MOVE_LEFT, "White: press your clock"),
     ],
     ids=range(10),
 )
-def test_a_sign_says_what_is_awaited(state: State, words: str) -> None:
-    shown = GAME.board_ui(state, None)
-    assert shown.sign == words
-    assert (shown.hint == "No scout can move.") is (state is STUCK)
+def test_the_sign_says_what_is_awaited(state: State, sign: str) -> None:
+    board_ui = GAME.board_ui(state, None)
+    assert board_ui.sign == sign
+    assert (board_ui.hint == "No scout can move.") is (state is NO_MOVE_LEFT)
 
 
 def test_keys_belong_to_the_seat_on_turn() -> None:
@@ -157,7 +173,7 @@ def test_keys_belong_to_the_seat_on_turn() -> None:
     assert GAME.board_ui(start(), None).open_action == ""
 
 
-def test_a_key_and_squares_make_a_play() -> None:
+def test_a_play_has_a_key_and_squares() -> None:
     state = make_state("c1 h1", "c2 c4 d5")
     plays = {play.text: play for play in GAME.plays(state, Seat.SOUTH)}
     assert list(GAME.plays(state, Seat.NORTH)) == []
@@ -166,33 +182,35 @@ def test_a_key_and_squares_make_a_play() -> None:
     assert labels["c1^c3^c5"] == ("", "Jump c1 to c5")
     assert labels["B@a7"] == ("boulder", "Boulder on a7 to b8")
     assert labels["R@a7-a8"] == ("rock", "Rock on a7 and a8")
-    assert plays["B@a7"].touches == plays["B@a7"].squares[:1], "one tap lays it"
-    done = {play.text: play for play in GAME.plays(make_state("c4", due=0), Seat.SOUTH)}
-    assert (done["."].squares, done["."].key, done["."].label) == ((), "end", "End turn")
+    assert plays["B@a7"].touches == plays["B@a7"].squares[:1]  # one tap lays it
+    last_plays = {play.text: play for play in GAME.plays(make_state("c4", due=0), Seat.SOUTH)}
+    end = last_plays["."]
+    assert (end.squares, end.key, end.label) == ((), "end", "End turn")
 
 
-def test_the_shortest_chain_is_offered_then_the_first() -> None:
+def test_only_one_shortest_chain_is_offered() -> None:
     state = make_state("c4 h1", "c5 d6 e5 d4")
-    assert {"c4^c6^e6", "c4^e4^e6", "c4^e4", "c4^c6^e6^e4"} <= legal_texts(state), (
-        "each may be said"
-    )
+    # two ways lead to e6 and two to e4
+    assert {"c4^c6^e6", "c4^e4^e6", "c4^e4", "c4^c6^e6^e4"} <= legal_texts(state)
     offered = {play.text for play in GAME.plays(state, Seat.SOUTH) if "^" in play.text}
     assert offered == {"c4^c6", "c4^e4", "c4^c6^e6"}
 
 
 def test_plays_lead_to_every_position_once() -> None:
-    """Whether a scout that reaches the other home rank has been turned over yet or not."""
-    for state in STATES:
+    """Hands that make a play break no rule, whether or not they have turned over a scout that has
+    reached the other home rank.
+    """
+    for state in RANDOM_STATES:
         positions = []
         for play in GAME.plays(state, state.seat):
             assert play.text in legal_texts(state)
             assert len(play.label) <= 40
-            then = state_after(state, play.text)
-            positions.append(then.position)
+            after = state_after(state, play.text)
+            positions.append(after.position)
             layout = layout_after(state, play.text)
             if layout is None or not play.is_by_hand:
                 continue
-            for board in (layout, GAME.expected(then)):
+            for board in (layout, GAME.expected(after)):
                 tops = {square: stack[-1] for square, stack in board.items()}
                 assert GAME.why_not(state, state.seat, tops) is None, play.text
         assert len(positions) == len(set(positions))
@@ -200,10 +218,10 @@ def test_plays_lead_to_every_position_once() -> None:
         assert len(GAME.board_ui(state, None).sign) <= 40
 
 
-# ---- clock, pad, taking back, kit, options -------------------------------------------------------
+# ---- clock, pad, taking back ---------------------------------------------------------------------
 
 
-def test_the_clock_runs_between_setup_and_end() -> None:
+def test_the_clock_runs_from_set_up_to_end() -> None:
     assert GAME.chess_clock(state_after(start(), *SET_UP[:9])) is None
     assert GAME.chess_clock(state_after(start(), *SET_UP)) == ChessClock(600, 0)
     assert GAME.chess_clock(make_state("c4", seconds=0, increment=2)) is None
@@ -221,7 +239,7 @@ def test_ready_on_the_pad_ends_the_turn() -> None:
     assert GAME.pad(start(), Seat.SOUTH) is None
 
 
-def test_all_decisions_but_winning_ones_are_reversible() -> None:
+def test_only_a_winning_move_is_not_reversible() -> None:
     state = make_state("c2 f4", intel="c2")
     assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("f4-f5"))
     assert GAME.is_reversible(state, Seat.SOUTH, GAME.parse("B@g8"))

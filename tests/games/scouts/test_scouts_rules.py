@@ -1,5 +1,6 @@
-"""Scouts: the sentences of the rulebook and of the rulings, the worked example, and the
-notation.
+"""Tests of Scouts' rules, its notation and its refusals, on states without a table.
+
+They follow the sentences of the rulebook and of the rulings, and the worked example.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from companion.games.scouts.state import State
 from companion.games.scouts.words import RULES
 
 
-def on(state: State, square: str) -> tuple[str, ...]:
+def faces_on(state: State, square: str) -> tuple[str, ...]:
+    """Return the faces on a square, from bottom to top."""
     return GAME.expected(state).get(Square.parse(square), ())
 
 
@@ -27,20 +29,20 @@ def on(state: State, square: str) -> tuple[str, ...]:
 def test_worked_example_two_jumps_are_one_play() -> None:
     state = make_state("c1 c4", "c2")
     assert "c1^c3^c5" in legal_texts(state)
-    then = state_after(state, "c1^c3^c5")
-    assert then.position.plays_due == 1
-    assert on(then, "c5") == ("white scout",)
+    after = state_after(state, "c1^c3^c5")
+    assert after.position.plays_due == 1
+    assert faces_on(after, "c5") == ("white scout",)
 
 
 # ---- turns and plays -----------------------------------------------------------------------------
 
 
 def test_a_turn_may_end_without_further_plays() -> None:
-    assert "." in legal_texts(state_after(make_state("c4", "h10"), "c4-c5")), (
-        "the only scout has been played"
-    )
+    # the only scout has moved
+    assert "." in legal_texts(state_after(make_state("c4", "h10"), "c4-c5"))
+    # no scout can move at all
     walled = make_state("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
-    assert "." in legal_texts(walled), "no play at all, and none has been made"
+    assert "." in legal_texts(walled)
     step = carry_out(walled, ".")
     assert step.events[0].why == "No scout can move."
     assert step.state.seat is Seat.NORTH
@@ -50,7 +52,7 @@ def test_a_turn_may_end_without_further_plays() -> None:
 
 
 @pytest.mark.parametrize(("low", "side"), [("white_low", "white"), ("black_low", "black")])
-def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
+def test_an_uncovered_scout_is_reported(low: str, side: str) -> None:
     step = carry_out(make_state("c4 h1", "g9", **{low: "c4"}), "c4-c5")
     assert step.events[0].why == f"The {side} scout on c4 is free again."
 
@@ -60,8 +62,9 @@ def test_whose_piece_is_uncovered_is_told(low: str, side: str) -> None:
 
 def test_reaching_the_enemys_rank_ends_the_play() -> None:
     step = carry_out(make_state("c8 h1", "c9 d10"), "c8^c10")
-    assert on(step.state, "c10") == ("white scout with intel",)
+    assert faces_on(step.state, "c10") == ("white scout with intel",)
     assert [stage.title for stage in step.stages] == ["Jump", "Turn the scout over"]
+    # the chain cannot go on over d10
     assert "c8^c10^e10" not in legal_texts(make_state("c8", "c9 d10"))
 
 
@@ -69,7 +72,7 @@ def test_reaching_the_enemys_rank_ends_the_play() -> None:
 
 
 @pytest.mark.parametrize("text", ["@c1", "c1-d2", "c1^c3^e3", "B@d5", "R@d5-e5", "R@d9-d10", "."])
-def test_notation_is_kept(text: str) -> None:
+def test_notation_is_read_and_written_alike(text: str) -> None:
     assert GAME.format(GAME.parse(text)) == text
 
 
@@ -104,7 +107,7 @@ EXAMPLES = {**PLAYS, **ROCKS}
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_refusals_have_sentence_rule_and_square(reason: Reason) -> None:
+def test_refusals_have_a_sentence_rule_and_square(reason: Reason) -> None:
     for example in EXAMPLES[reason]:
         refusal = example.refused()
         assert refusal.message == example.message
