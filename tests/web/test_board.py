@@ -1,4 +1,4 @@
-"""The drawn board, and the browser's own arithmetic for receipts."""
+"""Tests of the drawn board and of the beats of a reveal, on values."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ from web.rendering.board_picture import BoardPicture, board_words, layout_after
 
 @pytest.fixture
 def game() -> Any:
+    """Outbuffered."""
     return GAMES["outbuffered"]
 
 
-def test_north_has_a_turned_board_with_upright_words(game: Any) -> None:
+def test_norths_board_is_rotated_by_half_a_turn(game: Any) -> None:
     kit = game.kit(game.options({}))
     picture = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
     assert board_words(picture) == "purple robot a1"
-    straight, turned = board_svg(picture), board_svg(picture, quarters=2)
+    for_south, for_north = board_svg(picture), board_svg(picture, quarters=2)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
-    (x0, y0), (x1, y1) = (tuple(map(float, robot.findall(svg)[0])) for svg in (straight, turned))
-    assert x0 < x1
+    (x0, y0), (x1, y1) = (
+        tuple(map(float, robot.findall(svg)[0])) for svg in (for_south, for_north)
+    )
+    assert x0 < x1  # a1 is at South's bottom left and North's top right
     assert y0 > y1
-    assert 'aria-label="purple robot a1"' in turned
+    assert 'aria-label="purple robot a1"' in for_north
 
 
-def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
+def test_the_board_marks_moves_events_and_problems(game: Any) -> None:
     kit = game.kit(game.options({}))
     a1, a2, c4 = (Square.parse(text) for text in ("a1", "a2", "c4"))
     picture = BoardPicture(
@@ -63,7 +66,7 @@ def test_marks_for_moves_bounces_shots_wrong_and_unseen(game: Any) -> None:
     assert "The camera cannot see a2" in board_words(picture)
 
 
-def test_moving_pieces_are_drawn_on_top() -> None:
+def test_a_moved_piece_lies_on_top() -> None:
     a1, a2 = Square.parse("a1"), Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
     for moves, after in (
@@ -73,7 +76,8 @@ def test_moving_pieces_are_drawn_on_top() -> None:
         assert layout_after(before, moves) == after
 
 
-def test_beats_follow_events_and_like_ones_share() -> None:
+def test_events_of_one_kind_share_a_beat() -> None:
+    """Tones are written as the beat, then each note with its length in ms. `·` is a rest."""
     kinds = (
         CommonEvent.MOVE,
         CommonEvent.BOUNCE,
@@ -85,5 +89,5 @@ def test_beats_follow_events_and_like_ones_share() -> None:
     assert assign_beats(events) == (0, 1, 1, 2, 3)
     assert encode_tones(events) == (
         "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
-    ), "two bounces sound as one"
+    ), "the tones of the four beats are wrong"
     assert (assign_beats(()), encode_tones(())) == ((), "")

@@ -1,5 +1,7 @@
-"""The pages of a hub: the wall, its host, spectators with and without a delay, the overlay; in
-every language.
+"""Tests of a hub's pages, through Flask's client on a fake clock.
+
+They cover the wall, the spectators' pages with and without a delay, the overlay, and what the hub's
+owner can do. Most pages show a room of twelve tables that have played some of real games.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from companion.table.seats.staff_call import Call
 from web.hub.host import TABLE_CODE_S
 from web.hub.room import SILENCE_TIMEOUT_S, HubRoom, HubTable, Notifier, TimedRecord
 
+# A browser elsewhere on the network.
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
 KEY = {"X-Host-Key": "abcde-fghij"}
 
@@ -46,17 +49,26 @@ def app(room: HubRoom, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]
         yield app
 
 
-def page(app: Flask, path: str, language: str = "en", **more: Any) -> str:
-    answer = app.test_client().get(path, headers={"Accept-Language": language}, **more)
+def page(app: Flask, path: str, **more: Any) -> str:
+    """Return the HTML of a page in English, as a new browser gets it."""
+    answer = app.test_client().get(path, headers={"Accept-Language": "en"}, **more)
     assert answer.status_code == 200, answer.status
     return answer.text
 
 
 def words(html: str) -> str:
+    """Return the text of a page without tags, with one blank between words."""
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
 
 
-# ---- the wall ----
+def room_of_one(clock: FakeClock, delay_s: float = 0) -> HubRoom:
+    """Return the room of a hub with one table, `a`, which has the number 1."""
+    room = HubRoom("", clock, delay_s=delay_s)
+    room.add(HubTable("a", 1, ""))
+    return room
+
+
+# ---- the wall ------------------------------------------------------------------------------------
 
 
 def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
@@ -69,8 +81,8 @@ def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
     assert "7 It is calling." in text
 
 
-def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
-    """The key on no page, the code on the hub's own screen alone."""
+def test_the_hubs_key_and_code_stay_secret(app: Flask) -> None:
+    """No page shows the owner key. Only the hub's own screen shows the code for tables."""
     browser, code = app.test_client(), app.extensions["table_join_code"].code
     for path in ("/", "/host", "/watch", "/card", "/standings"):
         for headers in ({}, KEY):
@@ -84,8 +96,7 @@ def test_a_hubs_secrets_are_shown_to_few(app: Flask) -> None:
 
 def test_a_silent_table_is_named_until_it_returns() -> None:
     clock = FakeClock()
-    room = HubRoom("", clock)
-    room.add(HubTable("a", 1, ""))
+    room = room_of_one(clock)
     room.receive_state("a", PublicState("1.0.0"))
     with open_hub_pages(room, clock) as app:
         assert "Sit down at table 1" in words(page(app, "/"))
@@ -94,8 +105,8 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         text = words(page(app, "/"))
         assert "Table 1: It is silent." in text
         assert "Not connected" in text
-        asked = {"numbers": [1], "values": {"table.theme": "dark"}}
-        refused = app.test_client().post("/api/hub/settings", json=asked, headers=KEY)
+        change = {"numbers": [1], "values": {"table.theme": "dark"}}
+        refused = app.test_client().post("/api/hub/settings", json=change, headers=KEY)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
         room.receive_state("a", PublicState("1.0.0", {}, Call.COMING))
         room.set_trouble("The hub’s disk is full.")
@@ -108,7 +119,7 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         assert app.test_client().get("/health").status_code == 503
 
 
-# ---- watching ----
+# ---- spectators ----------------------------------------------------------------------------------
 
 
 def test_a_table_is_watched_by_its_number(app: Flask) -> None:
@@ -133,13 +144,17 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     text = words(html)
     for part in ("Mara", "Jonas", "Outbuffered, turn 3", "Step 1 of 3", "0 : 0"):
         assert part in text
-    assert html.count('class="shut"') == 4  # of six orders two are open
+    # in step 1 of 3, one of each side's three orders is revealed
+    assert html.count('class="shut"') == 4
 
 
-def test_spectators_see_everything_with_the_delay() -> None:
+def test_spectators_see_every_record_after_the_delay() -> None:
+    """Receive a record each second, and note when each one appears.
+
+    When the delay is switched off, a record that waits appears at once.
+    """
     clock = FakeClock()
-    room = HubRoom("", clock, delay_s=60)
-    room.add(HubTable("a", 1, ""))
+    room = room_of_one(clock, delay_s=60)
     records = played_records("outbuffered", 2, 1)
     feed = room.feed("a")
     with open_hub_pages(room, clock) as app:
@@ -150,14 +165,13 @@ def test_spectators_see_everything_with_the_delay() -> None:
         room.step()
         assert "Nothing to see yet" in page(app, "/watch/1")
         assert "1 minute late." in words(page(app, "/"))
-        events = []
-        while len(events) < len(records):
+        shown = []
+        while len(shown) < len(records):
             room.step()
-            if feed.version > len(events) and feed.latest:
-                events.append((feed.latest.record.entry, room.now_s() - begin_s))
+            if feed.version > len(shown) and feed.latest:
+                shown.append((feed.latest.record.entry, room.now_s() - begin_s))
             clock.advance(1)
-        due = [60.0 + wait for wait in range(len(records))]
-        assert events == [(record.entry, at) for record, at in zip(records, due, strict=True)]
+        assert shown == [(record.entry, 60.0 + second) for second, record in enumerate(records)]
         for path in ("/watch/1", "/overlay/1"):
             assert "1 minute late." in words(page(app, path)), path
         room.set_delay(90)
@@ -170,27 +184,23 @@ def test_spectators_see_everything_with_the_delay() -> None:
         assert "late" not in words(page(app, "/watch/1"))
 
 
-def test_records_that_wait_take_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_records_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is room for three records, and a few bytes: the oldest of eight are dropped."""
     clock = FakeClock()
-    room = HubRoom("", clock, delay_s=60)
-    room.add(HubTable("a", 1, ""))
+    room = room_of_one(clock, delay_s=60)
     (record, *_) = played_records("outbuffered", 1, 1)
     monkeypatch.setattr("web.hub.room.MAX_WAITING_BYTES", 3 * len(encode_public(record)) + 9)
     for entry in range(1, 9):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     clock.advance(60)
     room.step()
-    assert [shown.record.entry for _, shown in room.feed("a").records_after(0) if shown] == [
-        6,
-        7,
-        8,
-    ]
+    shown = [shown.record.entry for _, shown in room.feed("a").records_after(0) if shown]
+    assert shown == [6, 7, 8]
 
 
-def test_a_late_spectator_sees_every_event_in_order() -> None:
-    """The last sixteen of them; whoever comes, or comes back after long, begins with the newest."""
-    room = HubRoom("", FakeClock())
-    room.add(HubTable("a", 1, ""))
+def test_a_late_spectator_sees_every_record_in_order() -> None:
+    """A feed keeps the last sixteen records. A new spectator, with version -1, gets the newest."""
+    room = room_of_one(FakeClock())
     feed = room.feed("a")
     (record, *_) = played_records("outbuffered", 1, 1)
     for entry in range(1, 21):
@@ -200,20 +210,23 @@ def test_a_late_spectator_sees_every_event_in_order() -> None:
         assert shown == expected
     room.remove("a")
     assert [version for version, _ in feed.records_after(19)] == [20, 21], (
-        "and that the table is gone"
+        "spectators do not learn that the table is gone"
     )
 
 
 def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = HubRoom("", FakeClock())
-    room.add(HubTable("a", 1, ""))
+    """Read the feed from another thread while a record is being received.
+
+    The reader must wait for the lock, and then get the record with its version.
+    """
+    room = room_of_one(FakeClock())
     feed = room.feed("a")
     newest: list[tuple[int, TimedRecord | None]] = []
     reader = Thread(target=lambda: newest.extend(feed.records_after(-1)))
 
     def read_meanwhile() -> None:
         reader.start()
-        reader.join(0.1)  # without a lock, that is enough for it
+        reader.join(0.1)  # without a lock, the reader would be done by then
         Notifier.notify(feed)
 
     monkeypatch.setattr(feed, "notify", read_meanwhile)
@@ -223,12 +236,15 @@ def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("path", "pages", "most"), [("/", "wall", 2), ("/watch/1", "spectators", 17)]
+    ("path", "module", "max_kept"), [("/", "wall", 2), ("/watch/1", "spectators", 17)]
 )
-def test_drawings_of_the_past_are_dropped(
-    path: str, pages: str, most: int, monkeypatch: pytest.MonkeyPatch
+def test_old_drawings_are_dropped(
+    path: str, module: str, max_kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wall keeps its latest drawing, a table those of its last sixteen records."""
+    """Draw 100 changes. The wall keeps its latest drawing, a table those of its last 16 records.
+
+    One more may still be in use. Weak references show which drawings are left.
+    """
 
     class Drawing(str):
         __slots__ = ("__weakref__",)
@@ -240,16 +256,15 @@ def test_drawings_of_the_past_are_dropped(
         drawn.append(ref(drawing))
         return drawing
 
-    monkeypatch.setattr(f"web.hub.{pages}.render_template", draw)
-    room = HubRoom("", FakeClock())
-    room.add(HubTable("a", 1, ""))
+    monkeypatch.setattr(f"web.hub.{module}.render_template", draw)
+    room = room_of_one(FakeClock())
     with open_hub_pages(room, FakeClock()) as app:
         for _ in range(100):
             room.notify()
             room.feed("a").notify()
             page(app, path)
         assert len(drawn) == 200
-        assert sum(drawing() is not None for drawing in drawn) <= most
+        assert sum(drawing() is not None for drawing in drawn) <= max_kept
 
 
 @pytest.mark.parametrize(
@@ -262,8 +277,7 @@ def test_drawings_of_the_past_are_dropped(
 )
 def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
     clock = FakeClock()
-    room = HubRoom("", clock)
-    room.add(HubTable("a", 1, ""))
+    room = room_of_one(clock)
     record = played_records("outbuffered", 1, 1)[-1]
     room.receive_record(
         "a", msgspec.structs.replace(record, view=msgspec.convert(view, PublicView))
@@ -273,10 +287,10 @@ def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
             page(app, path)
 
 
-# ---- the host ----
+# ---- the hub's owner -----------------------------------------------------------------------------
 
 
-def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
+def test_the_owners_page_asks_for_the_key(app: Flask) -> None:
     browser = app.test_client()
     assert browser.get("/host").status_code == 403
     assert "That is not the hub’s key" in browser.post("/host", data={"key": "wrong"}).text
@@ -288,7 +302,7 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("door", "body", "asked"),
+    ("route", "body", "request_to_host"),
     [
         ("answer", {"number": 7, "say": "coming"}, ("answer_call", "id7", "coming")),
         ("remove", {"number": 3}, ("remove", "id3")),
@@ -301,17 +315,21 @@ def test_the_hosts_page_asks_for_the_key(app: Flask) -> None:
         ("delay", {"seconds": 30}, ("set_delay", 30)),
     ],
 )
-def test_only_the_host_gives_orders(
-    app: Flask, host: RecordingHost, door: str, body: dict[str, Any], asked: tuple[Any, ...]
+def test_only_the_owner_commands_the_hub(
+    app: Flask,
+    host: RecordingHost,
+    route: str,
+    body: dict[str, Any],
+    request_to_host: tuple[Any, ...],
 ) -> None:
-    browser, path = app.test_client(), f"/api/hub/{door}"
+    browser, path = app.test_client(), f"/api/hub/{route}"
     assert browser.post(path, json=body, environ_overrides=FAR).status_code == 403
-    assert asked not in host.asked
+    assert request_to_host not in host.asked
     assert browser.post(path, json=body, headers=KEY).status_code == 200
-    assert host.asked[-1] == asked
+    assert host.asked[-1] == request_to_host
     if "number" in body:
-        wrong = {**body, "number": 99}
-        assert browser.post(path, json=wrong, headers=KEY).status_code == 404
+        unknown_table = {**body, "number": 99}
+        assert browser.post(path, json=unknown_table, headers=KEY).status_code == 404
 
 
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
@@ -320,8 +338,8 @@ def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
         join_code, browser = app.extensions["table_join_code"], app.test_client()
 
         def join(code: str, key: str = f"U{'A' * 55}") -> int:
-            wish = {"code": code, "key": key, "name": "x", "version": "1"}
-            return browser.post("/api/hub/join", json=wish, environ_overrides=FAR).status_code
+            request = {"code": code, "key": key, "name": "x", "version": "1"}
+            return browser.post("/api/hub/join", json=request, environ_overrides=FAR).status_code
 
         first = join_code.code
         assert [join(first), join(first)] == [200, 403]
@@ -332,7 +350,7 @@ def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
         old = join_code.code
         new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]
         assert (join(old), join(new)) == (403, 200)
-        wish = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
+        wrong_code = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
         for _ in range(8):
-            answer = browser.post("/api/hub/join", json=wish, environ_overrides=FAR)
+            answer = browser.post("/api/hub/join", json=wrong_code, environ_overrides=FAR)
         assert "Too many wrong codes" in answer.get_json()["error"]["message"]

@@ -1,4 +1,4 @@
-"""Cards, ratings and what the host does about people, on the hub's pages."""
+"""Tests of players' cards, standings and the owner's page of people, through Flask's client."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from hub_room import open_hub_pages, store_result
+from test_hub_pages import FAR, KEY
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.league.league import League
 from web.hub.room import HubRoom, HubTable
-
-FAR = {"REMOTE_ADDR": "192.0.2.50"}
-KEY = {"X-Host-Key": "abcde-fghij"}
 
 
 @pytest.fixture
@@ -32,7 +30,8 @@ def phone(app: Flask) -> FlaskClient:
     return app.test_client()
 
 
-def card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
+def make_card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
+    """Make a card on a phone. `shown`: its name may be on public pages."""
     answer = phone.post(
         "/card/make",
         data={"name": name, **({"shown": "on"} if shown else {})},
@@ -45,7 +44,7 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     phone: FlaskClient, app: Flask, league: League
 ) -> None:
     assert "Make a card" in phone.get("/card").text
-    card(phone, " Mara  Meier ")
+    make_card(phone, " Mara  Meier ")
     (mara,) = league.cards.all()
     assert (mara.name, mara.is_name_public) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in phone.get("/card").text
@@ -62,72 +61,66 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     assert other.post("/card/close").status_code == 303
     assert other.post("/card/forget").status_code == 403
     assert phone.post("/card/forget").status_code == 303
-    assert "Make a card" in by_link.get("/card").text  # it opens nothing any more
+    # a card that was forgotten opens nothing any more
+    assert "Make a card" in by_link.get("/card").text
     assert by_link.get(f"/card/{mara.code}").status_code == 403
 
 
-def test_guessing_codes_and_making_cards_is_slowed(app: Flask, league: League) -> None:
+def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League) -> None:
+    """After five wrong codes or eight new cards, an address has to wait."""
     mara, near = league.cards.create("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
     browser = app.test_client()
 
-    def post(door: str, where: dict[str, str], **data: str) -> int:
-        return app.test_client().post(door, data=data, environ_overrides=where).status_code
+    def post(path: str, client: dict[str, str], **data: str) -> int:
+        return app.test_client().post(path, data=data, environ_overrides=client).status_code
 
     for _ in range(5):
         assert post("/card/open", near, code="zzzzzzzz") == 403
-    assert [post("/card/open", where, code=mara.code) for where in (near, FAR)] == [403, 303]
+    assert [post("/card/open", client, code=mara.code) for client in (near, FAR)] == [403, 303]
     for table, status in (("a" * 16, 200), ("b" * 16, 404)):
         body = {"code": mara.code, "table": table}
-        shown = browser.post("/api/hub/card", json=body, environ_overrides=FAR)
-        assert shown.status_code == status
-    made = [post("/card/make", near, name=f"n{number}") for number in range(12)]
-    assert (made.count(303), made[-1]) == (8, 409)
+        answer = browser.post("/api/hub/card", json=body, environ_overrides=FAR)
+        assert answer.status_code == status
+    statuses = [post("/card/make", near, name=f"n{number}") for number in range(12)]
+    assert (statuses.count(303), statuses[-1]) == (8, 409)
 
 
-def test_names_are_shown_only_where_that_was_agreed(
-    phone: FlaskClient, app: Flask, league: League
-) -> None:
-    card(phone, "=Mara")
-    card(app.test_client(), "Secretia", shown=False)
+def test_hidden_names_are_on_no_page(phone: FlaskClient, app: Flask, league: League) -> None:
+    make_card(phone, "=Mara")
+    make_card(app.test_client(), "Secretia", shown=False)
     store_result(league, 1, 2, Seat.SOUTH)
-    told = {
-        path: phone.get(path).text
-        for path in (
-            "/standings",
-            "/results.csv",
-            "/",
-            "/card",
-        )
-    }
-    assert not [path for path, text in told.items() if "Secretia" in text]
-    page = told["/standings"]
+    paths = ("/standings", "/results.csv", "/", "/card")
+    texts = {path: phone.get(path).text for path in paths}
+    assert not [path for path, text in texts.items() if "Secretia" in text]
+    page = texts["/standings"]
     assert page.index("=Mara") < page.index("Player 2")
-    (result,) = csv.DictReader(told["/results.csv"].splitlines())
+    (result,) = csv.DictReader(texts["/results.csv"].splitlines())
+    # the quote keeps a spreadsheet from taking the name for a formula
     assert (result["south"], result["north"], result["winner"]) == ("'=Mara", "Player 2", "south")
     assert result["mark"] == "0123456789ab"
     assert phone.get("/standings?game=chess").status_code == 404
 
 
-def test_only_the_host_sees_and_changes_people(phone: FlaskClient, league: League) -> None:
-    door = "/host/people"
-    assert phone.get(door).status_code == 403
-    strange = phone.post(door, data={"do": "make", "name": "x"}, environ_overrides=FAR)
-    assert strange.status_code == 403
+def test_only_the_owner_sees_and_changes_people(phone: FlaskClient, league: League) -> None:
+    path = "/host/people"
+    assert phone.get(path).status_code == 403
+    refused = phone.post(path, data={"do": "make", "name": "x"}, environ_overrides=FAR)
+    assert refused.status_code == 403
 
     def act(**data: str) -> int:
-        return phone.post(door, data=data, headers=KEY).status_code
+        return phone.post(path, data=data, headers=KEY).status_code
 
     assert act(do="make", name="Mara", shown="on") == 303
     assert act(do="make", name="Jonas") == 303
     assert [person.is_name_public for person in league.cards.all()] == [True, False]
     store_result(league, 1, 2, Seat.NORTH)
-    page = phone.get(door, headers=KEY).text
+    page = phone.get(path, headers=KEY).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page
     act(do="void", key=league.results.latest(1)[0].result.key)
     assert league.ratings("scouts") == ()
     assert [act(do="forget", number="1") for _ in range(2)] == [303, 409]
-    page = phone.get(door, headers=KEY).text
+    page = phone.get(path, headers=KEY).text
     assert "does not count" in page
     assert "Mara" not in page
     assert act(do="nonsense") == 404

@@ -1,5 +1,7 @@
-"""Games of pieces through the doors and on the pages: the drawn board, plays, clocks, sheets, and
-what stays secret.
+"""Tests of the pages and the API in games of pieces, through Flask's client.
+
+They cover the drawn board, the moves offered to a seat, clocks, order sheets and placings, and what
+stays secret of them.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from companion.table.board_check import top_faces
 from web.rendering.board import board_svg
 from web.rendering.board_picture import BoardPicture, board_words, picture_from_view
 
+# Where both sides of Scouts place their scouts, in turn.
 PLACES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
+# Where both sides of Kahmate place their players. No one stands in the way of the run below.
 PLACINGS = {
     Seat.SOUTH: "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1",
     Seat.NORTH: "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11",
@@ -36,12 +40,13 @@ def sq(text: str) -> Square:
 
 
 def start(rig: WebRig, game: str, **options: Any) -> None:
+    """Begin a game, and let hands set up its board."""
     rig.table.new_game(game, options, 1)
     follow_instructions(rig.table)
 
 
 def play(rig: WebRig, *actions: str) -> None:
-    """Play for the seat on turn, and let hands follow."""
+    """Hand in each action for the seat on turn, and let hands carry it out."""
     for action in actions:
         view = rig.table.view()
         (seat,) = (seat for seat in Seat if view.seats[seat].is_awaited)
@@ -49,14 +54,15 @@ def play(rig: WebRig, *actions: str) -> None:
         follow_instructions(rig.table)
 
 
-def both(rig: WebRig, actions: Mapping[Seat, str]) -> None:
+def hand_in_all(rig: WebRig, actions: Mapping[Seat, str]) -> None:
+    """Hand in these seats' actions for the decision that is due."""
     moment = rig.table.view().moment
     for seat, action in actions.items():
         rig.table.hand_in(seat, moment, action, SALT)
 
 
-def to_scouts(rig: WebRig, **options: Any) -> None:
-    """WebRig all scouts, and let the clock run."""
+def start_scouts(rig: WebRig, **options: Any) -> None:
+    """Begin a game of Scouts, place all scouts, and let the clock run."""
     start(rig, "scouts", **options)
     play(rig, *(f"@{square}" for square in PLACES))
     clock = rig.table.view().time.clock
@@ -64,16 +70,17 @@ def to_scouts(rig: WebRig, **options: Any) -> None:
         rig.table.resume("host")
 
 
-def to_duel(rig: WebRig) -> None:
-    """Run into a standing opponent, which waits for both cards."""
+def start_duel(rig: WebRig) -> None:
+    """Play Kahmate until South runs into an opponent. Both seats choose a card for that duel."""
     start(rig, "kahmate", starter="south", ball_card=1)
-    both(rig, PLACINGS)
+    hand_in_all(rig, PLACINGS)
     follow_instructions(rig.table)
     play(rig, "d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
     assert rig.table.view().board.board_ui is not None
 
 
-def see(rig: WebRig, layout: Layout, game: str) -> None:
+def show_to_camera(rig: WebRig, layout: Layout, game: str) -> None:
+    """Let the camera read a layout of the game."""
     rig.clock.advance(0.1)
     rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
     rig.table.handle_reading(
@@ -85,15 +92,17 @@ def see(rig: WebRig, layout: Layout, game: str) -> None:
 # ---- the drawn board -----------------------------------------------------------------------------
 
 
-def numbers(pattern: str, svg: str) -> list[tuple[float, ...]]:
+def numbers_in(pattern: str, svg: str) -> list[tuple[float, ...]]:
+    """Return the numbers of each place where the pattern matches."""
     return [tuple(map(float, found)) for found in re.findall(pattern, svg)]
 
 
-AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
+# Position and width of a drawn piece.
+POSITION = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
 
 
 @pytest.mark.parametrize(
-    ("face", "squares", "drawn"),
+    ("face", "squares", "position"),
     [
         ("white boulder", "d5 e5 d6 e6", (300.0, 400.0, 200.0)),
         ("black rock", "a1 a2", (-50.0, 800.0, 200.0)),
@@ -101,10 +110,10 @@ AT = r' x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)"'
     ],
 )
 def test_rocks_and_boulders_are_drawn_once(
-    face: str, squares: str, drawn: tuple[float, ...]
+    face: str, squares: str, position: tuple[float, ...]
 ) -> None:
     picture = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
-    assert numbers(rf'href="#(?:boulder|rock)"{AT}', board_svg(picture)) == [drawn]
+    assert numbers_in(rf'href="#(?:boulder|rock)"{POSITION}', board_svg(picture)) == [position]
     assert board_words(picture).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
 
 
@@ -115,9 +124,7 @@ def test_rocks_and_boulders_are_drawn_once(
         (3, "h g f e d c b a", "10 9 8 7 6 5 4 3 2 1"),
     ],
 )
-def test_coordinates_stand_in_the_edge_squares_and_turn(
-    quarters: int, left: str, bottom: str
-) -> None:
+def test_coordinates_turn_with_the_board(quarters: int, left: str, bottom: str) -> None:
     svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
     names = re.findall(r'<text( class="last")? x="([\d.]+)" y="([\d.]+)">(\w+)</text>', svg)
     for axis, mark, row in ((2, "", left), (1, ' class="last"', bottom)):
@@ -127,19 +134,20 @@ def test_coordinates_stand_in_the_edge_squares_and_turn(
 
 
 def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
+    """Hands jump with a scout from c1 to c3, although there is none on c2."""
     rig.sit("south"), rig.sit("north")
-    to_scouts(rig)
+    start_scouts(rig)
     board = dict(rig.table.view().board.layout)
-    see(rig, board, "scouts")
+    show_to_camera(rig, board, "scouts")
     board[sq("c3")] = board.pop(sq("c1"))
-    see(rig, board, "scouts")
-    plain = view_of(rig)["why_not"]
-    assert (plain["square"], plain["rule"]) == ("c2", "jump")
+    show_to_camera(rig, board, "scouts")
+    refusal = view_of(rig)["why_not"]
+    assert (refusal["square"], refusal["rule"]) == ("c2", "jump")
     page = page_text(rig.browser(), "/")
     picture = picture_from_view(rig.table.view())
     assert picture
     assert [problem.square for problem in picture.problems] == [sq("c3")]
-    assert not picture.layout.get(sq("c1")), "it is drawn where it lies alone"
+    assert not picture.layout.get(sq("c1")), "the scout is also drawn where it came from"
     for mark in (
         'href="/rules/scouts#jump"',
         "<h2>c1 can’t jump: c2 is empty.</h2>",
@@ -151,12 +159,12 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
         assert mark in page, mark
 
 
-# ---- doors ---------------------------------------------------------------------------------------
+# ---- the API -------------------------------------------------------------------------------------
 
 
-def test_only_the_seat_on_turn_gets_plays(rig: WebRig) -> None:
+def test_only_the_seat_on_turn_gets_moves(rig: WebRig) -> None:
     south, north = rig.sit("south"), rig.sit("north")
-    to_scouts(rig)
+    start_scouts(rig)
     answer = south.get("/api/seat/south/plays").json
     assert answer["moment"] == rig.table.view().moment
     assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in answer["plays"]
@@ -167,12 +175,13 @@ def test_only_the_seat_on_turn_gets_plays(rig: WebRig) -> None:
     assert north.get("/api/seat/south/plays").status_code == 403
 
 
-def test_everybody_sees_both_clocks_and_the_tables_key(rig: WebRig) -> None:
+def test_everybody_sees_clocks_and_may_press_them(rig: WebRig) -> None:
+    """South has 600 s, takes 30 s for a turn and gets 5 s for it: 575 s are left."""
     rig.sit("south"), rig.sit("north")
-    to_scouts(rig, increment=5)
+    start_scouts(rig, increment=5)
     rig.clock.advance(30)
 
-    def press() -> Any:
+    def press_clock() -> Any:
         body = {"moment": view_of(rig)["moment"], "action": "."}
         return rig.browser().post("/api/table/act", json=body)
 
@@ -181,26 +190,26 @@ def test_everybody_sees_both_clocks_and_the_tables_key(rig: WebRig) -> None:
     page = page_text(rig.browser(), "/")
     for words in (">10:00</b>", "Press your clock"):
         assert words in page
-    assert "still to move" in error_of(press())["message"]
+    assert "still to move" in error_of(press_clock())["message"]
     play(rig, "c1-c2")
-    assert press().status_code == 200
+    assert press_clock().status_code == 200
     clocks = view_of(rig)["clocks"]
     assert (clocks["south"]["left_s"], clocks["south"]["due_s"]) == (575.0, None)
 
 
-def test_the_host_sees_an_own_board_first(rig: WebRig) -> None:
-    host, door = rig.host(), "/api/host/preview"
-    svg = host.post(door, json={"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}).json["svg"]
+def test_the_owner_previews_a_board_of_their_own(rig: WebRig) -> None:
+    host, path = rig.host(), "/api/host/preview"
+    svg = host.post(path, json={"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
     assert 'href="#wall"' in svg
-    bad = host.post(door, json={"game": "arena", "options": {"board": "..\n.s"}})
-    assert "no start for North" in error_of(bad)["message"]
+    refused = host.post(path, json={"game": "arena", "options": {"board": "..\n.s"}})
+    assert "no start for North" in error_of(refused)["message"]
 
 
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-def test_sheet_and_placing_are_their_seats_alone(rig: WebRig) -> None:
+def test_only_its_seat_sees_sheet_and_placing(rig: WebRig) -> None:
     south = rig.sit("south")
     rig.sit("north")
 
@@ -222,14 +231,14 @@ def test_sheet_and_placing_are_their_seats_alone(rig: WebRig) -> None:
 # ---- pages ---------------------------------------------------------------------------------------
 
 
-def test_the_table_screen_shows_hands_and_closed_cards(rig: WebRig) -> None:
+def test_the_table_screen_shows_a_duels_cards(rig: WebRig) -> None:
     rig.sit("south"), rig.sit("north")
-    to_duel(rig)
-    both(rig, {Seat.SOUTH: "6"})
+    start_duel(rig)
+    hand_in_all(rig, {Seat.SOUTH: "6"})
     assert page_text(rig.browser(), "/").count("a card, not open yet") == 1
-    both(rig, {Seat.NORTH: "1"})
+    hand_in_all(rig, {Seat.NORTH: "1"})
     page = page_text(rig.browser(), "/")
     assert (page.count('class="f tally'), page.count('class="figure num"')) == (2, 2)
     follow_instructions(rig.table)
-    spent = re.findall(r'<li class="spent">(\d)<', page_text(rig.browser(), "/"))
-    assert sorted(spent) == ["1", "6"]
+    spent_cards = re.findall(r'<li class="spent">(\d)<', page_text(rig.browser(), "/"))
+    assert sorted(spent_cards) == ["1", "6"]

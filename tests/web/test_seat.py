@@ -1,5 +1,6 @@
-"""What the pages of a seat and the table screen say in their markup: switches, shutters, codes of
-free seats, the sign.
+"""Tests of the markup of seats' pages and of the table screen, through Flask's client.
+
+They cover the shutter over secrets, the codes of free seats, the link back to the seat, and names.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from companion.core.kit import Seat
 
 
 def begin(rig: WebRig, game: str) -> None:
-    """End what is on, begin another game and say that its board is set."""
+    """End the current game, begin another one and confirm that its board is set up."""
     if rig.table.view().phase in ("orders", "stages"):
         rig.table.resign(Seat.SOUTH)
     rig.table.new_game(game, {}, 1)
@@ -22,26 +23,28 @@ def begin(rig: WebRig, game: str) -> None:
 
 
 def test_a_fragment_names_the_page_it_fits(rig: WebRig) -> None:
-    """Scripts of an older service, or in another language, notice it by this and load the page
-    anew.
+    """A script compares the names of page and fragment, and loads the page again if they differ.
+
+    They differ after an update of the service, or when the language has changed.
     """
     browser = rig.browser()
     for language in ("en", "fr"):
         browser.set_cookie("language", language)
-        body, live = re.findall(r' data-page="([^"]+)"', page_text(browser, "/watch"))
-        assert body == live
-        assert body.endswith(f"/{language}")
+        page_name, fragment_name = re.findall(r' data-page="([^"]+)"', page_text(browser, "/watch"))
+        assert page_name == fragment_name
+        assert page_name.endswith(f"/{language}")
 
 
-def test_the_shutter_covers_all_a_seat_enters(rig: WebRig) -> None:
+def test_the_shutter_covers_what_a_seat_enters(rig: WebRig) -> None:
+    """A shutter covers every element with `data-secret`."""
     phone = rig.sit("south")
-    for game, secret in (
+    for game, secret_element in (
         ("outbuffered", '<div class="buffer" data-secret><ol class="slots '),
         ("kahmate", '<div class="view" data-secret>'),
         ("arena", 'class="order-sheet" data-secret'),
     ):
         begin(rig, game)
-        assert secret in page_text(phone, "/seat/south"), game
+        assert secret_element in page_text(phone, "/seat/south"), game
     rig.table.resign(Seat.SOUTH)
     rig.start_card_game("full")
     assert '<div class="grip" data-secret><div class="held" id="hand"' in page_text(
@@ -49,23 +52,25 @@ def test_the_shutter_covers_all_a_seat_enters(rig: WebRig) -> None:
     )
 
 
-def codes(rig: WebRig) -> list[str]:
-    """Return the seats whose codes are on the table screen while a game is on."""
+def codes_beside_game(rig: WebRig) -> list[str]:
+    """Return the letters of the seats whose codes are beside the game on the table screen."""
     aside = re.findall(r'<aside class="codes".*?</aside>', page_text(rig.browser(), "/"))
     shown = re.findall(r">[^<]*/([sn])</span>", "".join(aside))
-    assert re.findall(r'<a class="code" href="/([sn])"', "".join(aside)) == shown, "or by a click"
+    assert re.findall(r'<a class="code" href="/([sn])"', "".join(aside)) == shown, (
+        "a code is no link"
+    )
     return shown
 
 
-def test_the_screen_keeps_a_free_seats_code(rig: WebRig) -> None:
-    assert codes(rig) == [], "the lobby has its own"
+def test_the_screen_shows_codes_of_free_seats(rig: WebRig) -> None:
+    assert codes_beside_game(rig) == [], "the lobby shows the codes twice"
     rig.start_game()
-    assert codes(rig) == ["s", "n"]
+    assert codes_beside_game(rig) == ["s", "n"]
     rig.sit("north", "Ben")
-    assert codes(rig) == ["s"]
+    assert codes_beside_game(rig) == ["s"]
     assert 'class="page orders free1 ' in page_text(rig.browser(), "/")
     rig.sit("south")
-    assert codes(rig) == []
+    assert codes_beside_game(rig) == []
     rig.table.resign(Seat.NORTH)
     assert 'data-post="/api/table/rematch"' in page_text(rig.browser(), "/")
     rig.table.free_seat(Seat.SOUTH)
@@ -75,15 +80,15 @@ def test_the_screen_keeps_a_free_seats_code(rig: WebRig) -> None:
 
 
 def test_every_page_leads_back_to_the_seat(rig: WebRig) -> None:
-    ada, there = rig.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
+    ada, link = rig.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):
-        assert there in page_text(ada, path), path
-    assert there not in page_text(rig.browser(), "/rules/")
+        assert link in page_text(ada, path), path
+    assert link not in page_text(rig.browser(), "/rules/")
 
 
 @pytest.mark.parametrize(("north", "shown"), [("Ben", ("Ann", "Ben")), ("Ann", ("White", "Black"))])
 def test_people_are_called_by_their_names(rig: WebRig, north: str, shown: tuple[str, str]) -> None:
-    """On the sign, the clocks and the log; two of one name by the words of their sides."""
+    """On the sign, the clocks and in the log. Two of the same name are called by their sides."""
     rig.sit("south", "Ann")
     rig.sit("north", north)
     begin(rig, "scouts")

@@ -1,4 +1,8 @@
-"""The settings page: what is chosen is checked, saved at once, and works at once where it can."""
+"""Tests of the settings page and its API, through Flask's client on the rig of a service.
+
+A change is checked and written to the settings file at once. It takes effect at once, or after a
+restart when no game is on.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +29,38 @@ from companion.core.kit import Seat
 from companion.maintenance.upkeep import RESTART_AFTER_S
 from companion.table.session import Phase
 
-OURS = '# ours\n[table]\ntheme = "light" # as the wall\n[web]\nviewers = 20\n'
+# A settings file that an owner has written by hand.
+OWNERS_FILE = '# ours\n[table]\ntheme = "light" # as the wall\n[web]\nviewers = 20\n'
 
 
 def page_of(rig: ServiceRig) -> str:
+    """Return the settings page as the owner gets it, without escapes and double blanks."""
     return single_spaced(unescape(rig.host.get("/settings").text))
 
 
 def save(rig: ServiceRig, **fields: str) -> Any:
+    """Change settings as the owner. In their names, `__` stands for a dot. Return the answer."""
     values = {key.replace("__", "."): text for key, text in fields.items()}
     return rig.host.post("/api/settings/change", json={"values": values})
 
 
 def refusal(answer: Any) -> str:
+    """Return the message of an answer that has to be a refusal."""
     assert answer.status_code == 400
     return str(error_of(answer)["message"])
 
 
-def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+def notices_after(rig: ServiceRig, seconds: float) -> tuple[str, ...]:
+    """Let time pass and the service restart if it may. Return the notices on the table screen."""
+    rig.clock.advance(seconds)
+    rig.upkeep.restart_when_idle()
+    rig.table.step()
+    return rig.table.view().devices.notices
+
+
+def test_only_the_owner_sees_the_settings(tmp_path: Path) -> None:
+    """Others are asked for the key. It leads back to the settings, but to no other site."""
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         page = rig.browser().get("/settings").text
         assert "Enter the owner’s key" in page
         assert 'name="back" value="/settings"' in page
@@ -52,43 +69,44 @@ def test_it_is_the_hosts_alone(tmp_path: Path) -> None:
             assert rig.browser().post("/host", data=form).location == location
 
 
-def test_eight_rows_have_what_everybody_wants(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, f"{OURS}[panel]\nsilent = true\n") as rig:
+def test_eight_rows_offer_the_common_settings(tmp_path: Path) -> None:
+    """The settings of each choice are in its `data-values`. All others follow in a fold."""
+    with open_service_rig(tmp_path, f"{OWNERS_FILE}[panel]\nsilent = true\n") as rig:
         front = page_of(rig).partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
         assert ", ".join(rows) == (
             "Language, Colours, Sound, Time to read, Left of the screen, Wi-Fi, "
             "Who may sit down, Backup"
         )
-        chosen = dict(re.findall(r"name=\"row-(\w+)\" data-values='([^']+)' checked", front))
-        assert " ".join(chosen) == "language colours sound reading left join"
-        assert json.loads(chosen["colours"]) == {"table.theme": "light"}
+        choices = dict(re.findall(r"name=\"row-(\w+)\" data-values='([^']+)' checked", front))
+        assert " ".join(choices) == "language colours sound reading left join"
+        assert json.loads(choices["colours"]) == {"table.theme": "light"}
         assert re.search(r"name=\"row-sound\" data-values='[^']+' checked><span>Soft<", front)
 
 
-def test_every_other_setting_is_in_the_fold(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+def test_all_other_settings_are_in_the_fold(tmp_path: Path) -> None:
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         page = page_of(rig)
         assert 'name="panel.north.lamps_active_low"' in page
         for name in ("state_dir", "web.host", "web.certificate", "mqtt.ca_file"):
-            assert f'name="{name}"' not in page, "what leads to files and addresses is only shown"
+            assert f'name="{name}"' not in page, "a path or an address can be changed on the page"
             assert f'<output class="in" id="{name}"' in page
         assert 'name="web.viewers" value="20"' in page
         rig.host.set_cookie("language", "es")
         page = page_of(rig)
         assert "De 0 a 1. Por defecto: 0,6." in page
-        assert 'name="voice.volume" value="0,6"' in page, "as the sentence beside it"
+        assert 'name="voice.volume" value="0,6"' in page, "the number is not written as in Spanish"
 
 
 def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
-        own = {
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
+        south_panel = {
             "panel__south__up": "0",
             "panel__south__down": "",
             "panel__south__lamps_active_low": "lamp_1 up",
         }
         assert save(rig, table__theme="dark", voice__volume="0,5").json == {"note": ""}
-        assert save(rig, **own, quiet__from="22:00", quiet__to="08:00").status_code == 200
+        assert save(rig, **south_panel, quiet__from="22:00", quiet__to="08:00").status_code == 200
         text = rig.path.read_text()
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in text
         south, used = parse_settings(text).panel.south, rig.used[-1]
@@ -99,62 +117,50 @@ def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
 
 
 def test_a_needed_restart_comes_after_the_game(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+    """The first time that the table is idle, it shows a notice. The next time it restarts."""
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         rig.table.new_game("outbuffered", {}, 1)
         note = save(rig, web__viewers="30").json["note"]
         assert note == "After the game the table starts again: then it works."
         for _ in range(3):
-            rig.clock.advance(RESTART_AFTER_S)
-            rig.upkeep.restart_when_idle()
-        assert rig.restarts == [], "a game is on"
+            notices_after(rig, RESTART_AFTER_S)
+        assert rig.restarts == [], "the table restarted during a game"
         rig.table.abandon()
-        rig.upkeep.restart_when_idle()
-        rig.clock.advance(RESTART_AFTER_S)
-        rig.upkeep.restart_when_idle()
-        rig.table.step()
+        notices_after(rig, 0)
         words = "New settings: the table starts again in a moment."
-        assert rig.table.view().devices.notices == (words,)
-        assert rig.restarts == [], "it is said first"
-        rig.upkeep.restart_when_idle()
+        assert notices_after(rig, RESTART_AFTER_S) == (words,)
+        assert rig.restarts == [], "the table restarted without a notice"
+        notices_after(rig, 0)
         assert rig.restarts == [True]
 
 
-def test_a_game_removes_the_notice_of_restart(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
-
-        def notices_after(seconds: float) -> tuple[str, ...]:
-            rig.clock.advance(seconds)
-            rig.upkeep.restart_when_idle()
-            rig.table.step()
-            return rig.table.view().devices.notices
-
+def test_a_new_game_removes_the_restart_notice(tmp_path: Path) -> None:
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         words = "New settings: the table starts again in a moment."
         save(rig, web__viewers="30")
-        assert notices_after(RESTART_AFTER_S) == (words,)
+        assert notices_after(rig, RESTART_AFTER_S) == (words,)
         rig.table.new_game("outbuffered", {}, 1)
-        assert notices_after(2 * RESTART_AFTER_S) == ()
+        assert notices_after(rig, 2 * RESTART_AFTER_S) == ()
         rig.table.abandon()
-        assert notices_after(1) == ()
-        assert notices_after(RESTART_AFTER_S) == (words,), "it is announced anew"
+        assert notices_after(rig, 1) == ()
+        assert notices_after(rig, RESTART_AFTER_S) == (words,), "the notice did not return"
         assert rig.restarts == []
-        notices_after(1)
+        notices_after(rig, 1)
         assert rig.restarts == [True]
 
 
-def test_the_notice_of_a_backup_outlasts_a_game(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+def test_a_new_game_keeps_the_notice_of_deletion(tmp_path: Path) -> None:
+    """All games are deleted at the next start. That notice replaces the one of the restart."""
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         save(rig, web__viewers="30")
-        rig.clock.advance(RESTART_AFTER_S)
-        rig.upkeep.restart_when_idle()
+        notices_after(rig, RESTART_AFTER_S)
         rig.upkeep.reset(delete_games=True)
         rig.table.new_game("outbuffered", {}, 1)
-        rig.upkeep.restart_when_idle()
-        rig.table.step()
-        assert rig.table.view().devices.notices == (rig.upkeep.staged_sentence(),)
+        assert notices_after(rig, 0) == (rig.upkeep.staged_sentence(),)
 
 
 @pytest.mark.parametrize(("hour", "theme"), [(19, "light"), (20, "dark"), (6, "dark")])
-def test_dark_at_night_goes_by_the_hour(
+def test_the_night_theme_follows_the_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str
 ) -> None:
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
@@ -163,13 +169,13 @@ def test_dark_at_night_goes_by_the_hour(
         assert f'data-theme="{theme}"' in rig.host.get("/").text
 
 
-def test_wrong_values_are_explained_and_not_written(
+def test_invalid_values_are_explained_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(30, "Read-only file system")
+    def fail_to_sync(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
 
-    with open_service_rig(tmp_path, OURS) as rig:
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         for fields, words in (
             (
                 {"table__theme": "dark", "web__port": "hello"},
@@ -182,24 +188,25 @@ def test_wrong_values_are_explained_and_not_written(
         ):
             assert words in refusal(save(rig, **fields))
         with monkeypatch.context() as disk:
-            disk.setattr("os.fsync", full)
+            disk.setattr("os.fsync", fail_to_sync)
             answer = save(rig, web__viewers="33")
         assert answer.status_code == 503
         words = "cannot be written (Read-only file system): nothing has changed."
         assert words in error_of(answer)["message"]
-        assert rig.path.read_text() == OURS
-        rig.path.write_text("[web\n")
+        assert rig.path.read_text() == OWNERS_FILE
+        rig.path.write_text("[web\n")  # the owner has broken the file
         assert "not TOML" in page_of(rig)
         assert save(rig, table__theme="dark").status_code == 503
         assert rig.path.read_text() == "[web\n"
 
 
-def _refuse(number: int, **_: Any) -> None:
+def _raise_os_error(number: int, **_: Any) -> None:
     raise OSError(number, os.strerror(number))
 
 
-def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+def test_a_backup_is_saved_and_staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Download a backup, then upload it: it replaces all games at the next start."""
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
 
         def restore(content: bytes) -> str:
             sent = {"backup": (io.BytesIO(content), "it.zip")}
@@ -218,16 +225,16 @@ def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.Mo
         assert rig.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
         PhotographAlbum(rig.upkeep.running.photographs_path).store(1, "1.0", b"picture")
-        for question, is_taken in (("", False), ("?photographs=yes", True)):
-            with rig.host.get(f"/settings/backup.zip{question}") as answer:
+        for query, has_photograph in (("", False), ("?photographs=yes", True)):
+            with rig.host.get(f"/settings/backup.zip{query}") as answer:
                 names = zipfile.ZipFile(io.BytesIO(answer.get_data())).namelist()
-            assert ("photographs/1/1.0.jpg" in names) is is_taken
+            assert ("photographs/1/1.0.jpg" in names) is has_photograph
         assert "damaged or not a backup" in restore(b"PK rubbish")
         with monkeypatch.context() as full:
-            full.setattr(tempfile, "NamedTemporaryFile", partial(_refuse, errno.ENOSPC))
+            full.setattr(tempfile, "NamedTemporaryFile", partial(_raise_os_error, errno.ENOSPC))
             assert "free some space on the disk" in restore(content)
         rig.table.new_game("outbuffered", {}, 1)
-        page = restore(content + b"\0" * 20_000)  # more than other doors take
+        page = restore(content + b"\0" * 20_000)  # more than other routes accept
         assert "The backup is in order. 1 game and 0 photographs." in page
         warning = "At the next start a backup replaces all games."
         assert warning in page
@@ -237,13 +244,16 @@ def test_a_backup_is_saved_and_laid_ready(tmp_path: Path, monkeypatch: pytest.Mo
         assert not rig.upkeep.staged_sentence()
 
 
-def test_all_as_delivered(tmp_path: Path) -> None:
-    with open_service_rig(tmp_path, OURS) as rig:
+def test_a_reset_restores_settings_and_frees_seats(tmp_path: Path) -> None:
+    """The first reset keeps the games, the second one also deletes them."""
+    with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         rig.sit(Seat.SOUTH, "Mara")
         rig.table.new_game("outbuffered", {}, 1)
         for games in (False, True):
             assert rig.post("/api/settings/reset", games=games)[0] == 200
-            assert bool(rig.upkeep.staged_sentence()) is games, "games go at the next start"
+            assert bool(rig.upkeep.staged_sentence()) is games, (
+                "games are not deleted at the next start"
+            )
         view = rig.table.view()
         assert (view.phase, view.seats[Seat.SOUTH].name) == (Phase.LOBBY, None)
         assert rig.table.settings.theme == "system"

@@ -1,5 +1,7 @@
-"""The pages through Flask's own client: who may do what, what is refused and how, and that nothing
-secret leaks.
+"""Tests of the pages and the API of a table through Flask's client.
+
+They cover joining, who may act for a seat, how requests are refused, and that no answer shows a
+sealed order to anybody else.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from web_fixtures import HOST_KEY, SALT, WebRig, error_of, page_text, view_of
 
 from companion.core.kit import Seat
 
-# ---- a turn through the doors --------------------------------------------------------------------
+# ---- draws ---------------------------------------------------------------------------------------
 
 
 def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
@@ -22,7 +24,7 @@ def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
     south.post("/api/seat/south/draw", json={})
     for browser, path, words in (
         (north, "/seat/north", "Purple offers a draw</span>"),
-        (north, "/", "<b>Purple offers a draw.</b>"),  # for who plays by pad
+        (north, "/", "<b>Purple offers a draw.</b>"),  # for a player at a pad
         (south, "/seat/south", ">Withdraw the draw</button>"),
     ):
         assert words in page_text(browser, path)
@@ -34,7 +36,7 @@ def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
 # ---- joining -------------------------------------------------------------------------------------
 
 
-def test_joining_by_the_short_address_and_coming_back(rig: WebRig) -> None:
+def test_the_short_address_joins_and_leads_back(rig: WebRig) -> None:
     phone, other = rig.browser(), rig.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
@@ -55,9 +57,9 @@ def test_joining_by_the_short_address_and_coming_back(rig: WebRig) -> None:
         assert "<img>" not in other.get(path).text
 
 
-# ---- guards --------------------------------------------------------------------------------------
+# ---- who may act ---------------------------------------------------------------------------------
 
-SEAT_DOORS = (
+SEAT_ROUTES = (
     "hand-in",
     "take-back",
     "confirm",
@@ -73,36 +75,37 @@ SEAT_DOORS = (
 )
 
 
-@pytest.mark.parametrize("door", SEAT_DOORS)
-def test_a_seat_belongs_to_its_browser_alone(rig: WebRig, door: str) -> None:
+@pytest.mark.parametrize("route", SEAT_ROUTES)
+def test_only_its_own_browser_acts_for_a_seat(rig: WebRig, route: str) -> None:
     rig.sit("south")
     north = rig.sit("north")
-    answer = north.post(f"/api/seat/south/{door}", json={})
+    answer = north.post(f"/api/seat/south/{route}", json={})
     assert (answer.status_code, error_of(answer)["reason"]) == (403, "not_your_seat")
     assert rig.browser().get("/api/seat/south/view").status_code == 403
 
 
-def test_a_successor_never_sees_the_sealed_order(rig: WebRig) -> None:
+def test_the_next_player_never_sees_the_sealed_order(rig: WebRig) -> None:
     south, moment = rig.sit("south", "Mara"), rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
-    later = rig.sit("south", "Eve")
-    assert later.post("/api/seat/south/mine", json={}).json == {"action": None, "orders": []}
+    next_player = rig.sit("south", "Eve")
+    assert next_player.post("/api/seat/south/mine", json={}).json == {"action": None, "orders": []}
     for path in ("/seat/south", "/api/seat/south/view"):
-        sent = later.get(path).text
-        assert "RLI" not in sent
-        assert "5a17" not in sent
-    assert later.post("/api/seat/south/take-back", json={"moment": moment}).status_code == 200
+        page = next_player.get(path).text
+        assert "RLI" not in page
+        assert "5a17" not in page
+    answer = next_player.post("/api/seat/south/take-back", json={"moment": moment})
+    assert answer.status_code == 200
 
 
 def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:
-    """Nor does one of ours in the place of another: all are signed with one key."""
+    """Try invalid values, and valid cookies under another name: all are signed with one key."""
     south, forger = rig.browser(), rig.browser()
     south.post("/join/south", data={"name": "south"})
     rig.sit("north")
-    own = [rig.cookie(south, name) for name in ("names", "seat_south")]
+    valid = [rig.cookie(south, name) for name in ("names", "seat_south")]
     forged = ["", "south", "WyJzb3V0aCIsIngiXQ.bad", "null", "é", "%00" * 40]
-    for value in forged + [cookie.value for cookie in own if cookie]:
+    for value in forged + [cookie.value for cookie in valid if cookie]:
         for name in ("seat_north", "host", "pass"):
             forger.set_cookie(rig.app.extensions["auth"].cookie_name(name), value)
         for seat in Seat:
@@ -110,7 +113,7 @@ def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:
         assert forger.post("/api/host/abandon", json={}).status_code == 403
 
 
-def test_the_host_key_forgives_typing_but_not_guessing(rig: WebRig) -> None:
+def test_the_owner_key_allows_five_wrong_guesses(rig: WebRig) -> None:
     host = rig.browser()
 
     def enter(key: str) -> str:
@@ -126,14 +129,14 @@ def test_the_host_key_forgives_typing_but_not_guessing(rig: WebRig) -> None:
     body = {"game": "outbuffered", "options": {"turn_limit": 20}}
     assert host.post("/api/host/new-game", json=body).status_code == 200
     assert host.post("/api/host/abandon", json={}).status_code == 200
-    bad = host.post("/api/host/new-game", json={**body, "options": {"turns": 1}})
-    assert (bad.status_code, "turns" in error_of(bad)["message"]) == (400, True)
+    refused = host.post("/api/host/new-game", json={**body, "options": {"turns": 1}})
+    assert (refused.status_code, "turns" in error_of(refused)["message"]) == (400, True)
 
 
-# ---- bad input -----------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
-def test_people_get_error_pages_and_programs_json(rig: WebRig) -> None:
+def test_browsers_get_error_pages_and_programs_json(rig: WebRig) -> None:
     browser = rig.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.mimetype) == (404, "text/html")
@@ -146,13 +149,13 @@ def test_people_get_error_pages_and_programs_json(rig: WebRig) -> None:
         assert browser.get(path).status_code == 404
 
 
-def test_an_unexpected_error_tells_nobody_what_was_sent(
+def test_an_unexpected_error_reveals_no_order(
     rig: WebRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     south, moment = rig.sit("south"), rig.start_game()
 
-    def fail(*sent: object) -> None:
-        raise RuntimeError(sent)
+    def fail(*arguments: object) -> None:
+        raise RuntimeError(arguments)
 
     monkeypatch.setattr(rig.table, "hand_in", fail)
     answer = south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
@@ -165,33 +168,34 @@ def test_an_unexpected_error_tells_nobody_what_was_sent(
 # ---- secrecy -------------------------------------------------------------------------------------
 
 
-def test_an_order_is_sent_only_on_demand(rig: WebRig) -> None:
+def test_a_sealed_order_is_sent_only_on_demand(rig: WebRig) -> None:
     south, north, moment = rig.sit("south"), rig.sit("north"), rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
-    mine = south.post("/api/seat/south/mine", json={}).json
-    drawings = [order["drawing"] for order in mine["orders"]]
-    assert (mine["action"], drawings) == ("UIS", ["order-up", "order-idle", "order-shoot"])
+    own_action = south.post("/api/seat/south/mine", json={}).json
+    drawings = [order["drawing"] for order in own_action["orders"]]
+    assert (own_action["action"], drawings) == ("UIS", ["order-up", "order-idle", "order-shoot"])
     assert north.post("/api/seat/south/mine", json={}).status_code == 403
     for path in ("/seat/south", "/api/seat/south/view"):
         assert "UIS" not in south.get(path).text
 
 
-def test_only_the_owner_sees_a_plan(rig: WebRig) -> None:
+def test_a_plan_is_drawn_for_the_current_moment(rig: WebRig) -> None:
+    """It draws where the orders entered so far lead. Other moments and sealed actions have none."""
     south, moment = rig.sit("south"), rig.start_game()
 
-    def plan(now: str) -> Any:
-        return south.post("/api/seat/south/plan", json={"moment": now, "entered": "UR"})
+    def plan(at_moment: str) -> Any:
+        return south.post("/api/seat/south/plan", json={"moment": at_moment, "entered": "UR"})
 
     answer = plan(moment)
     assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.json["svg"].count("<circle") == 2
+    assert answer.json["svg"].count("<circle") == 2  # one for each order
     assert plan("0.0").json == {"svg": ""}
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
     assert plan(moment).json == {"svg": ""}
 
 
-def test_headers_keep_browsers_careful(rig: WebRig) -> None:
-    """Static files are kept, but under their version only."""
+def test_headers_limit_scripts_and_caching(rig: WebRig) -> None:
+    """Browsers may keep static files, but only under the address with the current version."""
     browser = rig.browser()
     for path in ("/", "/join/south", "/api/view", "/nowhere"):
         headers = browser.get(path).headers
@@ -208,20 +212,20 @@ def test_headers_keep_browsers_careful(rig: WebRig) -> None:
 
 
 def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page by itself, a form with what was entered."""
+    """A page loads itself again. A form offers to send again what was entered."""
 
-    def late(*_: object, **__: object) -> None:
+    def time_out(*_: object, **__: object) -> None:
         raise TimeoutError
 
     browser, accept = rig.browser(), {"Accept": "text/html"}
     for name in ("view", "take_seat"):
-        monkeypatch.setattr(rig.table, name, late)
+        monkeypatch.setattr(rig.table, name, time_out)
     page = browser.get("/watch?name=x", headers=accept).text
     assert "The table is busy: try again" in page
-    assert 'data-again="5"' in page, "by itself, too"
+    assert 'data-again="5"' in page, "the page does not load itself again"
     page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).text
     assert '<input type="hidden" name="name" value="Mara &#34;M&#34;">' in page
-    assert "data-again" not in page, "a page that is loaded again would lose it"
+    assert "data-again" not in page, "the form loads itself again, which loses what was entered"
 
 
 def test_anybody_can_check_receipts(rig: WebRig) -> None:
@@ -232,7 +236,7 @@ def test_anybody_can_check_receipts(rig: WebRig) -> None:
         return seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).json
 
     receipt = hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
-    for _ in range(2):
+    for _ in range(2):  # to hand in the same again changes nothing
         assert hand_in(Seat.SOUTH, "UUS")["receipt"] == receipt
     assert view_of(rig)["sealed"] == {"south": receipt, "north": None}
     hand_in(Seat.NORTH, "LID")
@@ -243,7 +247,7 @@ def test_anybody_can_check_receipts(rig: WebRig) -> None:
         seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
     opened, page = view_of(rig)["opened"], page_text(rig.browser(), "/watch")
     assert len(opened) == 2
-    for one in opened:
-        text = f"{one['moment']} {one['seat']} {one['action']} {one['salt']}"
-        assert one["receipt"] == hashlib.sha256(text.encode()).hexdigest()
+    for action in opened:
+        text = f"{action['moment']} {action['seat']} {action['action']} {action['salt']}"
+        assert action["receipt"] == hashlib.sha256(text.encode()).hexdigest()
         assert text in page
