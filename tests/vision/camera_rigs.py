@@ -1,7 +1,8 @@
-"""The rigs of the camera contract: fake Picamera2, and the real one on virtual cameras.
+"""Helpers: rigs with two ribbon cameras for the contract tests of Picamera2.
 
-The real one exists only in the machine of `make appliance`, where `REAL_CAMERAS` is set
-(`tests/appliance/cameras`).
+`FakeRig` has the fake of `picamera_tools`, `RealRig` the real Picamera2 on libcamera's virtual
+cameras. The real one is used only in the virtual machine of `make appliance`, where `REAL_CAMERAS`
+is set (`tests/appliance/cameras`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock
@@ -27,15 +29,15 @@ SETTINGS = CameraSettings(size="1280x720")
 
 
 def open_pi(which: str = "") -> PiCamera:
-    """Open a camera as the program does."""
+    """Open a camera as the program does. `which` is empty or the id of a camera."""
     return PiCamera(SETTINGS, RealClock(), choose_device(which))
 
 
 class FakeRig:
-    """The fake, with its cameras in another order than Picamera2's."""
+    """A rig with fake cameras, which libcamera lists in another order than Picamera2."""
 
-    many = 1000
-    """How often a test repeats what it repeats many times."""
+    repetitions = 1000
+    """Number of times that a test repeats a step to see whether anything leaks."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.host = PiHost(monkeypatch)
@@ -43,13 +45,13 @@ class FakeRig:
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        """Let another program hold a camera."""
+        """Let another program hold a camera during the block."""
         self.host.busy.add(identity)
         yield
         self.host.busy.discard(identity)
 
     def silence(self, camera: PiCamera) -> None:
-        """Let a camera send nothing more, whatever it says of itself."""
+        """Stop a camera behind Picamera2's back, so that no more pictures come."""
         camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
@@ -61,17 +63,18 @@ class FakeRig:
 
 
 class RealRig:
-    """Real Picamera2; its cameras are those of `virtual.yaml`."""
+    """A rig with the real Picamera2, on the cameras of `virtual.yaml`."""
 
-    many = 100
+    repetitions = 100
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "picamera2", real_module())
 
     @contextmanager
     def taken_elsewhere(self, identity: str) -> Iterator[None]:
-        """Hold a camera by another Picamera2: libcamera does not protect virtual cameras between
-        programs.
+        """Hold a camera with a second Picamera2 of this program during the block.
+
+        libcamera does not protect virtual cameras from other programs.
         """
         device = open_device(choose_device(identity))
         yield
@@ -81,23 +84,19 @@ class RealRig:
         camera.device.camera.stop()
 
     def end_loop(self, camera: PiCamera) -> None:
-        def fails(_: object) -> None:
+        def fail(_: object) -> None:
             raise RuntimeError("the event loop dies")
 
-        camera.device.process_requests = fails
+        camera.device.process_requests = fail
         camera.device._preview.thread.join(60)
 
     def close(self) -> None:
-        """Close nothing: only the cameras are held."""
+        """Do nothing, because each test closes its cameras."""
 
 
-_real: list[ModuleType] = []
-
-
+@cache
 def real_module() -> ModuleType:
     """Return Picamera2 with what virtual cameras lack: raw modes, YUV420, contiguous memory."""
-    if _real:
-        return _real[0]
     for name in (
         "pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg",
         "libarchive", "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image",
@@ -106,7 +105,7 @@ def real_module() -> ModuleType:
             __import__(name)
         except ImportError:
             sys.modules[name] = MagicMock()
-    import libcamera  # noqa: PLC0415 - there in the machine only
+    import libcamera  # noqa: PLC0415 - installed in the virtual machine only
     import picamera2  # noqa: PLC0415
     from picamera2.allocators import DmaAllocator  # noqa: PLC0415
 
@@ -127,8 +126,8 @@ def real_module() -> ModuleType:
         def _buffer(self, stream: Any, number: int) -> Any:
             handle = self.dmaHeap.alloc(f"p-{number}", stream.frame_size)
             self.open_fds.append(handle.get())
-            luma, planes = stream.stride * stream.size.height, []
-            for offset, length in ((0, luma), (luma, stream.frame_size - luma)):
+            luma_bytes, planes = stream.stride * stream.size.height, []
+            for offset, length in ((0, luma_bytes), (luma_bytes, stream.frame_size - luma_bytes)):
                 plane = libcamera.FrameBuffer.Plane()
                 plane.fd, plane.offset, plane.length = handle.get(), offset, length
                 planes.append(plane)
@@ -141,7 +140,7 @@ def real_module() -> ModuleType:
             return buffer
 
     class Shimmed(picamera2.Picamera2):  # type: ignore[misc]
-        """The real Picamera2, but for these three."""
+        """The real Picamera2, with another allocator, a raw mode, and NV12 instead of YUV420."""
 
         sensor_modes = property(lambda _: [])
 
@@ -159,11 +158,9 @@ def real_module() -> ModuleType:
 
     module = ModuleType("picamera2")
     module.__dict__.update(Picamera2=Shimmed, MappedArray=picamera2.MappedArray)
-    _real.append(module)
     return module
 
 
-# Two cameras on ribbon cables, and what may happen to them.
 Rig = FakeRig | RealRig
 RIGS: dict[str, Any] = {
     "fake": FakeRig,

@@ -1,4 +1,4 @@
-"""Cameras for tests that ask for them."""
+"""Fixtures of the camera tests: fakes of a Raspberry Pi and of USB sockets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from picamera_tools import PiHost
 
 @pytest.fixture
 def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
-    """A Raspberry Pi with a ribbon camera."""
+    """A Raspberry Pi with one ribbon camera, an imx708."""
     host = PiHost(monkeypatch)
     yield host
     host.close()
@@ -20,4 +20,5 @@ def pi(monkeypatch: pytest.MonkeyPatch) -> Iterator[PiHost]:
 
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> UsbBus:
+    """USB sockets with nothing plugged in."""
     return UsbBus(monkeypatch, tmp_path)

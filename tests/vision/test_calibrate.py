@@ -1,4 +1,8 @@
-"""Measuring a lens: the printed page, views of it through known lenses, and the command."""
+"""Test `calibrate`, which measures a lens by views of a printed page.
+
+The tests cover the page itself, the measurement, and the command with a fake webcam. The page is
+rendered through lenses that are known, so that the results can be compared with them.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,9 @@ from vision.cameras.calibration import Calibration
 from vision.cameras.lens_pattern import COLUMNS, ROWS, SQUARE_MM, charuco_board
 from vision.pose.optics import LENSES, Lens
 
-SIZE = (1280, 720)
+SIZE_PX = (1280, 720)
 LENS = Lens(0.82, -0.06)
-# Tilt, the side towards which it is turned (0: the right edge comes nearer, 90: the lower one),
-# distance by that at which the page fills the picture's height, and the displacement from the
-# middle by the picture's width.
+# Views of the page that complete a measurement, as arguments of `render_page` after the lens.
 VIEWS = (
     (0, 0, 1.0, (0.0, 0.0)),
     (30, 0, 1.1, (0.0, 0.0)),
@@ -41,47 +43,52 @@ VIEWS = (
 
 @cache
 def page() -> Any:
-    """Return the pattern at 4 px per mm, a little soft."""
+    """Return the printed pattern at 4 px per mm, slightly blurred."""
     return cv2.GaussianBlur(
         charuco_board().generateImage((COLUMNS * 100, ROWS * 100), marginSize=0), (0, 0), 1.2
     )
 
 
 @cache
-def page_through(
-    lens: Lens, tilt: float, turn: float, far: float, shift: tuple[float, float]
+def render_page(
+    lens: Lens, tilt_deg: float, turn_deg: float, distance: float, shift: tuple[float, float]
 ) -> Any:
-    """Return the page through a lens: for each pixel, undistorted, where its ray meets the page.
+    """Return a picture of the page as a camera with this lens sees it.
 
-    Every eighth ray of a row and column is followed: what lies between is even.
+    `turn_deg` is the side of the page that is tilted towards the camera: 0 for the right edge, 90
+    for the lower one. At a `distance` of 1 the page about fills the height of the picture. `shift`
+    is its displacement from the middle to the right and downwards, as a share of the picture's
+    width.
+
+    The ray of every eighth pixel in a row and column is followed to the page. The pixels in between
+    are interpolated.
     """
-    a, b = math.radians(tilt), math.radians(turn)
-    rotation = np.asarray(cv2.Rodrigues(np.array([-math.sin(b), math.cos(b), 0]) * a)[0])
-    distance = far * 720 * lens.focal_ratio
-    middle = np.array([COLUMNS * SQUARE_MM / 2, ROWS * SQUARE_MM / 2, 0.0])
-    place = (
-        np.array([shift[0], shift[1], lens.focal_ratio]) * distance / lens.focal_ratio
-        - rotation @ middle
-    )
-    rows, columns = np.mgrid[3.5 : SIZE[1] : 8, 3.5 : SIZE[0] : 8]
+    tilt, turn = math.radians(tilt_deg), math.radians(turn_deg)
+    rotation = np.asarray(cv2.Rodrigues(np.array([-math.sin(turn), math.cos(turn), 0]) * tilt)[0])
+    distance_mm = distance * 720 * lens.focal_ratio
+    middle_mm = np.array([COLUMNS * SQUARE_MM / 2, ROWS * SQUARE_MM / 2, 0.0])
+    direction = np.array([*shift, lens.focal_ratio]) / lens.focal_ratio
+    translation_mm = direction * distance_mm - rotation @ middle_mm
+    rows, columns = np.mgrid[3.5 : SIZE_PX[1] : 8, 3.5 : SIZE_PX[0] : 8]
     pixels = np.stack([columns.ravel(), rows.ravel()], axis=1)[:, None]
-    rays = cv2.undistortPoints(pixels, lens.matrix(SIZE), lens.distortion)[:, 0]
-    to_page = np.linalg.inv(np.column_stack([rotation[:, 0], rotation[:, 1], place]))
+    rays = cv2.undistortPoints(pixels, lens.matrix(SIZE_PX), lens.distortion)[:, 0]
+    to_page = np.linalg.inv(np.column_stack([rotation[:, 0], rotation[:, 1], translation_mm]))
     points = np.column_stack([rays, np.ones(len(rays))]) @ to_page.T
+    # 4 px of the page per mm
     coarse = (points[:, :2] / points[:, 2:] * 4 - 0.5).astype(np.float32).reshape(*rows.shape, 2)
-    maps = cv2.resize(coarse, SIZE, interpolation=cv2.INTER_LINEAR)
+    maps = cv2.resize(coarse, SIZE_PX, interpolation=cv2.INTER_LINEAR)
     picture = cv2.remap(page(), maps, None, cv2.INTER_LINEAR, borderValue=200)  # type: ignore[call-overload]  # stubs deny None
     return np.asarray(picture, np.uint8)
 
 
-def views(lens: Lens) -> Iterator[Any]:
-    return (page_through(lens, *view) for view in VIEWS)
+def render_views(lens: Lens) -> Iterator[Any]:
+    return (render_page(lens, *view) for view in VIEWS)
 
 
 # ---- the page ------------------------------------------------------------------------------------
 
 
-def test_the_printed_pattern_is_true_to_the_millimetre(
+def test_the_printed_pattern_has_the_right_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if not shutil.which("pdftoppm"):
@@ -100,42 +107,43 @@ def test_the_printed_pattern_is_true_to_the_millimetre(
     assert len(ids) == (COLUMNS - 1) * (ROWS - 1)
     mm = charuco_board().getChessboardCorners()[ids.ravel()][:, :2]
     px = corners.reshape(-1, 2)
-    slope = np.linalg.lstsq(mm - mm.mean(axis=0), px - px.mean(axis=0), rcond=None)[0]
-    assert slope * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
+    px_per_mm = np.linalg.lstsq(mm - mm.mean(axis=0), px - px.mean(axis=0), rcond=None)[0]
+    assert px_per_mm * 25.4 / 150 == pytest.approx(np.eye(2), abs=0.003)
 
 
 # ---- the measurement -----------------------------------------------------------------------------
 
 
-def test_a_known_lens_is_found_again() -> None:
+def test_a_known_lens_is_measured() -> None:
+    """A view counts when the page is seen in the same place twice."""
     lens = Lens(0.42, -0.04)
-    work, asked = Calibration(LENSES["camera-module-3-wide"]), []
-    for luma in views(lens):
-        asked.append(work.missing_views()[0])
-        assert work.add(luma).startswith("Hold the page still")
-        assert work.add(luma) == ""
-    assert work.missing_views() == ()
-    assert asked[1] == "Tilt the page so that its left edge comes nearer to the camera"
-    assert asked[3] == "Tilt the page so that its upper edge comes nearer to the camera"
-    assert asked[5] == "Hold the page further into the upper left of the picture"
-    assert asked[8] == "Hold the page further into the lower right of the picture"
-    measured = work.solve()
+    calibration, requests = Calibration(LENSES["camera-module-3-wide"]), []
+    for luma in render_views(lens):
+        requests.append(calibration.missing_views()[0])
+        assert calibration.add(luma).startswith("Hold the page still")
+        assert calibration.add(luma) == ""
+    assert calibration.missing_views() == ()
+    assert requests[1] == "Tilt the page so that its left edge comes nearer to the camera"
+    assert requests[3] == "Tilt the page so that its upper edge comes nearer to the camera"
+    assert requests[5] == "Hold the page further into the upper left of the picture"
+    assert requests[8] == "Hold the page further into the lower right of the picture"
+    measured = calibration.solve()
     assert measured.lens.focal_ratio == pytest.approx(lens.focal_ratio, rel=0.01)
     assert measured.lens.k1 == pytest.approx(lens.k1, abs=0.01)
     assert measured.rms_px < 0.2
     assert 0 < measured.focal_sigma < 0.005
 
 
-def test_pictures_that_do_not_count_say_why() -> None:
-    work = Calibration(LENSES["webcam"])
-    assert work.add(np.full((720, 1280), 128, np.uint8)).startswith(
+def test_a_picture_that_does_not_count_is_explained() -> None:
+    calibration = Calibration(LENSES["webcam"])
+    assert calibration.add(np.full((720, 1280), 128, np.uint8)).startswith(
         "The page is not seen well: show more of it"
     )
-    flat = page_through(LENS, *VIEWS[0])
-    assert work.add(flat) == "Hold the page still for a moment"
-    assert work.add(flat) == ""
-    assert work.add(flat) == "This view is like one before: move or tilt the page"
-    assert work.add(np.ascontiguousarray(flat[:700])).startswith(
+    luma = render_page(LENS, *VIEWS[0])
+    assert calibration.add(luma) == "Hold the page still for a moment"
+    assert calibration.add(luma) == ""
+    assert calibration.add(luma) == "This view is like one before: move or tilt the page"
+    assert calibration.add(np.ascontiguousarray(luma[:700])).startswith(
         "This picture is 1280 x 700, the others are not"
     )
 
@@ -143,7 +151,8 @@ def test_pictures_that_do_not_count_say_why() -> None:
 # ---- the command ---------------------------------------------------------------------------------
 
 
-def settings(folder: Path) -> list[str]:
+def calibrate_command(folder: Path) -> list[str]:
+    """Return the arguments of the command, with settings for a USB camera in this folder."""
     file = folder / "settings.toml"
     file.write_text(
         f'state_dir = "{folder}/state"\n[camera]\nsource = "usb:0"\nsize = "1280x720"\n'
@@ -154,17 +163,20 @@ def settings(folder: Path) -> list[str]:
 def test_a_live_measurement_stores_the_lens(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    webcam = bus.plug(0, Webcam("YUYV", SIZE))
+    webcam = bus.plug(0, Webcam("YUYV", SIZE_PX))
     webcam.noise = False
-    blank = np.zeros(SIZE[::-1], np.uint8)
-    pictures = iter([blank, *(luma for luma in views(LENS) for _ in range(2))])
+    blank = np.zeros(SIZE_PX[::-1], np.uint8)
+    pictures = iter([blank, *(luma for luma in render_views(LENS) for _ in range(2))])
     webcam.scene = lambda: next(pictures)
-    assert main(settings(tmp_path)) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "usb:0: hold the page in front of it; Ctrl-C stops without changing anything."
-    assert told[-3:-1] == ["View 9 is taken.", "Working out the lens: this takes some seconds."]
-    assert told[-1].startswith("9 views: 62.")
-    (kept,) = json.loads((tmp_path / "state/lenses.json").read_text()).values()
-    assert kept["exact"] is True
-    assert kept["focal_ratio"] == pytest.approx(LENS.focal_ratio, rel=0.01)
+    assert main(calibrate_command(tmp_path)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "usb:0: hold the page in front of it; Ctrl-C stops without changing anything."
+    )
+    assert lines[-3:-1] == ["View 9 is taken.", "Working out the lens: this takes some seconds."]
+    # 62.7 degrees is the field of view of LENS
+    assert lines[-1].startswith("9 views: 62.")
+    (stored,) = json.loads((tmp_path / "state/lenses.json").read_text()).values()
+    assert stored["exact"] is True
+    assert stored["focal_ratio"] == pytest.approx(LENS.focal_ratio, rel=0.01)
     assert webcam.opened[-1].released == 1

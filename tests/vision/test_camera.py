@@ -1,5 +1,6 @@
-"""Cameras by their source: pictures, folders and films, which cameras there are, and how one is
-found again.
+"""Test how a camera is chosen by the setting `source`, and the list of cameras to choose from.
+
+A source is a picture, a folder of pictures, or a camera by its kind and by its name or number.
 """
 
 from pathlib import Path
@@ -18,8 +19,9 @@ from vision.cameras.catalogue import list_cameras, open_camera
 from vision.oddities import find_oddity
 
 
-def picture(path: Path, tone: int, size: tuple[int, int] = (64, 48)) -> Path:
-    cv2.imwrite(str(path), np.full((size[1], size[0], 3), tone, np.uint8))
+def write_picture(path: Path, tone: int) -> Path:
+    """Write a picture of 64 x 48 px of one grey tone, and return its path."""
+    cv2.imwrite(str(path), np.full((48, 64, 3), tone, np.uint8))
     return path
 
 
@@ -27,11 +29,11 @@ def open_source(source: Path | str) -> Camera:
     return open_camera(CameraSettings(source=str(source)), FakeClock(5.0))
 
 
-# ---- pictures, folders, films --------------------------------------------------------------------
+# ---- pictures and folders ------------------------------------------------------------------------
 
 
-def test_a_single_picture_repeats_with_rising_numbers(tmp_path: Path) -> None:
-    camera = open_source(picture(tmp_path / "a.png", 90))
+def test_a_single_picture_repeats_under_new_numbers(tmp_path: Path) -> None:
+    camera = open_source(write_picture(tmp_path / "a.png", 90))
     frames = [camera.frame() for _ in range(3)]
     assert [frame.number for frame in frames if frame] == [1, 2, 3]
     assert frames[0]
@@ -47,11 +49,11 @@ def test_a_folder_stays_on_its_last_picture(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
-        picture(tmp_path / name, tone)
+        write_picture(tmp_path / name, tone)
     (tmp_path / "notes.txt").write_text("not a picture")
     (tmp_path / "aa.png").write_bytes(b"\x89PNG damaged")
     camera = open_source(tmp_path)
-    tones = [int(frame.luma.mean()) for _ in range(5) if (frame := camera.frame())]
+    tones = [int(camera.frame().luma.mean()) for _ in range(5)]
     assert tones == [10, 20, 30, 30, 30]
     assert "aa.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
     (tmp_path / "empty").mkdir()
@@ -73,7 +75,7 @@ def test_a_folder_stays_on_its_last_picture(
         ("usb:77", r"USB camera 77 is missing \(/dev/video77\): plug it in"),
     ],
 )
-def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
+def test_a_missing_camera_is_reported(source: str, words: str) -> None:
     with pytest.raises(CameraError, match=words):
         open_source(source)
 
@@ -81,7 +83,7 @@ def test_other_sources_are_refused_in_words(source: str, words: str) -> None:
 # ---- which cameras there are ---------------------------------------------------------------------
 
 
-def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> None:
+def test_cameras_are_listed_without_opening_them(bus: UsbBus, pi: PiHost) -> None:
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     pi.info.append(
         {"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"}
@@ -98,19 +100,17 @@ def test_all_cameras_are_listed_and_none_is_opened(bus: UsbBus, pi: PiHost) -> N
     assert not pi.opened
 
 
-def test_the_named_camera_opens(pi: PiHost) -> None:
-    """libcamera's order and Picamera2's differ as soon as there are two."""
+def test_a_named_ribbon_camera_is_opened(pi: PiHost) -> None:
+    """With two cameras, libcamera lists them in another order than Picamera2."""
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
-    assert [(each["Num"], each["Model"]) for each in pi.kind.global_camera_info()] == [
-        (1, "imx708"),
-        (0, "imx219"),
-    ]
-    for word, expected in (
+    listed = [(camera["Num"], camera["Model"]) for camera in pi.kind.global_camera_info()]
+    assert listed == [(1, "imx708"), (0, "imx219")]
+    for source, expected in (
         ("picamera:imx219", IMX219),
         (f"picamera:{IMX708}", IMX708),
         ("picamera:1", IMX219),
     ):
-        with open_source(word):
+        with open_source(source):
             assert pi.opened[-1].camera.id == expected
     with pytest.raises(
         CameraError,
@@ -119,13 +119,14 @@ def test_the_named_camera_opens(pi: PiHost) -> None:
         open_source("picamera:imx477")
 
 
-def test_cameras_of_one_name_are_numbered(bus: UsbBus) -> None:
+def test_cameras_of_the_same_name_are_numbered(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Cam")
     bus.plug(2, Webcam(), "Cam", "B2")
     assert [choice.source for choice in list_cameras()] == ["usb:0", "usb:2"]
 
 
 def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
+    """A Raspberry Pi has video devices of its own, which do not belong to a USB device."""
     for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
         place = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
         place.mkdir(parents=True)
@@ -134,7 +135,7 @@ def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
     assert list_cameras() == ()
 
 
-def test_auto_prefers_the_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
+def test_auto_prefers_a_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
     bus.plug(2, Webcam())
     assert open_source("auto").name == "picamera"
     pi.info.clear()
@@ -146,7 +147,7 @@ def test_auto_prefers_the_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
         open_source("auto")
 
 
-def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
+def test_a_part_of_its_name_finds_a_camera(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Laptop", "B2")
     bus.plug(2, Webcam(), "HD Pro Webcam C920")
     assert open_source("usb:c920").name == "usb:2"
@@ -157,7 +158,7 @@ def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "advice"),
     [
         (("usb 046d:0825:AEEF80A0", "UVC Camera"), "unplug it and plug it in again"),
         (("usb 046d:082d", "HD Pro Webcam C920"), "lock it again"),
@@ -167,6 +168,8 @@ def test_words_of_its_name_find_a_camera(bus: UsbBus) -> None:
         (("", ""), ""),
     ],
 )
-def test_a_camera_is_known_by_name_or_number(names: tuple[str, ...], said: str) -> None:
-    odd = find_oddity(*names)
-    assert said in odd.sentence if odd else not said
+def test_an_oddity_is_found_by_camera_name(names: tuple[str, ...], advice: str) -> None:
+    """The names of a camera are its identity and what it calls itself. Most have no oddity."""
+    oddity = find_oddity(*names)
+    assert bool(oddity) == bool(advice)
+    assert oddity is None or advice in oddity.sentence

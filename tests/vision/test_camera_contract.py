@@ -1,7 +1,7 @@
-"""What Picamera2 does and the program relies on: one set of tests for the fake, and in the machine
-for the real one.
+"""Test the behaviour of Picamera2 that the program relies on.
 
-Where both disagree, the fake is wrong.
+The same tests run on the fake, and in the virtual machine of `make appliance` on the real one. If
+they disagree, the fake is wrong.
 """
 
 from __future__ import annotations
@@ -23,33 +23,32 @@ from vision.cameras.source import Locks
 
 @pytest.fixture(params=list(RIGS))
 def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    made: Rig = RIGS[request.param](monkeypatch)
-    yield made
-    made.close()
+    rig: Rig = RIGS[request.param](monkeypatch)
+    yield rig
+    rig.close()
 
 
-def held() -> tuple[int, int]:
-    """Return how many descriptors are open and how many threads run."""
+def count_descriptors_and_threads() -> tuple[int, int]:
     gc.collect()
     return len(os.listdir("/proc/self/fd")), threading.active_count()
 
 
-def several(camera: PiCamera) -> None:
-    """Take some pictures, because those that were on their way still come."""
+def take_pictures(camera: PiCamera) -> None:
+    """Take five pictures, since those that were already on their way still arrive."""
     for _ in range(5):
         camera.frame()
 
 
 def test_cameras_are_listed_by_their_ids(rig: Rig) -> None:
-    listed = import_picamera2().Picamera2.global_camera_info()
-    assert [each["Id"] for each in listed] == sorted((each["Id"] for each in listed), reverse=True)
-    assert [each["Num"] for each in listed] == [1, 0], (
-        "these two are in another order for libcamera"
-    )
-    assert {"Id", "Model", "Num"} <= set(listed[0])
+    """`Num` is the position in libcamera's own list, where these two are in the other order."""
+    cameras = import_picamera2().Picamera2.global_camera_info()
+    ids = [camera["Id"] for camera in cameras]
+    assert ids == sorted(ids, reverse=True)
+    assert [camera["Num"] for camera in cameras] == [1, 0]
+    assert {"Id", "Model", "Num"} <= set(cameras[0])
 
 
-def test_a_picture_is_a_plane_without_padding(rig: Rig) -> None:
+def test_a_picture_has_no_padding(rig: Rig) -> None:
     with open_pi() as camera:
         width, height = SETTINGS.size_px
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
@@ -63,10 +62,11 @@ def test_a_picture_is_a_plane_without_padding(rig: Rig) -> None:
         first, second = camera.frame(), camera.frame()
         assert first.luma.shape == second.luma.shape == (height, width)
         assert second.number == first.number + 1
-        assert first.luma.max() > first.luma.min(), "they see something"
+        assert first.luma.max() > first.luma.min(), "the picture shows nothing"
 
 
-def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
+def test_a_picture_is_stamped_with_its_exposure(rig: Rig) -> None:
+    """Picamera2 counts from the start of the machine, the program by its own monotonic clock."""
     with open_pi() as camera:
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
@@ -77,7 +77,7 @@ def test_a_picture_tells_when_it_was_exposed(rig: Rig) -> None:
             assert 0 <= time.monotonic() - at_s < 60
 
 
-def test_controls_that_a_camera_lacks_are_skipped(rig: Rig) -> None:
+def test_missing_controls_are_skipped(rig: Rig) -> None:
     with open_pi() as camera:
         assert camera.locks is None or isinstance(camera.locks, Locks)
         camera.frame()
@@ -88,27 +88,27 @@ def test_controls_that_a_camera_lacks_are_skipped(rig: Rig) -> None:
             camera.device.set_controls({"NoSuchControl": 1})
 
 
-def test_a_busy_camera_is_named_and_costs_nothing(rig: Rig) -> None:
-    which = pi_devices()[0].id
-    with rig.taken_elsewhere(which):
+def test_attempts_to_open_a_busy_camera_leak_nothing(rig: Rig) -> None:
+    identity = pi_devices()[0].id
+    with rig.taken_elsewhere(identity):
         before = None
-        for number in range(rig.many):
+        for number in range(rig.repetitions):
             with pytest.raises(CameraError, match="it is in use by another program"):
-                open_pi(which)
-            if number == 2:  # libcamera opens some things once and for all
-                before = held()
-        assert held() == before
-    with open_pi(which) as camera:
+                open_pi(identity)
+            if number == 2:  # libcamera keeps some descriptors of the first openings
+                before = count_descriptors_and_threads()
+        assert count_descriptors_and_threads() == before
+    with open_pi(identity) as camera:
         assert camera.frame() is not None
 
 
 @pytest.mark.parametrize("fault", ["silence", "end_loop"])
-def test_a_silent_camera_is_opened_anew(rig: Rig, fault: str) -> None:
+def test_a_silent_camera_can_be_opened_again(rig: Rig, fault: str) -> None:
     camera = open_pi()
     camera.frame()
     getattr(rig, fault)(camera)
     with pytest.raises(CameraError, match="has stopped sending pictures"):
-        several(camera)
+        take_pictures(camera)
     began_s = time.monotonic()
     camera.close()
     assert time.monotonic() - began_s < CLOSE_TIMEOUT_S
@@ -116,22 +116,22 @@ def test_a_silent_camera_is_opened_anew(rig: Rig, fault: str) -> None:
         assert camera.frame() is not None
 
 
-def test_a_camera_is_opened_a_hundred_times(rig: Rig) -> None:
+def test_opening_a_camera_often_leaks_nothing(rig: Rig) -> None:
     before = None
     for number in range(100):
         with open_pi() as camera:
             camera.frame()
-        if number == 2:
-            before = held()
-    assert held() == before
+        if number == 2:  # as above
+            before = count_descriptors_and_threads()
+    assert count_descriptors_and_threads() == before
 
 
 def test_two_cameras_work_at_once(rig: Rig) -> None:
-    one, other = pi_devices()
-    with open_pi(one.id) as first:
-        with open_pi(other.id) as second:
-            assert second.device.camera.id == other.id
-            assert second.frame() is not None
+    first, second = pi_devices()
+    with open_pi(first.id) as first_camera:
+        with open_pi(second.id) as second_camera:
+            assert second_camera.device.camera.id == second.id
+            assert second_camera.frame() is not None
             with pytest.raises(CameraError, match="in use by another program"):
-                open_pi(other.id)
-        assert first.frame() is not None, "closing one leaves the other"
+                open_pi(second.id)
+        assert first_camera.frame() is not None, "closing the second camera has stopped the first"

@@ -1,5 +1,6 @@
-"""Open cards under the camera: random tables read without an error, and what must never be taken
-for a stack.
+"""Test how the board reader reads fans of open cards on rendered tables of BINMAT.
+
+A fan may lack cards and have `UNREAD` in their place, but never a wrong card or a wrong order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ KIT: Kit = GAME.kit(GAME.options({}))
 CARDS = KIT.deck.cards if KIT.deck else ()
 VIEW = CameraView(width=1920, height=1080, tilt_deg=25.0)
 C1, C2, D1 = Square(2, 0), Square(2, 1), Square(3, 0)
-BOTH: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
+TWO_FANS: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}
 
 
 @pytest.fixture(scope="module")
@@ -42,19 +43,19 @@ def read(table: SimulatedTable) -> Reading:
     return board_reader({KIT.game: KIT}).read_picture(table.render_luma())
 
 
-def piece(table: SimulatedTable, card: str) -> int:
-    return next(p.id for p in table.pieces() if p.face == card)
+def piece_id(table: SimulatedTable, card: str) -> int:
+    return next(piece.id for piece in table.pieces() if piece.face == card)
 
 
 @pytest.mark.slow
 def test_no_fan_of_cards_is_read_wrongly() -> None:
-    """Two of each way to lay a fan, in four lights. `make bench ARGS=reading` reads sixty."""
+    """Read two tables of each way to lay a fan. `make bench ARGS=reading` reads sixty tables."""
     fans = FanTally()
     for shown in render_hard_tables(KIT, 12, seed=7):
         reading = board_reader({KIT.game: KIT}).read_picture(shown.luma)
         fans.add(shown, reading, KIT.board.squares)
     assert fans.wrong == []
-    assert fans.readable >= 6, "the tables must show something"
+    assert fans.readable >= 6, "hardly any fan can be read"
     figures = f"{fans.readable_right} of {fans.readable} were read"
     assert fans.readable_right >= 0.99 * fans.readable, figures
 
@@ -68,25 +69,25 @@ def test_eight_cards_fill_a_zone(table: SimulatedTable) -> None:
 
 
 def test_a_card_reads_the_same_upside_down(table: SimulatedTable) -> None:
-    table.set_up(BOTH)
-    table.turn(piece(table, "9^"), 180.0)
-    table.turn(piece(table, "*!"), 180.0)
+    table.set_up(TWO_FANS)
+    table.turn(piece_id(table, "9^"), 180.0)
+    table.turn(piece_id(table, "*!"), 180.0)
     reading = read(table)
-    assert (dict(reading.fans), reading.unknown) == (BOTH, frozenset())
+    assert (dict(reading.fans), reading.unknown) == (TWO_FANS, frozenset())
     assert not reading.seen
     assert not reading.strangers
 
 
-def test_a_card_without_visible_marker_is_not_counted(table: SimulatedTable) -> None:
-    table.set_up(BOTH)
-    table.nudge(piece(table, "9^"), 0.0, -10.0)  # hides most of the marker of the card below
+def test_a_card_with_a_hidden_marker_is_left_out(table: SimulatedTable) -> None:
+    table.set_up(TWO_FANS)
+    table.nudge(piece_id(table, "9^"), 0.0, -10.0)  # hides most of the marker of the lower card
     reading = read(table)
-    assert reading.fans[C1] == BOTH[C1][1:]
-    assert reading.fans[C2] == BOTH[C2]
+    assert reading.fans[C1] == TWO_FANS[C1][1:]
+    assert reading.fans[C2] == TWO_FANS[C2]
 
 
 def scratch(table: SimulatedTable, luma: Luma, zone: Square, face: str, ends: str = "near") -> None:
-    """Draw a thin line through a marker of a card: the one near its seat, or through both."""
+    """Draw a thin line through a card's marker near its seat, or through those at both ends."""
     card = next(piece for piece in table.pieces() if piece.face == face)
     for end in (1, -1) if ends == "both" else (2 * zone.rank - 1,):
         x, y = card.x_mm + end * 22.25, card.y_mm + end * 34.75
@@ -95,7 +96,7 @@ def scratch(table: SimulatedTable, luma: Luma, zone: Square, face: str, ends: st
 
 
 def test_a_scratched_marker_is_read_or_counted() -> None:
-    """Its outline is in two parts, so no quadrangle is found there."""
+    """The scratch cuts the outline of the marker, so no quadrangle is found there."""
     table = render_table(KIT, replace(VIEW, width=1280, height=720, tilt_deg=20.0))
     names = [card.name for card in CARDS]
     layout = {zone: tuple(names[4 * n : 4 * n + 4]) for n, zone in enumerate(KIT.board.squares)}
@@ -144,52 +145,56 @@ def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
 
 
 def test_the_same_card_twice_is_a_stranger(table: SimulatedTable) -> None:
-    """The left half of one picture, and the right half of another one."""
+    """Join the left half of one picture with the right half of another one."""
     pictures = []
     for zone in (C1, Square(5, 0)):
         table.set_up({zone: ("9^",)})
         pictures.append(table.render_luma())
     half = int(np.mean([table.square_px(Square(file, 0))[0] for file in (3, 4)]))
-    both = np.hstack([pictures[0][:, :half], pictures[1][:, half:]])
-    reading = board_reader({KIT.game: KIT}).read_picture(both)
+    luma = np.hstack([pictures[0][:, :half], pictures[1][:, half:]])
+    reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert KIT.deck is not None
-    assert reading.strangers == tuple(c.marker for c in KIT.deck.cards if c.name == "9^")
+    assert reading.strangers == tuple(card.marker for card in KIT.deck.cards if card.name == "9^")
     assert "9^" not in {card for fan in reading.fans.values() for card in fan}
 
 
-def test_a_card_between_two_zones_makes_both_unknown(table: SimulatedTable) -> None:
+def test_a_card_between_two_zones_leaves_both_unknown(table: SimulatedTable) -> None:
     table.set_up({C1: ("9^",)})
-    table.nudge(piece(table, "9^"), KIT.board.pitch_mm / 2, 0.0)
+    table.nudge(piece_id(table, "9^"), KIT.board.pitch_mm / 2, 0.0)
     reading = read(table)
     assert {C1, D1} <= reading.unknown
     assert not reading.fans
 
 
-def test_a_moved_card_is_read_anew() -> None:
+def test_a_moved_card_is_read_in_both_fans() -> None:
     table, clock = render_table(KIT, VIEW), FakeClock()
-    table.set_up(BOTH)
+    table.set_up(TWO_FANS)
     reader = board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:
         readings = [reader.read(camera.frame()) for _ in range(5)]
         assert [reading.quiet for reading in readings] == [False, False, True, True, True]
-        assert dict(readings[-1].fans) == BOTH
-        table.move_to(piece(table, "9#"), C2)
+        assert dict(readings[-1].fans) == TWO_FANS
+        table.move_to(piece_id(table, "9#"), C2)
         readings = [reader.read(camera.frame()) for _ in range(5)]
     assert not readings[0].quiet
-    assert {C1, C2} <= readings[0].unknown, "where something moves nothing is known"
+    assert {C1, C2} <= readings[0].unknown, "a zone is known while a card moves in it"
     assert dict(readings[-1].fans) == {C1: ("4^", "9^"), C2: ("7&", "*!", "9#")}
 
 
 @pytest.mark.parametrize(
-    ("direction", "apart_mm", "fan"),
+    ("direction", "distance_mm", "fan"),
     [(1.0, 30.0, ("4^", "9^")), (-1.0, 30.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
 )
-def test_cards_lie_as_their_seat_lays_them(
-    direction: float, apart_mm: float, fan: tuple[str, ...]
+def test_a_fan_is_ordered_as_its_seat_lays_it(
+    direction: float, distance_mm: float, fan: tuple[str, ...]
 ) -> None:
+    """Lay two cards, the second one `distance_mm` farther North.
+
+    South begins a fan at one end, North at the other. At 4 mm neither can be said to lie on top.
+    """
     assert KIT.deck is not None
     cards = []
-    for name, y_mm in (("4^", 0.0), ("9^", apart_mm)):
+    for name, y_mm in (("4^", 0.0), ("9^", distance_mm)):
         outline = rectangle_corners_mm(0.0, y_mm, 63.0, 88.0, 0.0)
         cards.append(OpenCard(name, 0.0, y_mm, 0.0, (), outline))
     assert order_fan(cards, direction, KIT.deck) == fan
@@ -197,7 +202,8 @@ def test_cards_lie_as_their_seat_lays_them(
 
 def test_a_wide_gap_may_hide_a_card(table: SimulatedTable) -> None:
     table.set_up({C1: ("4^", "9^", "9#")})
-    table.nudge(piece(table, "9^"), 0.0, 16.5)
+    table.nudge(piece_id(table, "9^"), 0.0, 16.5)
     fan = read(table).fans[C1]
     assert fan[0] == "4^"
-    assert UNREAD in fan, "nothing but the edge of the second card is seen"
+    # of the second card only the edge is visible
+    assert UNREAD in fan

@@ -1,5 +1,6 @@
-"""The eye: pictures, what is read and how surely, weak places with what to do about them, settled
-frames.
+"""Test `BoardEye`, which shows people what the camera sees and advises them on a better view.
+
+It keeps the live picture, photographs and settled frames, and judges each square of the board.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from vision.watcher import Watcher, WatchListeners
 
 
 class WatchedTable:
-    """A rendered table of a game as set up, a watcher, and the eye on its frames."""
+    """A rendered table at the start of a game, its watcher, and the eye that gets each frame.
+
+    Further arguments are fields of the `CameraView`.
+    """
 
     def __init__(self, name: str, **view: Any) -> None:
         game, kit = GAMES[name], KITS[name]
@@ -43,7 +47,8 @@ class WatchedTable:
         )
         self.eye.link = self.watcher.link
 
-    def look(self, frames: int = 5) -> BoardEye:
+    def watch(self, frames: int = 5) -> BoardEye:
+        """Let the watcher read this number of frames, ten a second, and return the eye."""
         for _ in range(frames):
             self.clock.advance(0.1)
             self.watcher.step()
@@ -51,39 +56,35 @@ class WatchedTable:
 
 
 @cache
-def calm_view(name: str) -> BoardEye:
-    """Return the eye on a good view of a game's board."""
-    return WatchedTable(name).look()
-
-
-def advice_of(name: str, **view: Any) -> list[tuple[str, str]]:
-    board = WatchedTable(name, **view).look().board()
-    assert board is not None
-    return [(advice.text, advice.why) for advice in board.advice]
+def eye_on_good_view(name: str) -> BoardEye:
+    """Return an eye that has a good view of a game's board."""
+    return WatchedTable(name).watch()
 
 
 def size_of(picture: bytes | None) -> tuple[int, int]:
+    """Return the width and height of a picture that has colours."""
     decoded = cv2.imdecode(np.frombuffer(picture or b"", np.uint8), cv2.IMREAD_UNCHANGED)
     assert decoded is not None
-    assert decoded.ndim == 3, "people see colours"
+    assert decoded.ndim == 3, "the picture has no colours"
     return decoded.shape[1], decoded.shape[0]
 
 
 @pytest.mark.parametrize("name", sorted(KITS))
 def test_a_good_view_needs_no_advice(name: str) -> None:
-    board = calm_view(name).board()
+    board = eye_on_good_view(name).board()
     assert board is not None
     assert board.advice == ()
 
 
-def test_pieces_are_outlined_above_their_squares() -> None:
-    """The camera stands before South: what is higher lies farther up in its picture."""
-    board = calm_view("outbuffered").board()
+def test_outlines_of_pieces_are_above_their_squares() -> None:
+    """The camera is on South's side, so the top of a piece is farther up in the picture."""
+    board = eye_on_good_view("outbuffered").board()
     assert board is not None
     assert board.size_px[0] > board.size_px[1]
-    seen = {str(each.square): np.mean(each.corners_px, axis=0) for each in board.squares}
-    assert seen["a1"][1] < seen["c1"][1] - 3, "a robot on a1, nothing on c1"
-    assert {str(each.square): each.faces for each in board.squares if each.faces} == {
+    y_px = {str(view.square): np.mean(view.corners_px, axis=0)[1] for view in board.squares}
+    # a robot is on a1, and nothing on c1
+    assert y_px["a1"] < y_px["c1"] - 3
+    assert {str(view.square): view.faces for view in board.squares if view.faces} == {
         "a1": ("purple robot",),
         "b1": ("purple flag",),
         "c4": ("lime robot",),
@@ -107,88 +108,102 @@ def test_pieces_are_outlined_above_their_squares() -> None:
         ("scouts", {"shift_mm": (120.0, 0.0)}, "Turn the camera a little", "A corner of the"),
     ],
 )
-def test_each_trouble_gives_its_advice(
+def test_each_fault_of_a_view_has_its_advice(
     name: str, view: dict[str, Any], text: str, why: str
 ) -> None:
-    first = advice_of(name, **view)[0]
-    assert first[0].startswith(text)
-    assert why in first[1]
-    assert len(first[0]) <= 40
-
-
-def test_weak_places_are_where_the_trouble_is() -> None:
-    board = WatchedTable("scouts", glare=Glare(60.0, 60.0, 30.0)).look().board()
+    board = WatchedTable(name, **view).watch().board()
     assert board is not None
-    glaring = {each.square for each in board.squares if Weakness.GLARE in each.weak}
-    assert Square(2, 2) in glaring
-    centres = [KITS["scouts"].board.centre_mm(square) for square in glaring]
-    assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centres)
+    first = board.advice[0]
+    assert first.text.startswith(text)
+    assert why in first.why
+    assert len(first.text) <= 40
+
+
+def test_only_squares_near_the_glare_are_weak() -> None:
+    board = WatchedTable("scouts", glare=Glare(60.0, 60.0, 30.0)).watch().board()
+    assert board is not None
+    weak = {view.square for view in board.squares if Weakness.GLARE in view.weak}
+    assert Square(2, 2) in weak
+    centres_mm = [KITS["scouts"].board.centre_mm(square) for square in weak]
+    assert all(np.hypot(x - 60, y - 60) < 55 for x, y in centres_mm)
 
 
 def test_without_a_board_the_picture_itself_is_judged() -> None:
-    scene = WatchedTable("kahmate", defocus_px=9.0)
-    scene.table.set_view(replace(scene.table.view, shift_mm=(5000.0, 0.0)))
-    eye = scene.look()
+    watched = WatchedTable("kahmate", defocus_px=9.0)
+    # 5 m away from the board
+    watched.table.set_view(replace(watched.table.view, shift_mm=(5000.0, 0.0)))
+    eye = watched.watch()
     assert eye.board() is None
     assert eye.advice_without_board()[0].text == "Turn the lens, or unlock the focus"
-    scene.table.set_view(replace(scene.table.view, light=0.2, defocus_px=0.0))
-    assert scene.look().advice_without_board()[0].text == "Switch on a lamp"
+    watched.table.set_view(replace(watched.table.view, light=0.2, defocus_px=0.0))
+    assert watched.watch().advice_without_board()[0].text == "Switch on a lamp"
 
 
-def test_a_frame_is_kept_when_movement_ends() -> None:
-    scene = WatchedTable("outbuffered")
-    first = scene.look(12).settled_frames()
-    assert len(first) == 1, "a board that goes on lying still is no news"
-    piece = next(each for each in scene.table.pieces() if each.face == "purple robot")
-    scene.table.move_to(piece.id, Square(1, 1))
-    scene.table.hold_hand(Square(0, 2))
-    assert scene.look(1).photograph() is None, "something moves"
-    scene.table.hold_hand(None)
-    settled = scene.look(8).settled_frames()
+def test_a_settled_frame_is_kept_after_movement() -> None:
+    watched = WatchedTable("outbuffered")
+    first_frames = watched.watch(12).settled_frames()
+    assert len(first_frames) == 1, "a board that does not change is kept more than once"
+    piece = next(piece for piece in watched.table.pieces() if piece.face == "purple robot")
+    watched.table.move_to(piece.id, Square(1, 1))
+    watched.table.hold_hand(Square(0, 2))
+    assert watched.watch(1).photograph() is None, "a photograph was taken during movement"
+    watched.table.hold_hand(None)
+    settled = watched.watch(8).settled_frames()
     assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
-    assert size_of(scene.eye.picture()) == (960, 540), "pictures are small"
+    assert size_of(watched.eye.picture()) == (960, 540), "the live picture is not reduced"
 
 
 def test_only_the_last_settled_frames_are_kept() -> None:
-    scene = WatchedTable("outbuffered", width=640, height=360)
-    (shown,) = scene.look(6).settled_frames()
+    watched = WatchedTable("outbuffered", width=640, height=360)
+    (settled,) = watched.watch(6).settled_frames()
     for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
-        scene.eye.record(shown.frame, replace(shown.reading, seen=face))
-    kept = [frame.reading.seen[Square(0, 0)] for frame in scene.eye.settled_frames()]
-    assert kept == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
-    scene.eye.record(shown.frame, replace(shown.reading, game="arena"))
-    assert len(scene.eye.settled_frames()) == 1, "they go with their board"
+        watched.eye.record(settled.frame, replace(settled.reading, seen=face))
+    faces = [frame.reading.seen[Square(0, 0)] for frame in watched.eye.settled_frames()]
+    assert faces == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
+    watched.eye.record(settled.frame, replace(settled.reading, game="arena"))
+    assert len(watched.eye.settled_frames()) == 1, "frames of another board are kept"
 
 
 @pytest.mark.parametrize("name", sorted(KITS))
 def test_a_photograph_shows_the_board_alone(name: str) -> None:
-    picture = calm_view(name).photograph()
+    picture = eye_on_good_view(name).photograph()
     assert picture is not None
     assert 8_000 < len(picture) <= 64_000
     board, (width, height) = KITS[name].board, size_of(picture)
-    deep = board.height_mm + (0 if KITS[name].deck else 2 * board.strip_mm)
-    assert width / height == pytest.approx(board.width_mm / deep, abs=0.01)
+    # strips are shown, but not on a board of cards
+    shown_mm = board.height_mm + (0 if KITS[name].deck else 2 * board.strip_mm)
+    assert width / height == pytest.approx(board.width_mm / shown_mm, abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["binmat", "outbuffered"])
-def test_a_photograph_covers_squares_that_are_unknown(name: str) -> None:
-    """A hand of cards may be held over them, or a phone lie there."""
-    scene, kit = WatchedTable(name), KITS[name]
-    scene.look()
-    scene.table.hold_hand(Square(2, 0))
-    eye = scene.look(10)
+def test_a_photograph_blanks_out_unknown_squares(name: str) -> None:
+    """Somebody may hold a hand of cards over them, or have put a phone there.
+
+    In the photograph they are plain grey (128), while the rest of the board has contrast.
+    """
+    watched, kit = WatchedTable(name), KITS[name]
+    watched.watch()
+    watched.table.hold_hand(Square(2, 0))
+    eye = watched.watch(10)
     board = eye.board()
     assert board is not None
-    hidden = {each.square for each in board.squares if not each.is_known}
-    assert Square(2, 0) in hidden
+    unknown = {view.square for view in board.squares if not view.is_known}
+    assert Square(2, 0) in unknown
     picture = cv2.imdecode(np.frombuffer(eye.photograph() or b"", np.uint8), cv2.IMREAD_UNCHANGED)
-    scale = picture.shape[1] / kit.board.width_mm
-    top = kit.board.height_mm + (0 if kit.deck else kit.board.strip_mm)
-    half, deep = 0.45 * kit.board.square_mm, 0.45 * (kit.board.depth_mm or kit.board.square_mm)
-    for square in hidden:
-        x, y = kit.board.centre_mm(square)
-        rows = slice(int((top - y - deep) * scale), int((top - y + deep) * scale))
-        cell = picture[rows, int((x - half) * scale) : int((x + half) * scale)]
-        assert np.abs(cell.astype(int) - 128).mean() < 6, str(square)
-    assert np.abs(picture.astype(int) - 128).mean() > 40, "what is read is there"
+    px_per_mm = picture.shape[1] / kit.board.width_mm
+    top_mm = kit.board.height_mm + (0 if kit.deck else kit.board.strip_mm)
+    # nine tenths of each square are examined
+    half_width_mm = 0.45 * kit.board.square_mm
+    half_depth_mm = 0.45 * (kit.board.depth_mm or kit.board.square_mm)
+    for square in unknown:
+        x_mm, y_mm = kit.board.centre_mm(square)
+        y_mm = top_mm - y_mm
+        rows = slice(
+            int((y_mm - half_depth_mm) * px_per_mm), int((y_mm + half_depth_mm) * px_per_mm)
+        )
+        columns = slice(
+            int((x_mm - half_width_mm) * px_per_mm), int((x_mm + half_width_mm) * px_per_mm)
+        )
+        assert np.abs(picture[rows, columns].astype(int) - 128).mean() < 6, str(square)
+    assert np.abs(picture.astype(int) - 128).mean() > 40, "known squares are blanked out"

@@ -1,5 +1,7 @@
-"""The tables of distances in docs/hardware.md are what the program's own judgement of readability
-says.
+"""Test that docs/hardware.md has the distances at which each camera can read each board.
+
+Between the nearest and the farthest distance, all of the board is in the picture, and its markers
+are as large as `vision.readability` requires. The tests compute them anew with rendered views.
 """
 
 from __future__ import annotations
@@ -29,23 +31,22 @@ HEADINGS = {
     "hq-6mm": "HQ, 6 mm",
     "webcam": "webcam, 67°",
 }
-SIZE = (1920, 1080)
-# Share of the picture that the board and the room beside it take at the nearest.
-WHOLE = 0.98
-# Shares at which the farthest camera is looked for: this many steps below `WHOLE`, down to 0.02.
+SIZE_PX = (1920, 1080)
+# Share of the picture that the board fills, with the room for pieces beside it. `MAX_FILL` is that
+# of the nearest distance. The farthest one is searched in this number of steps between both.
+MIN_FILL, MAX_FILL = 0.02, 0.98
 STEPS = 512
 
 
-def kits() -> dict[str, Kit]:
-    """Return the usual board of every game, by its title."""
-    found = [game_named(name) for name in GAMES]
-    made = [game.kit(game.options({})) for game in found]
-    return {kit.title: kit for kit in made}
+def default_kits_by_title() -> dict[str, Kit]:
+    games = [game_named(name) for name in GAMES]
+    kits = [game.kit(game.options({})) for game in games]
+    return {kit.title: kit for kit in kits}
 
 
 def pose_of(kit: Kit, lens: str, tilt_deg: float, fill: float) -> Pose:
     view = CameraView(
-        *SIZE, focal_ratio=LENSES[lens].focal_ratio, k1=LENSES[lens].k1, tilt_deg=tilt_deg
+        *SIZE_PX, focal_ratio=LENSES[lens].focal_ratio, k1=LENSES[lens].k1, tilt_deg=tilt_deg
     )
     return camera_pose(kit, replace(view, fill=fill))
 
@@ -56,76 +57,82 @@ def distance_mm(kit: Kit, pose: Pose) -> float:
     return float(np.linalg.norm(pose.eye_mm - middle))
 
 
-def smallest_px(kit: Kit, pose: Pose) -> float:
-    """Return the module of the marker that appears smallest."""
+def smallest_module_px(kit: Kit, pose: Pose) -> float:
+    """Return the size of a module in px, of the marker that appears smallest on any square."""
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES_PER_MARKER
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     centres = np.array([(*kit.board.centre_mm(square), 0.0) for square in squares])
     return module_mm * float(pose.px_per_mm(centres).min())
 
 
-def limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
-    """Return the nearest pose that has all in the picture, and the farthest with large markers, or
-    None.
+def find_limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | None:
+    """Return the nearest and the farthest pose from which the board can be read.
+
+    Returns None if the markers are too small even from the nearest one.
     """
     needed_px, poses = needed_module_px(kit), dict[int, Pose]()
 
     def fill(step: int) -> float:
-        return 0.02 + step * (WHOLE - 0.02) / STEPS
+        return MIN_FILL + step * (MAX_FILL - MIN_FILL) / STEPS
 
-    def size_px(step: int) -> float:
+    def module_px(step: int) -> float:
         if step not in poses:
             poses[step] = pose_of(kit, lens, tilt_deg, fill(step))
-        return smallest_px(kit, poses[step])
+        return smallest_module_px(kit, poses[step])
 
-    if size_px(STEPS) < needed_px:
+    if module_px(STEPS) < needed_px:
         return None
-    # 1 / size grows almost evenly with 1 / fill, as the distance does: the first guess is near
+    # Guess the step first: 1 / size grows almost linearly with 1 / fill, as the distance does.
     half = STEPS // 2
-    slope = (1 / size_px(half) - 1 / size_px(STEPS)) / (1 / fill(half) - 1 / WHOLE)
-    wanted_fill = 1 / (1 / WHOLE + (1 / needed_px - 1 / size_px(STEPS)) / slope)
-    step = max(1, round((wanted_fill - 0.02) * STEPS / (WHOLE - 0.02)))
-    while size_px(step) < needed_px:
+    slope = (1 / module_px(half) - 1 / module_px(STEPS)) / (1 / fill(half) - 1 / MAX_FILL)
+    wanted_fill = 1 / (1 / MAX_FILL + (1 / needed_px - 1 / module_px(STEPS)) / slope)
+    step = max(1, round((wanted_fill - MIN_FILL) * STEPS / (MAX_FILL - MIN_FILL)))
+    while module_px(step) < needed_px:
         step += 1
-    while step > 1 and size_px(step - 1) >= needed_px:
+    while step > 1 and module_px(step - 1) >= needed_px:
         step -= 1
     return poses[STEPS], poses[step]
 
 
-def table(tilt_deg: float) -> list[str]:
-    """Return the rows of a table, and the distances at which all five boards are read."""
-    rows, spans = [], dict[str, list[tuple[int, int] | None]]()
-    for title, kit in kits().items():
+# The nearest and the farthest distance in cm. None if a board cannot be read from anywhere.
+Range = tuple[int, int] | None
+
+
+def find_range_cm(kit: Kit, lens: str, tilt_deg: float) -> Range:
+    limits = find_limits(kit, lens, tilt_deg)
+    if limits is None:
+        return None
+    nearest_mm, farthest_mm = (distance_mm(kit, pose) for pose in limits)
+    return math.ceil(nearest_mm / 10), math.floor(farthest_mm / 10)
+
+
+def format_rows(tilt_deg: float) -> list[str]:
+    """Return one row of the table for each game, and a last one for all games together."""
+    rows, ranges_cm = [], dict[str, list[Range]]()
+    for title, kit in default_kits_by_title().items():
         cells = []
         for lens in HEADINGS:
-            found = limits(kit, lens, tilt_deg)
-            ends = (
-                (
-                    math.ceil(distance_mm(kit, found[0]) / 10),
-                    math.floor(distance_mm(kit, found[1]) / 10),
-                )
-                if found
-                else None
-            )
-            spans.setdefault(lens, []).append(ends)
-            cells.append(cell(ends))
-        rows.append(row(title, cells))
-    return [*rows, row("all five", [cell(shared(spans[lens])) for lens in HEADINGS])]
+            range_cm = find_range_cm(kit, lens, tilt_deg)
+            ranges_cm.setdefault(lens, []).append(range_cm)
+            cells.append(format_cell(range_cm))
+        rows.append(format_row(title, cells))
+    all_five = [format_cell(intersect(ranges_cm[lens])) for lens in HEADINGS]
+    return [*rows, format_row("all five", all_five)]
 
 
-def shared(spans: Sequence[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Return the distances that are in all of them."""
-    known = [span for span in spans if span]
-    if len(known) < len(spans):
+def intersect(ranges_cm: Sequence[Range]) -> Range:
+    """Return the distances that are in every range."""
+    known = [range_cm for range_cm in ranges_cm if range_cm]
+    if len(known) < len(ranges_cm):
         return None
     return max(low for low, _ in known), min(high for _, high in known)
 
 
-def cell(ends: tuple[int, int] | None) -> str:
-    return f"{ends[0]}–{ends[1]}" if ends and ends[0] <= ends[1] else "–"
+def format_cell(range_cm: Range) -> str:
+    return f"{range_cm[0]}–{range_cm[1]}" if range_cm and range_cm[0] <= range_cm[1] else "–"
 
 
-def row(title: str, cells: Sequence[str]) -> str:
+def format_row(title: str, cells: Sequence[str]) -> str:
     return f"| {title} | {' | '.join(cells)} |"
 
 
@@ -134,7 +141,6 @@ def row(title: str, cells: Sequence[str]) -> str:
     ("tilt_deg", "words"), [(0, "straight above"), (30, "tilted by 30 degrees")]
 )
 def test_the_page_has_the_computed_distances(tilt_deg: float, words: str) -> None:
-    expected = "\n".join(
-        [row(f"cm, {words}", list(HEADINGS.values())), f"|{'---|' * 7}", *table(tilt_deg)]
-    )
+    heading = format_row(f"cm, {words}", list(HEADINGS.values()))
+    expected = "\n".join([heading, f"|{'---|' * 7}", *format_rows(tilt_deg)])
     assert expected in PAGE.read_text(encoding="utf-8"), f"docs/hardware.md should have\n{expected}"

@@ -1,4 +1,7 @@
-"""What pictures say about the light and the camera: dark, burnt out, frozen."""
+"""Test what the program does about pictures that are dark, overexposed or frozen.
+
+`ExposureControl` is tested with a camera that records what it is asked to do, in fake time.
+"""
 
 from __future__ import annotations
 
@@ -12,36 +15,37 @@ from vision.cameras.exposure import DARK_SENTENCE, ExposureControl
 from vision.cameras.source import Capture, PhysicalCamera
 from vision.reading.board_reader import board_reader
 
-SMALL = striped_picture((1920, 1080))[::6, ::6]
+SMALL_PICTURE = striped_picture((1920, 1080))[::6, ::6]
 
 
-class Willing(PhysicalCamera):
-    """A camera that measures its light anew as asked, and writes it down."""
+class MeteringCamera(PhysicalCamera):
+    """A camera that records each request to measure the light."""
 
-    can = True
+    can_meter = True
 
     def __init__(self) -> None:
         super().__init__(FakeClock())
-        self.asked: list[bool] = []
+        self.requests: list[bool] = []
+        """For each request, whether the exposure may be long."""
 
     def meter(self, slow: bool) -> bool:
-        self.asked.append(slow)
-        return self.can
+        self.requests.append(slow)
+        return self.can_meter
 
 
 class Room:
-    """Ten pictures a second of a webcam, and what is made of them."""
+    """A room whose light the tests set, and an exposure control that gets ten pictures a second."""
 
     def __init__(self) -> None:
         self.webcam = Webcam()
-        self.webcam.scene = SMALL.copy
-        self.device = Willing()
-        self.keeper = ExposureControl(self.device, 100.0)
+        self.webcam.scene = SMALL_PICTURE.copy
+        self.camera = MeteringCamera()
+        self.control = ExposureControl(self.camera, 100.0)
         self.now_s = 100.0
 
     def watch(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
-            self.keeper.check(self.webcam.luma((320, 180)), self.now_s)
+            self.control.check(self.webcam.luma((320, 180)), self.now_s)
             self.now_s += 0.1
 
 
@@ -52,51 +56,52 @@ def test_a_moment_in_the_dark_changes_nothing() -> None:
     room.watch(1.9)
     room.webcam.light = 1.0
     room.watch(20)
-    assert room.device.asked == []
-    assert room.keeper.sentence == ""
+    assert room.camera.requests == []
+    assert room.control.sentence == ""
 
 
 def test_in_the_dark_the_camera_exposes_longer() -> None:
     room = Room()
     room.webcam.light = 0.3
     room.watch(7)
-    assert room.device.asked == [], "a camera that was just opened is still measuring"
+    # a camera that was just opened still measures by itself
+    assert room.camera.requests == []
     room.watch(5)
-    assert room.device.asked == [True]
-    assert room.keeper.sentence == ""
+    assert room.camera.requests == [True]
+    assert room.control.sentence == ""
     room.watch(20)
-    assert room.device.asked == [True], "asked once"
-    assert room.keeper.sentence == DARK_SENTENCE
+    assert room.camera.requests == [True], "the camera was asked again"
+    assert room.control.sentence == DARK_SENTENCE
     room.webcam.light = 0.8
     room.watch(5)
-    assert room.keeper.sentence == ""
+    assert room.control.sentence == ""
     room.webcam.light = 9.0
     room.watch(5)
-    assert room.device.asked == [True, False], "the lamp was switched on"
+    assert room.camera.requests == [True, False], "long exposures go on in bright light"
     room.webcam.light = 1.0
     room.watch(15)
-    assert room.keeper.sentence == ""
+    assert room.control.sentence == ""
 
 
-def test_a_camera_without_controls_leaves_it_to_people() -> None:
+def test_without_controls_people_are_asked_for_light() -> None:
     room = Room()
-    room.device.can = False
+    room.camera.can_meter = False
     room.webcam.light = 0.3
     room.watch(12)
-    assert room.keeper.sentence == DARK_SENTENCE
+    assert room.control.sentence == DARK_SENTENCE
     room.webcam.light = 9.0
     room.watch(12)
-    assert room.keeper.sentence == "The picture is overexposed: turn the lamp away from the board"
+    assert room.control.sentence == "The picture is overexposed: turn the lamp away from the board"
 
 
 @pytest.mark.parametrize(("light", "words"), [(0.3, "It is dark"), (9.0, "overexposed")])
-def test_an_exposure_held_by_hand_is_left_alone(light: float, words: str) -> None:
+def test_an_exposure_locked_by_hand_stays(light: float, words: str) -> None:
     room = Room()
-    room.keeper.is_locked = True
+    room.control.is_locked = True
     room.webcam.light = light
     room.watch(20)
-    assert room.device.asked == []
-    assert words in room.keeper.sentence
+    assert room.camera.requests == []
+    assert words in room.control.sentence
 
 
 def test_two_lock_requests_before_a_picture_both_count() -> None:
@@ -105,7 +110,7 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
 
     class Lockable(PhysicalCamera):
         def _capture(self) -> Capture:
-            return Capture(SMALL)
+            return Capture(SMALL_PICTURE)
 
         def lock(self, focus: bool | None, exposure: bool | None) -> None:
             applied.append((focus, exposure))
@@ -121,8 +126,9 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
     assert applied == [(True, True)]
 
 
-def test_a_frozen_camera_is_opened_anew() -> None:
-    clock, opened = FakeClock(), []
+def test_a_frozen_camera_is_opened_again() -> None:
+    """A picture that is repeated for five seconds is a fault, unless it is all of one tone."""
+    clock, openings_s = FakeClock(), []
     picture = striped_picture((1280, 720))
 
     class Frozen(PhysicalCamera):
@@ -130,7 +136,7 @@ def test_a_frozen_camera_is_opened_anew() -> None:
             return Capture(picture.copy())
 
     def open_frozen(_source: str) -> PhysicalCamera:
-        opened.append(clock.monotonic_s())
+        openings_s.append(clock.monotonic_s())
         return Frozen(clock)
 
     link = CameraLink(Cameras(open_frozen), clock, board_reader({}))
@@ -143,7 +149,7 @@ def test_a_frozen_camera_is_opened_anew() -> None:
         assert link.handle_fault() == pause_s
     picture[3, 3] += 1
     link.grab()
-    assert len(opened) == 3
+    assert len(openings_s) == 3
     picture[:] = 255
     for _ in range(9):
         link.grab()
