@@ -1,4 +1,4 @@
-"""The chance of a game, computed again by code that shares nothing with the program."""
+"""Helpers: compute the chance of a game again, with code that shares nothing with the program."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ SOUTH_CONTRIBUTION, NORTH_CONTRIBUTION = "5e" * 32, "a0" * 32
 
 
 def recompute(opened: dict[str, Any]) -> tuple[str, str]:
-    """Return the commitment and the seed of what was opened, in hexadecimal digits.
+    """Return the commitment and the seed in hexadecimal digits, from a game's opened chance.
 
-    They are computed as docs/security.md tells players to check them.
+    `opened` has the secret and both contributions. The computation is the one by which players can
+    check a game (docs/security.md, "Fair chance").
     """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
     by_seat = opened["contributions"]
@@ -29,23 +30,22 @@ def recompute(opened: dict[str, Any]) -> tuple[str, str]:
 
 
 def deal(seed: str) -> list[str]:
-    """Return the 78 cards of BINMAT as a seed, in hexadecimal digits, shuffles them."""
+    """Return the 78 cards of BINMAT as a seed in hexadecimal digits shuffles them."""
     cards = list(DECK)
     random.Random(f"{int(seed, 16)}/0").shuffle(cards)
     return cards
 
 
 def next_commitment(rig: WebRig) -> str:
-    """Return the commitment to the chance of the next game. Empty while a game is on."""
+    """Return the commitment to the chance of the next game, or an empty text during a game."""
     return str(rig.browser().get("/api/view").get_json()["next_commitment"])
 
 
-def place_pieces(rig: WebRig, most: int = 1) -> None:
-    """WebRig the pieces of both sides of Kahmate, and put what is drawn on the board."""
-    for _ in range(most):
-        moment = rig.table.view().moment
-        session = session_of(rig.table)
-        for seat in sorted(session.awaited_seats):
-            play = next(iter(session.require_game().legal_actions(session.state, seat)))
-            rig.table.hand_in(seat, moment, session.require_game().format(play))
-        follow_instructions(rig.table)
+def place_pieces(rig: WebRig) -> None:
+    """Place the pieces of both sides of Kahmate, and confirm what hands have to do then."""
+    moment = rig.table.view().moment
+    session = session_of(rig.table)
+    for seat in sorted(session.awaited_seats):
+        placement = next(iter(session.require_game().legal_actions(session.state, seat)))
+        rig.table.hand_in(seat, moment, session.require_game().format(placement))
+    follow_instructions(rig.table)

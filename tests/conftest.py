@@ -1,5 +1,7 @@
-"""Hooks and fixtures of all tests: the order in which they run, and a check that none of those that
-hold something leaves a thread, file, camera or pin open.
+"""Hooks and fixtures of all tests.
+
+Hooks choose the order in which files of tests run. A fixture fails each test that leaves a thread,
+file, camera or pin open.
 """
 
 from __future__ import annotations
@@ -26,30 +28,39 @@ from companion.diagnostics import probes
 # None of these files has examples, and the doctest plugin cannot import several modules of one
 # name.
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
-# Examples have no deadline: only tests about time measure time. They are the same in every run, so
-# that a red run means a fault of its commit. `make fuzz` searches with random ones. Importing
-# hypothesis looks through all objects, so this has to come before `pytest_collection_finish`
-# freezes them.
+# Examples of hypothesis have no deadline, because only tests about time measure time. They are the
+# same in every run, so that a run that fails means a fault of its commit. `make fuzz` searches with
+# random examples. Importing hypothesis searches all objects, so it has to come before
+# `pytest_collection_finish` freezes them.
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("fixed")
-# Seconds until everything that a test has closed must be gone, however busy the machine is.
-GRACE_S = 60.0
-# Parts of the paths of open files that are no leaks.
-NOISE = ("/dev/null", "/dev/urandom", "/dev/pts", "/dev/tty", "(deleted)", ".hypothesis", "/memfd:")
-# Marks of tests that take long or wait much, in the order in which they begin.
-WEIGHTS = ("long", "slow", "browser")
-# Folders of tests that only compute and write files at once: they hold nothing that could leak.
-HOLDING_NOTHING = {
+# Timeout in seconds for the end of everything that a test has closed, on a very busy machine.
+CLOSING_TIMEOUT_S = 60.0
+# Parts of the paths of files that may stay open.
+PATHS_THAT_MAY_STAY_OPEN = (
+    "/dev/null",
+    "/dev/urandom",
+    "/dev/pts",
+    "/dev/tty",
+    "(deleted)",
+    ".hypothesis",
+    "/memfd:",
+)
+# Marks of tests that take long or wait much, in the order in which they run.
+HEAVY_MARKS = ("long", "slow", "browser")
+# Folders of tests that only compute, or write a file and close it at once. They can leak nothing.
+FOLDERS_WITHOUT_LEAKS = {
     Path(__file__).with_name(name) for name in ("archive", "core", "games", "printing")
 }
-# The folder of tests that compute all the time, while those with browsers and services wait.
-COMPUTING = "vision"
+# The folder of tests that compute all the time. Tests with browsers and services mostly wait.
+COMPUTING_FOLDER = "vision"
 
 
 class DoctestFilter:
-    """Plugin that collects doctests only from files with a prompt. Looking through all other files
-    takes each worker seconds.
+    """Plugin that collects doctests only from files with a prompt.
+
+    Importing all other files only to search them would take each worker seconds.
     """
 
     @pytest.hookimpl(wrapper=True)
@@ -60,8 +71,9 @@ class DoctestFilter:
 
 
 def stagger_imports(config: pytest.Config) -> None:
-    """Let each worker of a whole run begin its imports at another folder, so that each file is
-    compiled once and not by every worker.
+    """Let each worker of a run of all tests begin its imports at another folder.
+
+    So each file is compiled by one worker, and the others find it compiled.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or config.args != config.getini("testpaths"):
@@ -89,8 +101,10 @@ def pytest_sessionfinish() -> None:
 
 
 def open_files() -> set[str]:
-    """Return the regular files and devices that this process has open, without `NOISE`. Sockets
-    and pipes are left out: they come and go by themselves.
+    """Return the paths of the files and devices that this process has open.
+
+    Those of `PATHS_THAT_MAY_STAY_OPEN` are left out, and so are sockets and pipes, which libraries
+    open and close at any time.
     """
     paths = set()
     for number in os.listdir("/proc/self/fd"):
@@ -99,7 +113,9 @@ def open_files() -> set[str]:
             kind, target = os.stat(path).st_mode, os.readlink(path)
         except OSError:
             continue
-        if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(word in target for word in NOISE):
+        if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(
+            part in target for part in PATHS_THAT_MAY_STAY_OPEN
+        ):
             paths.add(target)
     return paths
 
@@ -110,7 +126,7 @@ def open_count() -> int:
 
 
 def open_pins() -> set[int]:
-    """Return the ids of gpiozero's devices that nobody has closed. The search takes a while."""
+    """Return the ids of gpiozero's devices that are not closed. This searches all objects."""
     return {id(item) for item in gc.get_objects() if isinstance(item, Device) and not item.closed}
 
 
@@ -122,20 +138,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     So no worker is left with a long file at the end, and the workers never all wait at once.
     """
     items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
-    heaviest: dict[Path, int] = {}  # index in WEIGHTS of each file's heaviest mark
+    heaviest: dict[Path, int] = {}  # index in HEAVY_MARKS of each file's heaviest mark
     for item in items:
         weight = next(
-            (index for index, mark in enumerate(WEIGHTS) if item.get_closest_marker(mark)),
-            len(WEIGHTS),
+            (index for index, mark in enumerate(HEAVY_MARKS) if item.get_closest_marker(mark)),
+            len(HEAVY_MARKS),
         )
         heaviest[item.path] = min(weight, heaviest.get(item.path, weight))
     heavy = sorted(
-        (path for path, weight in heaviest.items() if 0 < weight < len(WEIGHTS)),
+        (path for path, weight in heaviest.items() if 0 < weight < len(HEAVY_MARKS)),
         key=heaviest.__getitem__,
     )
-    light = [path for path, weight in heaviest.items() if weight == len(WEIGHTS)]
-    computing = [path for path in light if COMPUTING in path.parts]
-    # 0 for long files, above 0 to 1 for both kinds that alternate, 2 for the other light ones
+    light = [path for path, weight in heaviest.items() if weight == len(HEAVY_MARKS)]
+    computing = [path for path in light if COMPUTING_FOLDER in path.parts]
+    # long files have rank 0, the two kinds that alternate share 0 to 1, other light files have 2
     ranks = {path: (index + 1) / len(heavy) for index, path in enumerate(heavy)}
     ranks |= {path: (index + 1) / len(computing) for index, path in enumerate(computing)}
     ranks |= {path: 2.0 for path in light if path not in ranks}
@@ -143,9 +159,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and test functions from all later garbage collections, and collect less
-    often.
-    """
+    """Exclude modules and test functions from garbage collection, and collect less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -153,10 +167,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves a thread, an open file, a device or (in the panel's tests) a pin
-    behind.
-    """
-    if HOLDING_NOTHING.intersection(request.path.parents):
+    """Fail a test that leaves a thread, an open file or a device, or a pin in tests of panels."""
+    if FOLDERS_WITHOUT_LEAKS.intersection(request.path.parents):
         yield
         return
     checks_pins = request.module is not None and request.module.__name__.startswith("test_panel")
@@ -164,24 +176,25 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     pins, factory = open_pins() if checks_pins else set(), Device.pin_factory
     yield
     assert not checks_pins or open_pins() <= pins, "a gpiozero device is still open"
-    assert Device.pin_factory is factory, "the panel must leave gpiozero's global pins alone"
+    assert Device.pin_factory is factory, "gpiozero's global pin factory was changed"
     for thread in set(threading.enumerate()) - threads:
-        thread.join(GRACE_S)
+        thread.join(CLOSING_TIMEOUT_S)
     leaked = {thread.name for thread in threading.enumerate() if thread not in threads}
     assert not leaked, f"threads still run: {', '.join(sorted(leaked))}"
     if open_count() > count:
-        # otherwise the collector would close this test's files in the middle of another test
+        # close what only the collector can close now, and not in the middle of another test
         gc.collect()
-    end_s = time.monotonic() + GRACE_S
+    end_s = time.monotonic() + CLOSING_TIMEOUT_S
     while (still_open := open_files() - files) and time.monotonic() < end_s:
-        time.sleep(0.01)  # a service that outlives the test may have one open for a moment
+        time.sleep(0.01)  # a service of several tests may have a file open for a moment
     assert not still_open, f"still open: {', '.join(sorted(still_open))}"
 
 
 @pytest.fixture(autouse=True)
 def allow_games_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Warn of games in memory on made-up machines only. Tests keep their own games below /tmp,
-    which is memory on many machines.
+    """Let only made-up machines warn of games that are kept in memory.
+
+    Tests keep their own games below /tmp, which is in memory on many machines.
     """
     original = probes.is_lost_at_power_off
 

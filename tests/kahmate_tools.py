@@ -1,4 +1,4 @@
-"""States of Kahmate written by hand, and a second, slow implementation of its legal actions."""
+"""Helpers: states of Kahmate made by hand, and a second, slow implementation of its rules."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from companion.games.kahmate.state import FULL_HAND, State
 
 GAME = Kahmate()
 SOUTH, NORTH = SEATS
+# Squares near the home ranks for pieces that a test does not name, South's first.
 _PARKED = (
     ("a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1", "a2", "h2"),
     ("a11", "b11", "c11", "d11", "e11", "f11", "g11", "h11", "a10", "h10"),
@@ -35,17 +36,18 @@ def make_state(
     moved_pieces: str = "",
     cards: tuple[tuple[int, ...], tuple[int, ...]] = (FULL_HAND, FULL_HAND),
 ) -> State:
-    """Make a state from pieces such as `B@b4 R@c4` and the ball's square. Other pieces are parked.
+    """Make a state from pieces such as `B@b4 R@c4` and the ball's square.
 
-    `down` are the squares of turned-over pieces, each with the number of its owner's rounds that it
-    still lies, such as `e6=1 b4=2`. `ran` are the squares of pieces that have run in this round.
+    Pieces that are not named are parked far from the ball. `down` are the squares of turned-over
+    pieces, each with the number of its owner's turns that it still lies, such as `e6=1 b4=2`.
+    `moved_pieces` are the squares of pieces that have run or tackled in this turn.
     """
     places = [*_team(blue, _PARKED[0], ball), *_team(pink, _PARKED[1], ball)]
     number = {square: piece for piece, square in enumerate(places)}
     lying = [0] * len(places)
     for entry in down.split():
-        square, _, rounds = entry.partition("=")
-        lying[number[square]] = int(rounds or 1)
+        square, _, turns = entry.partition("=")
+        lying[number[square]] = int(turns or 1)
     return State(
         GAME.options({}),
         tuple(SQUARE_NUMBERS[square] for square in places),
@@ -58,7 +60,7 @@ def make_state(
 
 
 def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
-    """Return the squares of a team in the order R R B T F S."""
+    """Return the squares of a team in the order of its pieces: R R B T F S."""
     named: dict[str, list[str]] = {}
     for entry in text.split():
         letter, _, square = entry.partition("@")
@@ -71,7 +73,10 @@ def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
 
 
 def carry_out(state: State, *texts: str) -> Step[State]:
-    """Carry out actions of whoever is on turn. Two cards at once are `3/1`, South's first."""
+    """Carry out legal actions of the seat on turn, and return the last step.
+
+    The cards that both seats play in a face-off are one text such as `3/1`, South's first.
+    """
     step: Step[State] = Step(state, ())
     for text in texts:
         if "/" in text:
@@ -93,7 +98,7 @@ def faces_on(state: State, square: str) -> tuple[str, ...]:
 
 
 def set_up_state(**options: object) -> State:
-    """Return a fixed set-up: blue begins, the ball lies on d6."""
+    """Return the state after a fixed set-up. Blue begins, and the ball lies on d6."""
     state = GAME.setup(GAME.options({"ball_card": 3, "starter": "south", **options}), Random(0))
     south, north = (
         GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"),
@@ -108,7 +113,7 @@ def with_hands(state: State, south: tuple[int, ...], north: tuple[int, ...]) -> 
 
 
 def refusal(state: State, text: str) -> Reason:
-    """Return why the seat on turn may not do this."""
+    """Return the reason why the rules refuse an action of the seat on turn."""
     (seat,) = GAME.to_act(state)
     with pytest.raises(Illegal) as refused:
         GAME.check(state, seat, GAME.parse(text))
@@ -132,7 +137,7 @@ def ball(state: State) -> tuple[str, Seat | None]:
 
 
 def down(state: State) -> dict[str, int]:
-    """Return the squares of turned-over pieces, each with the rounds that its piece still lies."""
+    """Return the square of each turned-over piece, and for how many turns it still lies."""
     return {
         piece["square"]: piece["rounds_down"]
         for piece in GAME.dump(state)["pieces"]
@@ -140,14 +145,14 @@ def down(state: State) -> dict[str, int]:
     }
 
 
-# ---- the slow rules, from the public dump alone, by the sentences of the rulings -----------------
+# ---- slow rules, written after the rulings and computed from the public dump alone ---------------
 
-# Most steps of a run, by the letter of the role.
+# Maximum number of steps of a run, by the letter of the role.
 SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 
 
 class SlowKahmate:
-    """The legal actions of a round, found by walking over the dump.
+    """The legal actions of a turn, found by trying every walk on the board of a dump.
 
     Squares are (file, rank), both from 1.
     """
@@ -183,7 +188,7 @@ class SlowKahmate:
         return piece is not None and piece["seat"] != self.seat and not piece["rounds_down"]
 
     def walks(self, start: tuple[int, int], steps: int) -> Iterator[list[tuple[int, int]]]:
-        """Yield every walk of exactly that many steps on the board, whatever stands there."""
+        """Yield every walk of exactly so many steps on the board, also through pieces."""
         if steps == 0:
             yield [start]
             return
@@ -205,17 +210,17 @@ class SlowKahmate:
                         continue
                     if steps and (walk[-1] == start or walk[-1] not in self.pieces):
                         yield _text(walk)
-                    mate_has_it = self.ball_seat == self.seat and start != self.ball
+                    teammate_has_ball = self.ball_seat == self.seat and start != self.ball
                     if (
                         walk[-1][1] == goal_rank
                         and steps < speed
                         and self.ball in walk
-                        and not mate_has_it
+                        and not teammate_has_ball
                     ):
                         yield _text(walk) + "-goal"
 
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
-        """Return where runner and ball are after a run, and the squares of turned-over pieces.
+        """Return where a run leaves the runner and the ball, and which squares have a piece down.
 
         `wins` yields for each face-off whether the runner wins it.
         """
@@ -224,8 +229,8 @@ class SlowKahmate:
         others = {square: piece for square, piece in self.pieces.items() if square != start}
         has_ball, ball, lying = self.ball == start, self.ball, []
         for place, square in enumerate(walk[1:], start=1):
-            meets = self.has_opponent(square) and square not in lying
-            if meets and not next(wins):
+            has_face_off = self.has_opponent(square) and square not in lying
+            if has_face_off and not next(wins):
                 stop = [earlier for earlier in walk[:place] if earlier not in others][-1]
                 if has_ball:
                     ball = (stop[0], min(11, max(1, stop[1] - self.ahead)))
@@ -234,7 +239,7 @@ class SlowKahmate:
                     "ball": _name(ball),
                     "down": {*map(_name, lying), _name(stop)},
                 }
-            if meets:
+            if has_face_off:
                 lying.append(square)
             if square == self.ball and self.ball_seat is None:
                 has_ball = True

@@ -1,4 +1,4 @@
-"""A real nginx in front of a port, with or without TLS."""
+"""Helpers: run a real nginx as a proxy in front of a port of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from waiting import until
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="no nginx: apt-get install nginx-light")
-FORWARDED = (
+# Directives that forward the address of the client, and say that it has used https.
+FORWARDED_HEADERS = (
     "proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
     "proxy_set_header X-Forwarded-Proto https; proxy_set_header X-Forwarded-Host $host;"
 )
@@ -23,20 +24,12 @@ FORWARDED = (
 
 @contextmanager
 def nginx(
-    folder: Path,
-    target: int,
-    answers: Callable[[int], bool],
-    *,
-    more: str = "",
-    tls: str = "",
-    at: str = "/",
-    onto: str = "",
+    folder: Path, target_port: int, is_up: Callable[[int], bool], *, more: str = ""
 ) -> Iterator[int]:
-    """Run nginx on a port until the end of the block, and yield the port once `answers` is true of
-    it.
+    """Run nginx in front of a port until the end of the block.
 
-    It forwards only what lies under the path `at`, and puts `onto` in its place. `more` replaces
-    the forwarded headers, and `tls` is the directives of a certificate.
+    Yield the port of nginx once `is_up` returns True for it. `more` are directives that replace
+    `FORWARDED_HEADERS`.
     """
     port = free_port()
     config = folder / "nginx.conf"
@@ -47,17 +40,17 @@ def nginx(
     config.write_text(
         f"pid {folder}/nginx.pid; daemon off; error_log {folder}/error.log; worker_processes 1;"
         f"events {{}} http {{ access_log off; {temporary} "
-        f"server {{ listen 127.0.0.1:{port}{' ssl' if tls else ''}; {tls}"
-        f"location {at} {{ proxy_pass http://127.0.0.1:{target}{onto}; "
+        f"server {{ listen 127.0.0.1:{port}; "
+        f"location / {{ proxy_pass http://127.0.0.1:{target_port}; "
         "proxy_http_version 1.1; proxy_set_header Connection '';"
-        f"{more or FORWARDED} }} }} }}"
+        f"{more or FORWARDED_HEADERS} }} }} }}"
     )
     assert NGINX is not None
     process = subprocess.Popen(
         [NGINX, "-c", str(config), "-p", str(folder)], stderr=subprocess.DEVNULL
     )
     try:
-        until("nginx answers", lambda: answers(port))
+        until("the start of nginx", lambda: is_up(port))
         yield port
     finally:
         process.terminate()

@@ -21,10 +21,10 @@ _RUNNING: list[subprocess.Popen[str]] = []
 
 
 def watch(pid: int) -> None:
-    """Have a driver killed when this process ends. The first call starts the reaper."""
+    """Let the reaper kill a driver when this process ends. The first call starts the reaper."""
     if not _RUNNING:
         command = [sys.executable, __file__]
-        # in a session of its own, Ctrl-C does not end it
+        # a session of its own, so that Ctrl-C does not end the reaper
         _RUNNING.append(
             subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
         )
@@ -53,7 +53,7 @@ def process_tree(pid: int) -> Iterator[int]:
 
 
 def is_driver(pid: int) -> bool:
-    """Return whether a process is a browser's driver. Its id may have been reused."""
+    """Return whether a process is a browser's driver, as its id may belong to another by now."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() == DRIVER
     except OSError:
@@ -61,7 +61,7 @@ def is_driver(pid: int) -> bool:
 
 
 def main() -> None:
-    """Wait until the run has ended, then kill what it left."""
+    """Wait until the run has ended, then kill the drivers that still run."""
     watched = [int(line) for line in sys.stdin]
     for pid in filter(is_driver, watched):
         for member in list(process_tree(pid)):

@@ -1,4 +1,4 @@
-"""The real service as a process, real browsers in front of it, and what people do in them."""
+"""Helpers: run the real service as a process, lend real browsers, and act in them as people do."""
 
 from __future__ import annotations
 
@@ -42,24 +42,25 @@ from companion.storage.journal import Journal
 # Sizes of windows: width and height in CSS pixels.
 PHONE = (390, 844)
 WALL = (1920, 1080)
-# Timeout of every wait.
+# Timeout of every wait, for a computer that is very busy.
 PATIENCE_S = 60.0
-# Longest pause between two looks at what takes long: each look costs a browser as much as a page.
+# Longest pause between two checks of a condition. Each check costs a browser as much as a page.
 MAX_PAUSE_S = 0.25
 
 
 def until(
-    what: str, look: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.02
+    what: str, condition: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.02
 ) -> Any:
-    """Wait until `look` returns something true, and return it. Otherwise fail with `what`.
+    """Wait until the condition returns something true, and return it.
 
-    While the next page loads, an element may be missing or gone. That counts as not true.
+    After the timeout, fail with `what`, a noun phrase for what did not happen. An element that is
+    missing or gone, because the next page is loading, counts as a condition that is not true yet.
     """
     pause = threading.Event()
     end_s = time.monotonic() + timeout_s
     while True:
         with contextlib.suppress(NoSuchElementException, StaleElementReferenceException):
-            if answer := look():
+            if answer := condition():
                 return answer
         if time.monotonic() > end_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
@@ -68,7 +69,7 @@ def until(
 
 
 class Service:
-    """A service as its people see it: its address, and requests that only its host may make."""
+    """A running service: its address, and requests that only its owner may make."""
 
     url: str
     host_key: str
@@ -78,7 +79,7 @@ class Service:
         return int(self.url.rpartition(":")[2])
 
     def post_as_host(self, action: str, **body: Any) -> None:
-        """Post to an address below `/api/host/`, and require success."""
+        """Post JSON to an address below `/api/host/`, and require success."""
         headers = {"Content-Type": "application/json", "X-Host-Key": self.host_key}
         status, answer, _ = Client(self.url).send(
             f"/api/host/{action}", json.dumps(body).encode(), headers
@@ -91,7 +92,7 @@ class Service:
 
 
 class ServiceProcess(Service):
-    """`companion play` as a process of its own on a free port, with its state in a folder."""
+    """A process of `companion play` on a free port, with its state in a folder."""
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
         self.folder = folder
@@ -115,7 +116,7 @@ class ServiceProcess(Service):
             text=True,
         )
         self.output_lines: list[str] = []
-        """What it prints until it is ready."""
+        """The lines that it has printed until it was ready."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.output_lines.append(line.rstrip())
@@ -125,19 +126,19 @@ class ServiceProcess(Service):
         address = re.search(r"Table screen\s+(http://\S+?)/\s", text)
         assert address, f"the service did not start: {text} {self.log}"
         self.url = address[1]
-        # the key is printed only to a terminal
+        # the owner key is printed only to a terminal
         with Journal(folder / "journal.sqlite", read_only=True) as journal:
             self.host_key = format_host_key(journal.key("host"))
 
     @property
     def log(self) -> str:
-        """What it has written to its log so far."""
+        """The content of its log so far."""
         self._log.flush()
         self._log.seek(0)
         return self._log.read()
 
     def kill(self) -> None:
-        """End it by SIGKILL, as if the power was cut for this process alone."""
+        """End it by SIGKILL, as a power cut would end it."""
         self._process.send_signal(signal.SIGKILL)
         self._end()
 
@@ -175,7 +176,7 @@ def service_process(
 
 
 def wait(seconds: float) -> None:
-    """Let time pass in other processes."""
+    """Let real time pass, for other processes."""
     threading.Event().wait(seconds)
 
 
@@ -194,8 +195,9 @@ class Client:
     def send(
         self, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """Send a request (a POST if it has a body). Return the status, body and headers of any
-        answer.
+        """Send a request, which is a POST if it has a body.
+
+        Return status, body and headers of the answer, also of a refusal.
         """
         request = urllib.request.Request(
             self.url + path, body, {"Origin": self.url, **(headers or {})}
@@ -241,7 +243,7 @@ def wait_for_sign(window: WebDriver, words: str) -> None:
     until(f"“{words}” on {window.current_url}", lambda: words in sign(window))
 
 
-# Lets a test move a page's clock on, so that no test waits while a key rests.
+# Gives pages a clock that a test can move on, so that no test waits while a key rests.
 _MOVABLE_CLOCK = """
 (() => {
   const now = performance.now.bind(performance);
@@ -250,8 +252,9 @@ _MOVABLE_CLOCK = """
   window.passRest = ms => { aheadMs += ms; };
 })();
 """
-# Tells whether a key takes taps. Otherwise its rest is over when the next script asks, but for a
-# page in a second tab, whose clock is the browser's.
+# Defines a function that returns whether a key takes taps now. If not, it moves the page's clock
+# on, so that the key's rest is over at the next call. In a second tab the clock cannot be moved,
+# and the rest takes its time.
 IS_RESTED = """
 const isRested = key => {
   const restMs = window.remainingRestMs?.(key) ?? 0;
@@ -262,10 +265,10 @@ const isRested = key => {
 
 
 def tap(window: WebDriver, selector: str) -> None:
-    """Tap a key once it is there, and after its rest.
+    """Wait until a key is shown and its rest is over, then tap it.
 
-    A key rests, that is, takes no taps, just after it has come under a finger or replaced another
-    one. One script finds and clicks it, because the page may be redrawn at any moment.
+    A key rests, that is, ignores taps, just after it has appeared under a finger or replaced
+    another key. One script finds and clicks it, because the page may be redrawn at any moment.
     """
     script = (
         f"{IS_RESTED} const key = document.querySelector(arguments[0]);"
@@ -275,7 +278,7 @@ def tap(window: WebDriver, selector: str) -> None:
 
 
 def press_space(window: WebDriver) -> None:
-    """Press the space bar once the key that it stands for is there, and after its rest."""
+    """Wait until the key that the space bar taps is shown and its rest is over, then press it."""
     script = (
         f"{IS_RESTED} const key = document.querySelector('[data-space]');"
         " return Boolean(key && isRested(key))"
@@ -285,7 +288,7 @@ def press_space(window: WebDriver) -> None:
 
 
 def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
-    """Take a seat as after scanning the QR code: open the join page, enter a name, tap once."""
+    """Take a seat as people do: open the join page of its QR code, enter a name, and tap once."""
     window.get(f"{service.url}/join/{seat}")
     field = window.find_element(By.NAME, "name")
     field.clear()
@@ -294,7 +297,7 @@ def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
-# Commands of the Chrome DevTools Protocol whose effects `_reset` undoes, if they have any.
+# Commands of the Chrome DevTools Protocol without a lasting effect that `_reset` could not undo.
 HARMLESS_COMMANDS = {
     "Accessibility.enable",
     "Accessibility.getFullAXTree",
@@ -313,7 +316,7 @@ HARMLESS_COMMANDS = {
     "Runtime.evaluate",
     "Target.activateTarget",
 }
-# Commands that put a window back as it was started.
+# Commands that bring a window back to the state in which it was started.
 _RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Page.setWebLifecycleState", {"state": "active"}),
     ("Accessibility.disable", {}),
@@ -331,26 +334,26 @@ _RESET_COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class PageElement(WebElement):
-    """An element of a page. A key is clicked only after its rest, as people do."""
+    """An element of a page. If it is a key, `click` waits until its rest is over."""
 
     def click(self) -> None:
-        """Click it after its rest."""
+        """Click it once its rest is over."""
         script = (
             f"{IS_RESTED}"
             " return isRested(arguments[0].closest('a, button, summary') ?? arguments[0])"
         )
-        until("its rest", lambda: self.parent.execute_script(script, self))
+        until("the end of the key's rest", lambda: self.parent.execute_script(script, self))
         super().click()
 
 
 class Window(webdriver.Chrome):
-    """A headless Chromium that notes whether a test has changed it for good."""
+    """A headless Chromium that notes whether a test has changed it beyond what can be reset."""
 
     _web_element_cls = PageElement
     is_spoiled = False
-    """Whether the next test would notice what was done to it."""
+    """Whether a test has changed it so that no other test may use it."""
     is_whole = False
-    """Whether it is the whole Chromium and not Debian's headless shell."""
+    """Whether it is the complete Chromium and not Debian's headless shell."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -381,7 +384,7 @@ class Window(webdriver.Chrome):
         super().set_script_timeout(time_to_wait)
 
 
-# Browsers that nobody uses. Starting one takes as long as many a test.
+# Browsers for the next tests. Starting one takes longer than many tests.
 _IDLE_WINDOWS: list[Window] = []
 
 
@@ -389,12 +392,11 @@ _IDLE_WINDOWS: list[Window] = []
 def browser(
     size: tuple[int, int], is_whole: bool = False, is_moving: bool = False
 ) -> Iterator[Window]:
-    """Lend a headless Chromium as good as new. Skip the test if there is none, or fail it if
-    COMPANION_REQUIRE_BROWSER is set.
+    """Lend a headless Chromium without a trace of earlier tests until the end of the block.
 
-    It may have served another test of this process, and nothing of that test is left in it. Ask
-    for a whole one only to hide a page behind another tab, and for animations (`is_moving`) only to
-    look at them: each costs half as much time again.
+    If Chromium is not installed, skip the test, or fail it if COMPANION_REQUIRE_BROWSER is set.
+    `is_whole` asks for the complete Chromium, which only a page behind another tab needs.
+    `is_moving` asks for animations, for tests of them. Each makes a test half as long again.
     """
     idle = next((window for window in _IDLE_WINDOWS if window.is_whole == is_whole), None)
     if idle:
@@ -434,16 +436,16 @@ def overflow_px(window: WebDriver) -> int:
     return int(window.execute_script(script))
 
 
-# A page of a test lives too short for scripts to be worth compiling well: a tenth less processor
-# time.
+# The pages of tests are too short-lived for scripts to be worth optimising. These flags save a
+# tenth of the processor time.
 _JAVASCRIPT = "--js-flags=--max-lazy,--no-opt,--no-maglev"
-# The command of this name in Debian starts the shell as a child, which would outlive it.
+# Debian's command of this name starts the shell as a child, which would outlive the command.
 HEADLESS_SHELL = "/usr/lib/chromium/chromium-headless-shell"
 
 
 @contextmanager
 def browser_with(*flags: str) -> Iterator[Window]:
-    """Start a whole browser with more flags, as large as a phone, for this block only."""
+    """Start a complete browser of a phone's size with more flags, for this block only."""
     window = _start_window(True, flags)
     try:
         width, height = PHONE
@@ -502,9 +504,9 @@ def close_browsers() -> None:
     reaper.stop()
 
 
-# ---- what fingers do on a board ------------------------------------------------------------------
+# ---- taps on a board -----------------------------------------------------------------------------
 
-# Taps a square, given as file and rank from 0. Returns whether it could.
+# Taps a square, given as file and rank from 0. Returns false if it is covered or not shown.
 _TAP = """
 const svg = document.querySelector('#live .view .board[tabindex]');
 if (!svg) return false;
@@ -523,13 +525,13 @@ return true;
 
 
 def tap_square(window: WebDriver, *squares: str) -> None:
-    """Tap squares of the board on a seat's page, each once it is in sight and nothing covers it."""
+    """Tap squares of the board on a seat's page, each once it is visible and not covered."""
     for square in squares:
         until(f"the square {square}", partial(try_to_tap_square, window, square))
 
 
 def try_to_tap_square(window: WebDriver, square: str) -> bool:
-    """Tap a square now. Return False if it is not in sight or something covers it."""
+    """Tap a square now. Return False if it is not visible or something covers it."""
     return bool(window.execute_script(_TAP, ord(square[0]) - 97, int(square[1:]) - 1))
 
 

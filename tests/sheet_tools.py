@@ -1,4 +1,4 @@
-"""Printed pages as pictures, and what can be measured on them."""
+"""Helpers: render printed pages as pictures, and measure markers and distances on them."""
 
 from __future__ import annotations
 
@@ -72,20 +72,20 @@ def markers_mm(page: Image, dpi: int = DPI) -> Iterator[tuple[int, Points]]:
     """Yield all markers on a page: id and (4, 2) corners in mm from its upper left, y down."""
     corners, ids, _ = _detector().detectMarkers(page)
     for marker, four in zip(() if ids is None else np.ravel(ids), corners, strict=True):
-        # of pixels, so that the page begins at -0.5
-        middles_px = four.reshape(4, 2).astype(np.float64)
-        yield int(marker), (middles_px + 0.5) * 25.4 / dpi
+        # OpenCV measures from the middle of the first pixel, which is 0.5 px inside the page
+        corners_px = four.reshape(4, 2).astype(np.float64)
+        yield int(marker), (corners_px + 0.5) * 25.4 / dpi
 
 
 def assert_white_around(page: Image, corners: Points, module_mm: float) -> None:
-    """Check that the module around a marker is white, along three rings."""
-    for reach in (0.3, 0.55, 0.8):
-        spread = reach * module_mm
+    """Require that the module around a marker is white, along three rings."""
+    for modules in (0.3, 0.55, 0.8):  # distance of a ring from the marker
+        spread = modules * module_mm
         left, top = np.round((corners.min(axis=0) - spread) * PX_PER_MM - 0.5).astype(int)
         right, bottom = np.round((corners.max(axis=0) + spread) * PX_PER_MM - 0.5).astype(int)
         ring = page[top : bottom + 1, left : right + 1]
         border = np.concatenate([ring[0], ring[-1], ring[:, 0], ring[:, -1]])
-        assert border.min() > 200, reach
+        assert border.min() > 200, f"something is printed {modules} modules from the marker"
 
 
 def board_pages(
@@ -100,7 +100,7 @@ def board_pages(
 
 
 def assert_distances(centres: dict[int, Points], board: Board, tolerance_mm: float) -> None:
-    """Check the distances between all corner markers, along and across the page.
+    """Require the board's distances between all corner markers, along and across the page.
 
     `centres` are in mm with y down.
     """
@@ -118,10 +118,12 @@ def _board_box_px(page: Image, dpi: int) -> tuple[int, int, int, int]:
 
 
 def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Points:
-    """Return where the second page offsets_mm on the first (mm, y down) when the art of both edges
-    matches.
+    """Return where the second page lies on the first (mm, y down) when their printed edges match.
+
+    The second page belongs above the first if `above`, otherwise right of it.
     """
     left, top, right, bottom = _board_box_px(second, dpi)
+    # inset of the compared strip, its width, and the width of the strip that is searched for it
     inset, band, edge = (round(mm * dpi / 25.4) for mm in (2.5, 13, 16))
     if above:
         x, y, patch = (
@@ -140,22 +142,25 @@ def joined_page_mm(first: Image, second: Image, dpi: int, *, above: bool) -> Poi
         to_y = from_y + edge
     else:
         from_x = to_x - edge
+    # where the strip matches best: first to the pixel, then to a fraction of one
     match = cv2.matchTemplate(
         first[from_y : to_y + 1, from_x : to_x + 1], patch, cv2.TM_SQDIFF_NORMED
     )
     _, _, place, _ = cv2.minMaxLoc(match)
     at_x, at_y = from_x + place[0], from_y + place[1]
-    below = first[at_y : at_y + patch.shape[0], at_x : at_x + patch.shape[1]]
-    (fine_x, fine_y), _ = cv2.phaseCorrelate(below.astype(np.float64), patch.astype(np.float64))
+    matched_patch = first[at_y : at_y + patch.shape[0], at_x : at_x + patch.shape[1]]
+    (fine_x, fine_y), _ = cv2.phaseCorrelate(
+        matched_patch.astype(np.float64), patch.astype(np.float64)
+    )
     return np.array((at_x - x - fine_x, at_y - y - fine_y)) * 25.4 / dpi
 
 
 def corners_when_joined(
     tiling: Tiling, pages: list[Image], dpi: int = DPI
 ) -> list[tuple[int, Points]]:
-    """Return a board's markers when its pages are joined: ids, and (4, 2) corners.
+    """Return the markers of a board whose pages are joined: id and (4, 2) corners of each.
 
-    Corners are in mm on the first page, y down.
+    Corners are in mm from the upper left of the first page, y down.
     """
     by_place = {(w.column, w.row): page for w, page in zip(tiling.pages, pages, strict=True)}
     offsets_mm: dict[tuple[int, int], Points] = {(0, 0): np.zeros(2)}
@@ -173,7 +178,7 @@ def corners_when_joined(
 
 
 def allowed_markers(kit: Kit, sheet: Page) -> set[int]:
-    """Return the markers that a page may have: of its board, pieces, cards and order tiles."""
+    """Return the ids of the markers that a page may show: of its board, pieces, cards and tiles."""
     allowed, names = set[int](), set(sheet.names)
     if sheet.kind == "board":
         allowed |= set(kit.board.corners)

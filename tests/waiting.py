@@ -1,4 +1,4 @@
-"""Waiting for something that other threads or processes do."""
+"""Helper: wait for what other threads or processes do."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
-# Timeout of every wait.
+# Timeout of every wait, for a computer that is very busy.
 WAIT_S = 60.0
 
 
-def until(what: str, look: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
-    """Look every 5 ms until the answer is true, and return it. Otherwise fail with `what`."""
+def until(what: str, condition: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
+    """Check the condition every 5 ms until it returns something true, and return that.
+
+    After the timeout, fail with `what`, a noun phrase for what did not happen.
+    """
     pause = threading.Event()
     for _ in range(round(timeout_s / 0.005)):
-        if answer := look():
+        if answer := condition():
             return answer
         pause.wait(0.005)
     pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
