@@ -25,7 +25,7 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.league.league import League
 from companion.league.league_file import put_result
-from companion.league.results import GameResult, Player, StoredResult
+from companion.league.results import GameResult, ReportedPlayer, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicRecord, PublicState
@@ -131,7 +131,7 @@ def store_result(
     at_s: float = 0.0,
 ) -> None:
     """Store a result as if a table had sent it."""
-    key, nobody = f"{at_s}-{south}-{north}", Player()
+    key, nobody = f"{at_s}-{south}-{north}", ReportedPlayer()
     fields = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
     result = GameResult(*fields, winner, 7, "0123456789ab")
     league_file_of(league).write(put_result(StoredResult(result, south, north)))

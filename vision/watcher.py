@@ -22,7 +22,7 @@ from companion.core.kit import Kit, RowsSeen, RowsWanted
 from companion.core.ports import CameraStatus, Closeable, Frame, Reading
 from companion.core.resources import NICE_READING, lower_priority
 from vision.cameras.camera_link import CLOSE_TIMEOUT_S, CameraLink, Cameras
-from vision.cameras.status_reporter import StatusReporter
+from vision.cameras.status_reporter import CameraStatusReporter
 from vision.reading.board_reader import BoardReader
 from vision.tiles.tile_processor import TileProcessor
 
@@ -93,7 +93,7 @@ class Watcher(Closeable):
         self.link = CameraLink(cameras, clock, reader)
         """The open camera, or what is known of the one that failed."""
         self.pace = Pace(min(1 / fps, MAX_PERIOD_S))
-        self._reporter = StatusReporter(listeners.on_status, cameras.expected)
+        self._reporter = CameraStatusReporter(listeners.on_status, cameras.expected)
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
         self._next_due_s = clock.monotonic_s()

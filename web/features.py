@@ -146,7 +146,7 @@ class HubPairs(Protocol):
         """Withdraw the offered game."""
 
 
-class HubConnection(Protocol):
+class HubClient(Protocol):
     """The table's connection to a hub."""
 
     @property
@@ -211,7 +211,7 @@ class Features:
     opponents: tuple[Character, ...] = ()
     """The characters that the machine can play."""
     coach: Coach | None = None
-    hub: HubConnection | None = None
+    hub: HubClient | None = None
     """The connection to a hub of many tables."""
     own_wifi: OwnWifi | None = None
     """What changes the machine's Wi-Fi."""

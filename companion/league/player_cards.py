@@ -15,7 +15,7 @@ from companion.league.people import (
     new_card,
     parse_player_name,
 )
-from companion.league.results import Player
+from companion.league.results import ReportedPlayer
 
 
 class PlayerCards:
@@ -108,7 +108,7 @@ class PlayerCards:
                 self._file.write(put_shown(card.id, table_id))
                 self._shown_at_tables.add((card.id, table_id))
 
-    def number_of(self, player: Player, table_id: str) -> int | None:
+    def number_of(self, player: ReportedPlayer, table_id: str) -> int | None:
         """Return the number of a player.
 
         None if the player has no card that was shown at this table.

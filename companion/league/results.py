@@ -29,8 +29,8 @@ from companion.table.session import MACHINE, Phase
 NEW_GAME = "new_game"
 
 
-class Player(msgspec.Struct, frozen=True):
-    """Player of a seat in a report: a person with or without a card, or a program."""
+class ReportedPlayer(msgspec.Struct, frozen=True):
+    """The player of a seat in a report: a person with or without a card, or a program."""
 
     card: str = ""
     """Id of the player's card (see `companion.league.people`) shown by the end of the game. Empty
@@ -52,8 +52,8 @@ class GameResult(msgspec.Struct, frozen=True, rename={"own_seat": "at"}):
     began_s: float
     """Unix time of the beginning."""
     ended_s: float
-    south: Player
-    north: Player
+    south: ReportedPlayer
+    north: ReportedPlayer
     winner: Seat | None
     """The seat that has won. None for a draw."""
     entry: int
@@ -172,11 +172,11 @@ def _build_result(
     """Return the result of a game that this record ends."""
     view = record.view
     own_seat = record.pair.seat if record.pair else None
-    players = {seat: Player() for seat in SEATS}
+    players = {seat: ReportedPlayer() for seat in SEATS}
     # in a game at two tables, a table knows its own seat only
     for seat in SEATS if own_seat is None else (own_seat,):
         is_machine = seat in view.seats and view.seats[seat].door == MACHINE
-        players[seat] = Player(record.cards.get(seat, ""), is_machine)
+        players[seat] = ReportedPlayer(record.cards.get(seat, ""), is_machine)
     return GameResult(
         table=table_id,
         key=progress.key,

@@ -92,7 +92,7 @@ def run_service(
             raise
         with companion:
             # Report readiness before the greeting, which asks for the Wi-Fi.
-            with StatusReporter(companion, manager):
+            with SystemdReporter(companion, manager):
                 _report_start(companion, prepared, last_good.notice())
                 greet(companion, is_first)
                 freeze_objects()
@@ -180,7 +180,7 @@ def _carry_out_staged(load_settings: Callable[[], Settings], path: Path) -> _Pre
 # ---- reports to the manager ----------------------------------------------------------------------
 
 
-class StatusReporter(Closeable):
+class SystemdReporter(Closeable):
     """Reports the state of one companion to systemd, from its own thread.
 
     A context manager whose `close` may be called twice. Without systemd it does nothing. The

@@ -22,7 +22,7 @@ from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
 from companion.league.people import PlayerCard, shown_name
 from companion.league.ratings import rate_players
-from companion.league.results import GameResult, Player, StoredResult
+from companion.league.results import GameResult, ReportedPlayer, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -185,7 +185,16 @@ def test_ratings_find_the_stronger() -> None:
     for number in range(3000):
         one, other = rng.sample(range(1, 61), 2)
         winner = Seat.SOUTH if one < other else Seat.NORTH
-        played = ("a" * 16, str(number), "scouts", {}, number, number, Player(), Player())
+        played = (
+            "a" * 16,
+            str(number),
+            "scouts",
+            {},
+            number,
+            number,
+            ReportedPlayer(),
+            ReportedPlayer(),
+        )
         games.append(StoredResult(GameResult(*played, winner, 7, "mark"), one, other))
     rows = rate_players(games)
     assert len(rows) == 60

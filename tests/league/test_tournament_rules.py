@@ -18,7 +18,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import tournament_rules
-from companion.league.results import GameResult, Player, StoredResult
+from companion.league.results import GameResult, ReportedPlayer, StoredResult
 from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem, Tournament
 
 
@@ -33,7 +33,7 @@ def paired() -> Tournament:
 def stored_result(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
     given = {
         "table": "a", "key": "game", "game": GAME, "options": {},
-        "began_s": 1001.0, "ended_s": 1002.0, "south": Player(), "north": Player(),
+        "began_s": 1001.0, "ended_s": 1002.0, "south": ReportedPlayer(), "north": ReportedPlayer(),
         "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
     }  # fmt: skip
     return StoredResult(GameResult(**{**given, **more}), south, north)

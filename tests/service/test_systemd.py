@@ -20,7 +20,7 @@ from simulated_room import local_settings
 from companion.core.config import CameraSettings, VoiceSettings
 from companion.maintenance.backup import STAGED_FOLDER
 from companion.service.app import Companion
-from companion.service.lifecycle import StatusReporter
+from companion.service.lifecycle import SystemdReporter
 from companion.service.systemd import LampWord, ServiceManager
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def test_a_service_needs_no_systemd(tmp_path: Path) -> None:
     manager.notify(READY="1")
     manager.set_lamp_word(LampWord.READY)
     assert not manager.switch_off()
-    with open_companion(tmp_path) as companion, StatusReporter(companion, manager) as notifier:
+    with open_companion(tmp_path) as companion, SystemdReporter(companion, manager) as notifier:
         notifier.close()
         notifier.close()
 
@@ -100,7 +100,7 @@ def test_the_watchdog_is_fed_while_all_are_alive(tmp_path: Path, manager: Manage
     with open_companion(tmp_path) as companion:
         silent: dict[str, float] = {}
         companion.health.late_loops = lambda: silent  # type: ignore[method-assign] # as if a loop had been hanging for long
-        with StatusReporter(companion, ServiceManager(environment(manager, run))):
+        with SystemdReporter(companion, ServiceManager(environment(manager, run))):
             until("food", lambda: len(manager.values("WATCHDOG")) >= 3)
             assert manager.reports[0] == {
                 "READY": "1",

@@ -16,7 +16,7 @@ _NONE_YET = say(
 _MISSING_AFTER_S = 1.0
 
 
-class StatusReporter:
+class CameraStatusReporter:
     """Puts what the watcher finds into a sentence, and reports every change once to `on_status`.
 
     `expected` returns whether a camera that was never there is a fault. Any thread may call.

@@ -36,7 +36,7 @@ NOTHING_SENT = TimedRecord(
 )
 
 
-class TileState(NamedTuple):
+class WallTileState(NamedTuple):
     """The state of a table, at the head of its tile."""
 
     words: str
@@ -51,7 +51,7 @@ class Tile:
     """A table on the wall."""
 
     table: HubTable
-    state: TileState
+    state: WallTileState
     seats: tuple[SeatSummary, ...]
 
 
@@ -147,27 +147,27 @@ def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Til
     return Tile(table, _state_of(table, now_s, bool(paired)), seats)
 
 
-def _state_of(table: HubTable, now_s: float, is_paired: bool) -> TileState:
+def _state_of(table: HubTable, now_s: float, is_paired: bool) -> WallTileState:
     """Return the state of a table. `is_paired` tells whether its next game is one of the round."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
-        return TileState(say("Not connected"), "noentry", "lost")
+        return WallTileState(say("Not connected"), "noentry", "lost")
     if call is Call.CALLED:
-        return TileState(say("Calls"), "bell", "call")
+        return WallTileState(say("Calls"), "bell", "call")
     if call is Call.COMING:
-        return TileState(say("Somebody is coming"), "bell", "coming")
+        return WallTileState(say("Somebody is coming"), "bell", "coming")
     if table.latest is None or table.phase is Phase.LOBBY:
-        return TileState("", "", "on") if is_paired else TileState(say("Free"), "", "free")
+        return WallTileState("", "", "on") if is_paired else WallTileState(say("Free"), "", "free")
     # a table is paired until the result of its board is in, so a game that is over was another one
     if table.phase is Phase.OVER and not is_paired:
-        return TileState(say("Finished"), "tick", "done")
+        return WallTileState(say("Finished"), "tick", "done")
     view = table.latest.record.view
     drawing = "noentry" if table.need(now_s) else ""
     if view.paused:
-        return TileState(say("Paused"), drawing, "paused")
+        return WallTileState(say("Paused"), drawing, "paused")
     if view.phase is Phase.SETUP or not view.turn:
-        return TileState(say("Set-up"), drawing, "on")
-    return TileState(say("Turn {turn}", turn=view.turn), drawing, "on")
+        return WallTileState(say("Set-up"), drawing, "on")
+    return WallTileState(say("Turn {turn}", turn=view.turn), drawing, "on")
 
 
 def _is_calling_staff(table: HubTable) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Meta
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.table.remote.remote_table import require_playable
-from web.features import HubConnection
+from web.features import HubClient
 from web.rendering.answers import OfferedGame
 from web.routes.api.body import SEAT_PART, ShortText
 from web.routes.route import (
@@ -39,7 +39,7 @@ class HubRoutes(TableRouteGroup):
     """Routes for joining a hub, playing at two tables, players' cards and tournament rounds."""
 
     name = "hub"
-    hub: HubConnection
+    hub: HubClient
 
     @get("/host/hub", guard=host_page)
     def page(self) -> str:
