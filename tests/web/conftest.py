@@ -1,4 +1,4 @@
-"""Fixtures of the pages' tests: the rig of a table with its pages, and a hub's league."""
+"""Fixtures for tests of the pages: the rig of a table with its pages, and the league of a hub."""
 
 from __future__ import annotations
 
@@ -14,5 +14,6 @@ __all__ = ["clock", "free_tables", "league", "rig"]
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
+    """A table with its pages, in the test's own thread."""
     with open_web_rig(tmp_path) as rig:
         yield rig

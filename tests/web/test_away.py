@@ -1,4 +1,7 @@
-"""A phone that is gone: who is told, and who may go on instead."""
+"""Tests of a seat whose phone is gone, through Flask's client on a fake clock.
+
+They cover where that is shown, and how the game lose_souths_phone on without the phone.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,11 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
         yield rig
 
 
-def goes(rig: WebRig) -> str:
-    """Seat South, begin a game, and let nothing follow the seat for long. Return the sitting."""
+def lose_souths_phone(rig: WebRig) -> str:
+    """Seat South, begin a game, and let South's phone be without a stream until it counts as gone.
+
+    Return the sitting of South, by which requests name the player who is gone.
+    """
     south = rig.sit("south", "Ann")
     rig.start_game()
     presence: PhonePresence = rig.app.extensions["presence"]
@@ -32,7 +38,7 @@ def goes(rig: WebRig) -> str:
         for _ in range(3):
             rig.clock.advance(GONE_AFTER_S)
             presence.update()
-        assert Seat.SOUTH not in presence.gone_seats, "a phone that follows is there"
+        assert Seat.SOUTH not in presence.gone_seats, "a phone with an open stream counts as gone"
     rig.clock.advance(GONE_AFTER_S)
     presence.update()
     assert Seat.SOUTH in presence.gone_seats
@@ -40,19 +46,19 @@ def goes(rig: WebRig) -> str:
     return rig.table.view().seats[Seat.SOUTH].sitting
 
 
-def test_a_seat_without_a_stream_is_marked(rig: WebRig) -> None:
+def test_pages_name_the_phone_that_is_gone(rig: WebRig) -> None:
     north = rig.sit("north", "Ben")
-    goes(rig)
+    lose_souths_phone(rig)
     for browser, path in ((rig.browser(), "/"), (north, "/seat/north")):
         assert "Ann: the phone is gone" in page_text(browser, path)
     assert "Ben: the phone is gone" not in page_text(north, "/seat/north"), (
-        "one’s own page is there"
+        "a seat’s own page says that its phone is gone"
     )
 
 
 @pytest.mark.parametrize(("by", "door"), [("pad", "pad"), ("machine", "machine"), ("phone", "")])
-def test_the_game_goes_on_without_it(rig: WebRig, by: str, door: str) -> None:
-    sitting = goes(rig)
+def test_the_game_goes_on_without_the_phone(rig: WebRig, by: str, door: str) -> None:
+    sitting = lose_souths_phone(rig)
     answer = rig.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
     assert answer.status_code == 200
     assert rig.table.view().seats[Seat.SOUTH].door == door
@@ -61,9 +67,9 @@ def test_the_game_goes_on_without_it(rig: WebRig, by: str, door: str) -> None:
     assert error_of(answer)["message"] == "That phone is back."
 
 
-def test_nobody_gets_a_sealed_order_that_way(rig: WebRig) -> None:
+def test_only_the_owner_replaces_a_sealed_seats_player(rig: WebRig) -> None:
     north = rig.sit("north", "Ben")
-    sitting = goes(rig)
+    sitting = lose_souths_phone(rig)
     rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UII")
 
     def go_on(browser: FlaskClient, by: str) -> Any:

@@ -1,4 +1,7 @@
-"""Games of clocks through the doors: who may act for whom, and by which time it counts."""
+"""Tests of the clock of a game, through Flask's client on a fake clock.
+
+They cover who may stop and start it, and by which time a press counts.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,14 @@ HOST = {"X-Host-Key": HOST_KEY}
 
 
 def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
+    """Press it after 2 s, pause it 1 s later for a minute, resume it, and take the press back.
+
+    A turn has 5 s. So 4 s are left in the pause, and the turn that was undone after 2 s has 3 s.
+    """
     anybody, moment = rig.browser(), rig.start_card_game()
 
-    def act(door: str, **body: object) -> dict[str, Any]:
-        assert anybody.post(f"/api/table/{door}", json=body).status_code == 200
+    def act(route: str, **body: object) -> dict[str, Any]:
+        assert anybody.post(f"/api/table/{route}", json=body).status_code == 200
         return view_of(rig)
 
     rig.clock.advance(2)
@@ -34,12 +41,12 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
     assert (view["clock"]["left_s"], view["clock"]["paused"]) == (3.0, "undo")
 
 
-def test_seat_and_host_stop_and_start_clocks(rig: WebRig) -> None:
+def test_seat_and_owner_pause_and_resume_clocks(rig: WebRig) -> None:
     south, other = rig.sit("south"), rig.browser()
     rig.start_card_game("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):
-        for door, paused in (("pause", by), ("resume", "")):
-            path = f"/api/{base}/{door}"
+        for route, paused in (("pause", by), ("resume", "")):
+            path = f"/api/{base}/{route}"
             assert other.post(path, json={}).status_code == 403
             assert south.post(path, json={}, headers=headers).status_code == 200
             assert view_of(rig)["clock"]["paused"] == paused
@@ -49,13 +56,16 @@ def test_seat_and_host_stop_and_start_clocks(rig: WebRig) -> None:
 # ---- time ----------------------------------------------------------------------------------------
 
 
-def test_a_press_counts_from_when_it_came_in(rig: WebRig) -> None:
-    """Also when the clock ran out before the table heard of it."""
+def test_a_press_counts_from_its_arrival(rig: WebRig) -> None:
+    """A request comes in after 4.9 of 5 seconds, and is handled after 6. It is in time.
+
+    So the next turn ends at 9.9 s.
+    """
     south, moment = rig.sit("south"), rig.start_card_game()
     rig.clock.advance(4.9)
     rig.app.before_request_funcs[None].append(lambda: rig.clock.advance(1.1))
     body = {"moment": moment, "action": "."}
-    late = south.post("/api/seat/south/hand-in", json=body)
-    assert late.status_code == 200
+    answer = south.post("/api/seat/south/hand-in", json=body)
+    assert answer.status_code == 200
     assert view_of(rig)["log"][0] == "1. Defender is done."
     assert view_of(rig)["clock"]["due_s"] == 9.9

@@ -1,4 +1,7 @@
-"""The coach on the pages: whom it answers, what nobody else sees, and where its help is marked."""
+"""Tests of the coach on the pages, through Flask's client with a scripted coach.
+
+They cover whom it answers, that nobody else sees its advice, and that a coached game is marked.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,20 @@ from companion.bots.bot_process import parse_sentence
 from companion.core.config import TableSettings
 from companion.core.kit import Seat
 
+# The coach's advice, which only the player who asked may see.
 SECRET = "This brings intel home."
 
 
-class Process:
-    """A coach's process that has an answer at once."""
+class ScriptedCoach:
+    """A fake of a coach's process, which always advises the same action at once."""
 
     def __init__(self, command: Sequence[str]) -> None:
         pass
 
-    def new(self, *told: Any) -> None:
+    def new(self, *arguments: Any) -> None:
         pass
 
-    def see(self, *told: Any) -> None:
+    def see(self, *arguments: Any) -> None:
         pass
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
@@ -42,30 +46,31 @@ class Process:
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
-    with open_web_rig(tmp_path, open_coach=Process) as rig:
+    with open_web_rig(tmp_path, open_coach=ScriptedCoach) as rig:
         yield rig
 
 
 def question(rig: WebRig, about: str = "now") -> dict[str, str]:
+    """Return the body of a question to the coach at the current moment."""
     return {"moment": rig.table.view().moment, "about": about}
 
 
-def test_the_coach_answers_owners_and_marks_the_game(rig: WebRig) -> None:
+def test_asking_the_coach_marks_the_game(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
     help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
     assert 'data-coach="now"' in help_
     assert "the score will say so" in help_
-    told = ada.post("/api/seat/south/coach", json=question(rig)).json
-    assert (told["action"], told["why"], told["judgement"]) == ("LRS", [SECRET], "")
-    assert "order-left" in told["html"]
+    advice = ada.post("/api/seat/south/coach", json=question(rig)).json
+    assert (advice["action"], advice["why"], advice["judgement"]) == ("LRS", [SECRET], "")
+    assert "order-left" in advice["html"]
     assert view_of(rig)["seats"]["south"]["coached"] is True
     assert "with the coach" in page_text(rig.browser(), "/")
-    assert view_of(rig)["seats"]["south"]["sealed_at"] is None, "it handed in by itself"
+    assert view_of(rig)["seats"]["south"]["sealed_at"] is None, "the coach handed in its advice"
 
 
-def test_what_it_says_reaches_nobody_else(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_else_sees_the_coachs_advice(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
     ada, ben, host = rig.sit("south", "Ada"), rig.sit("north", "Ben"), rig.host()
     rig.table.use_settings(TableSettings(coach="always"))
     rig.start_game()
@@ -82,7 +87,8 @@ def test_what_it_says_reaches_nobody_else(rig: WebRig, caplog: pytest.LogCapture
     assert SECRET not in caplog.text
 
 
-def test_a_wrong_question_is_refused_in_a_sentence(rig: WebRig) -> None:
+def test_a_game_of_two_people_has_no_coach(rig: WebRig) -> None:
+    """By default it only helps against a machine."""
     ada = rig.sit("south", "Ada")
     rig.sit("north", "Ben")
     rig.start_game()
@@ -91,40 +97,43 @@ def test_a_wrong_question_is_refused_in_a_sentence(rig: WebRig) -> None:
     assert error_of(refused)["message"] == "There is nothing to ask the coach now"
 
 
-def test_the_machine_says_why_to_who_asks(rig: WebRig) -> None:
-    """A program's words are no markup."""
+def test_a_machine_explains_its_last_action(rig: WebRig) -> None:
+    """Its reasons are shown when the turn is over. Markup in a program's words is escaped."""
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
-    ours = parse_sentence("This wins whatever the other side does.")
-    rig.table.machines.store_reasons(Seat.NORTH, moment, (ours, "<i>flag</i>"))
+    known_reason = parse_sentence("This wins whatever the other side does.")
+    rig.table.machines.store_reasons(Seat.NORTH, moment, (known_reason, "<i>flag</i>"))
     early = ada.post("/api/seat/south/coach", json=question(rig, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
-    settle(rig, "LIS", "LIS")
-    told = ada.post("/api/seat/south/coach", json=question(rig, "theirs")).json
-    assert (told["action"], told["judgement"]) == ("LIS", "Bo, turn 1")
-    assert "&lt;i&gt;flag&lt;/i&gt;" in told["html"]
-    assert not rig.table.view().seats[Seat.SOUTH].is_coached, "the coach was not asked"
+    play_turn(rig, "LIS", "LIS")
+    reasons = ada.post("/api/seat/south/coach", json=question(rig, "theirs")).json
+    assert (reasons["action"], reasons["judgement"]) == ("LIS", "Bo, turn 1")
+    assert "&lt;i&gt;flag&lt;/i&gt;" in reasons["html"]
+    assert not rig.table.view().seats[Seat.SOUTH].is_coached, (
+        "a question to the machine counts as coaching"
+    )
 
 
-def test_a_replay_asks_what_would_have_been_better(rig: WebRig) -> None:
+def test_a_replay_shows_better_actions(rig: WebRig) -> None:
+    """It asks the coach, which finds both actions of turn 1 a little worse than its own."""
     rig.sit("south", "Ada")
     rig.sit("north", "Ben")
     rig.start_game()
-    settle(rig, "UII", "III")
-    better = "/history/1/turn/1/better"
-    assert rig.browser().get(better).status_code == 409, "the game is still on"
+    play_turn(rig, "UII", "III")
+    path = "/history/1/turn/1/better"
+    assert rig.browser().get(path).status_code == 409, "the coach helps during a game"
     rig.table.resign(Seat.NORTH)
-    assert f'data-better="{better}"' in page_text(rig.browser(), "/history/1/scene/3")
-    told = page_text(rig.browser(), better)
-    assert told.count("That was fine. This would have been a little better.") == 2
-    assert "Left, right, shoot" in told
+    assert f'data-better="{path}"' in page_text(rig.browser(), "/history/1/scene/3")
+    page = page_text(rig.browser(), path)
+    assert page.count("That was fine. This would have been a little better.") == 2
+    assert "Left, right, shoot" in page
     assert rig.browser().get("/history/1/turn/2/better").status_code == 404
     assert not rig.table.view().seats[Seat.SOUTH].is_coached
 
 
-def settle(rig: WebRig, *actions: str) -> None:
-    """Hand in for both seats, and let hands follow."""
+def play_turn(rig: WebRig, *actions: str) -> None:
+    """Hand in South's and North's actions, and let hands carry them out."""
     moment = rig.table.view().moment
     for seat, action in zip(Seat, actions, strict=True):
         rig.table.hand_in(seat, moment, action)

@@ -1,4 +1,4 @@
-"""What pages say of a game's end: who has won and how, and the score."""
+"""Test what the table screen says at the end of a game, through Flask's client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_end_names_the_winner(game: str, rig: WebRig) -> None:
     outcome = rig.table.view().match.outcome
     assert outcome
     names = {Seat.SOUTH: "Ann wins", Seat.NORTH: "Ben wins"}
-    head = "".join(names[seat] for seat in outcome.winners) or "A draw"
-    assert re.search(rf'<h1 class="result[^>]*>{head}</h1>', page)
-    assert 'class="refused"' not in page, "receipts that fit are not told"
+    headline = "".join(names[seat] for seat in outcome.winners) or "A draw"
+    assert re.search(rf'<h1 class="result[^>]*>{headline}</h1>', page)
+    assert 'class="refused"' not in page, "the page reports a wrong receipt"
     assert re.search(r'id="again" type="button" data-post="/api/table/rematch"', page)

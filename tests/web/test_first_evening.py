@@ -1,4 +1,4 @@
-"""The first evening: who is asked, what each page asks, and that nobody is asked twice."""
+"""Tests of the first evening, the questions that a new table asks once, through Flask's client."""
 
 from __future__ import annotations
 
@@ -14,28 +14,37 @@ ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 @contextmanager
 def new_table(folder: Path) -> Iterator[ServiceRig]:
+    """Open the rig of a service. In a new folder, nobody has answered its questions yet."""
     with open_service_rig(folder, has_first_evening=True) as rig:
         yield rig
 
 
-def test_the_machines_own_screen_begins_with_it_once(tmp_path: Path) -> None:
+def test_the_own_screen_asks_once(tmp_path: Path) -> None:
+    """Only the machine's own screen, which opens `/?kiosk`, and the owner are asked.
+
+    Neither is asked again when all questions are answered, not even after a restart.
+    """
     with new_table(tmp_path) as rig:
         kiosk, key = rig.browser(), {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
-        assert kiosk.get("/").status_code == 200, "a guest's browser on this machine"
+        assert kiosk.get("/").status_code == 200, "a guest’s browser on this machine is asked"
         assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200
         assert kiosk.get("/host/first/1", environ_overrides=ELSEWHERE).status_code == 403
         assert "Which language?" in page_text(kiosk, "/host/first/1")
         assert rig.browser().post("/host", data=key).location == "/host/first/1"
-        assert kiosk.post("/host/first/done").location == "/", "it is the host's now"
+        assert kiosk.post("/host/first/done").location == "/", (
+            "the last answer does not lead to the table screen"
+        )
         assert kiosk.get("/?kiosk").status_code == 200
         assert rig.browser().get("/host/first/1").status_code == 403
     with new_table(tmp_path) as rig:
-        assert rig.browser().get("/?kiosk").status_code == 200, "it is kept on disk"
+        assert rig.browser().get("/?kiosk").status_code == 200, (
+            "the table asks again after a restart"
+        )
         assert rig.browser().post("/host", data=key).location == "/host"
 
 
-def test_the_answers_are_the_tables(tmp_path: Path) -> None:
+def test_the_answers_become_settings_of_the_table(tmp_path: Path) -> None:
     with new_table(tmp_path) as rig:
         page = page_text(rig.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
@@ -45,7 +54,7 @@ def test_the_answers_are_the_tables(tmp_path: Path) -> None:
         assert (rig.table.settings.tip_south, rig.table.settings.upright) == ("right", True)
         assert "Left of the screen: Pointed" in page_text(rig.host, "/host/first/4")
         home = page_text(rig.browser(), "/?screen")
-        assert home.index('href="/n"') < home.index('href="/s"'), "North sits at the left"
+        assert home.index('href="/n"') < home.index('href="/s"'), "North’s code is not on the left"
         rig.host.post("/host/first/language", data={"code": "fr"})
         assert rig.table.settings.language == "fr"
         assert '<html lang="fr"' in page_text(rig.host, "/host/first/1")

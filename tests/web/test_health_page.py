@@ -1,5 +1,6 @@
-"""`/health`, the page Health, the support bundle, and what is counted and logged of every
-request.
+"""Tests of `/health` for programs and of the owner's page Health, through Flask's client.
+
+The health of the service is a fake that each test sets.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from web_fixtures import WebRig, page_text
 
 from companion.diagnostics.findings import Finding, Grade, Status
 
-FOUND = (
+# Findings of the doctor, one of each grade.
+FINDINGS = (
     Finding("clock", Grade.OK, "It is 12:00."),
     Finding("power", Grade.WARN, "The voltage is too low now."),
     Finding("disk", Grade.FAIL, "Only 3 MB free."),
@@ -24,9 +26,7 @@ FOUND = (
     ("status", "code", "ok"),
     [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)],
 )
-def test_a_service_that_cannot_go_on_is_503(
-    rig: WebRig, status: Status, code: int, ok: bool
-) -> None:
+def test_a_failing_service_answers_503(rig: WebRig, status: Status, code: int, ok: bool) -> None:
     rig.health.now = replace(rig.health.now, status=status, late={"table": 7.46})
     answer = rig.browser().get("/health")
     assert answer.status_code == code
@@ -37,20 +37,20 @@ def test_a_service_that_cannot_go_on_is_503(
     }  # fmt: skip
 
 
-LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the table.")
+NO_NETWORK = Finding("network", Grade.NOTE, "No network: phones cannot reach the table.")
 
 
 @pytest.mark.parametrize(
-    ("found", "text", "href"),
+    ("findings", "text", "href"),
     [
-        (FOUND, "The card needs attention", "/host/health#details"),
-        (FOUND[:2], "The power supply is too weak", "/host/health#details"),
+        (FINDINGS, "The card needs attention", "/host/health#details"),
+        (FINDINGS[:2], "The power supply is too weak", "/host/health#details"),
         (
-            (Finding("pins", Grade.WARN, "GPIO 5."), LOCAL),
+            (Finding("pins", Grade.WARN, "GPIO 5."), NO_NETWORK),
             "A pad has a problem",
             "/host/health#wiring",
         ),
-        ((LOCAL,), "Phones can’t reach the table", "/settings#wifi"),
+        ((NO_NETWORK,), "Phones can’t reach the table", "/settings#wifi"),
         (
             (Finding("broker", Grade.WARN, "It is silent."),),
             "broker needs attention",
@@ -58,17 +58,18 @@ LOCAL = Finding("network", Grade.NOTE, "No network: phones cannot reach the tabl
         ),
     ],
 )
-def test_the_first_advice_leads_to_its_remedy(
-    rig: WebRig, found: tuple[Finding, ...], text: str, href: str
+def test_the_sign_links_to_its_remedy(
+    rig: WebRig, findings: tuple[Finding, ...], text: str, href: str
 ) -> None:
-    rig.health.findings = found
+    """The sign names the worst of the findings."""
+    rig.health.findings = findings
     assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_text(
         rig.host(), "/host/health"
     )
 
 
-def test_six_rows_say_how_it_is(rig: WebRig) -> None:
-    rig.health.findings = FOUND
+def test_six_rows_show_the_state_of_the_service(rig: WebRig) -> None:
+    rig.health.findings = FINDINGS
     host = rig.host()
     page = page_text(host, "/host/health")
     rows = dict(re.findall(r'<li data-row="(\w+)">(.*?)</li>', page))

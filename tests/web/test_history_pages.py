@@ -1,5 +1,7 @@
-"""The pages of the games played: list, replay without a script, files, what only the host may do,
-and what stays secret.
+"""Tests of the pages of games that were played, through Flask's client.
+
+They cover the list, replays without a script, files to download and upload, what only the owner may
+do, statistics, and that a running game stays secret.
 """
 
 from __future__ import annotations
@@ -35,8 +37,11 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
         yield rig
 
 
-def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
-    """Send the form; the client's own way leaves a file open where the content is long."""
+def upload_game(browser: FlaskClient, content: bytes, **headers: str) -> Any:
+    """Send the form with a game's file. Return the answer.
+
+    The form is written by hand, because Flask's client leaves a file open if the content is long.
+    """
     head = b'--cut\r\nContent-Disposition: form-data; name="file"; filename="game.json"\r\n\r\n'
     return browser.post(
         "/history",
@@ -47,10 +52,9 @@ def bring(browser: FlaskClient, content: bytes, **headers: str) -> Any:
 
 
 def browser_with_game(rig: WebRig, name: str, turns: int = 400) -> FlaskClient:
-    browser = rig.browser()
-    assert (
-        bring(browser, msgspec.json.encode(random_game(name, 3, turns)), **HOST).status_code == 303
-    )
+    """Upload a game of random actions as game 1. Return the browser."""
+    browser, content = rig.browser(), msgspec.json.encode(random_game(name, 3, turns))
+    assert upload_game(browser, content, **HOST).status_code == 303
     return browser
 
 
@@ -65,8 +69,8 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
     for words in ('href="/history/1"', "2023-11-14", "Ann &amp; Co resigns."):
         assert words in page
     assert re.search(r'class="won">.*?Bob', page)
-    plain = browser.get("/api/history").json
-    assert (plain["count"], plain["games"][0]["ending"]) == (1, "won")
+    listed = browser.get("/api/history").json
+    assert (listed["count"], listed["games"][0]["ending"]) == (1, "won")
     browser.set_cookie("language", "es")
     assert "2023-11-14" in page_text(browser, "/history")
 
@@ -78,13 +82,14 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
 def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
     browser = browser_with_game(rig, name, turns=40)
     page = page_text(browser, "/history/1?at=3")
-    assert ">1</text>" in page, "turns have their numbers below the time line"
+    assert ">1</text>" in page, "no turn has its number below the time line"
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
         assert words in page
-    (places,) = re.findall(r'data-places="(\d+)"', page)
-    last = int(places) - 1
+    (scene_count,) = re.findall(r'data-places="(\d+)"', page)
+    last = int(scene_count) - 1
     for at in (0, 1, last):
         fragment = browser.get(f"/history/1/scene/{at}").text
+        # scene 0 is the set-up, without actions
         assert ("data-receipt=" in fragment) == (at > 0)
         assert single_spaced(fragment) in page_text(browser, f"/history/1?at={at}")
     assert browser.get(f"/history/1/scene/{last + 1}").status_code == 404
@@ -94,7 +99,8 @@ def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "arena", "kahmate", "binmat"])
-def test_a_running_game_shows_nothing_hidden(rig: WebRig, name: str) -> None:
+def test_the_pages_of_a_running_game_hide_actions(rig: WebRig, name: str) -> None:
+    """Files and scenes are refused. No page changes when a secret action is handed in."""
     table, game, browser = rig.table, GAMES[name], rig.browser()
     play(table, rig.clock, name, 2, end="on")
     session = session_of(table)
@@ -103,48 +109,48 @@ def test_a_running_game_shows_nothing_hidden(rig: WebRig, name: str) -> None:
         assert answer.status_code == 409
         assert "still on" in answer.text
     paths = ("/history", "/history/1", "/api/history")
-    before = [browser.get(path).text for path in paths]
+    pages_before = [browser.get(path).text for path in paths]
     if len(session.awaited_seats) > 1:
         seat = min(session.awaited_seats)
         action = game.format(next(iter(game.legal_actions(session.state, seat))))
         table.hand_in(seat, session.moment, action, "5a17" * 8)
-        assert [browser.get(path).text for path in paths] == before
+        assert [browser.get(path).text for path in paths] == pages_before
 
 
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def test_files_are_taken_away_and_brought_in(rig: WebRig) -> None:
+def test_games_are_downloaded_and_uploaded(rig: WebRig) -> None:
     play(rig.table, rig.clock, "outbuffered", 2)
     browser = rig.browser()
-    text, plain = browser.get("/history/1.txt"), browser.get("/history/1.json")
-    assert text.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
-    assert text.text.startswith('[Game "outbuffered"]')
-    assert plain.json["players"]["south"] == "Ann & Co"
+    text_file, json_file = browser.get("/history/1.txt"), browser.get("/history/1.json")
+    assert text_file.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
+    assert text_file.text.startswith('[Game "outbuffered"]')
+    assert json_file.json["players"]["south"] == "Ann & Co"
     for content, status, words in (
-        (plain.data, 409, "This game is here already: number 1"),
+        (json_file.data, 409, "This game is here already: number 1"),
         (b"x" * (MAX_GAME_BYTES + 5000), 400, "at most 1000000 bytes"),
         (b"[" + b" " * 900_000, 400, "JSON file"),
     ):
-        refused = bring(browser, content, **HOST)
+        refused = upload_game(browser, content, **HOST)
         assert (refused.status_code, words in refused.text) == (status, True)
-    answer = bring(browser, msgspec.json.encode(random_game("scouts", 1, 3)), **HOST)
+    answer = upload_game(browser, msgspec.json.encode(random_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
     assert "imported" in page_text(browser, "/history")
 
 
-def test_only_the_host_removes_games_and_names(rig: WebRig) -> None:
+def test_only_the_owner_removes_games_and_names(rig: WebRig) -> None:
     for seed in (1, 2):
         play(rig.table, rig.clock, "outbuffered", 1, seed)
     browser = rig.browser()
-    name, first, last = {"name": "Bob"}, {"number": 1}, {"number": 2}
-    for door, body, status in (
-        ("forget", name, 200),
-        ("forget", name, 400),
-        ("remove", last, 409),
-        ("remove", first, 200),
+    bob, first_game, last_game = {"name": "Bob"}, {"number": 1}, {"number": 2}
+    for route, body, status in (
+        ("forget", bob, 200),
+        ("forget", bob, 400),
+        ("remove", last_game, 409),
+        ("remove", first_game, 200),
     ):
-        assert browser.post(f"/api/history/{door}", json=body, headers=HOST).status_code == status
+        assert browser.post(f"/api/history/{route}", json=body, headers=HOST).status_code == status
     page = page_text(browser, "/history/2")
     assert "/api/history/remove" not in page
     assert "Bob" not in page
@@ -153,7 +159,9 @@ def test_only_the_host_removes_games_and_names(rig: WebRig) -> None:
 
 
 @pytest.mark.parametrize("name", ["outbuffered", "binmat"])
-def test_a_game_is_a_film(rig: WebRig, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_game_can_be_downloaded_as_a_film(
+    rig: WebRig, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("web.rendering.game_film.MAX_FRAMES", 4)
     browser = browser_with_game(rig, name, turns=4)
     answer = browser.get("/history/1.webp")
@@ -164,32 +172,32 @@ def test_a_game_is_a_film(rig: WebRig, name: str, monkeypatch: pytest.MonkeyPatc
     assert browser.get("/history/2.webp").status_code == 404
 
 
-def test_the_time_line_has_keys_for_great_moments(rig: WebRig) -> None:
+def test_the_time_line_links_to_great_moments(rig: WebRig) -> None:
     browser = browser_with_game(rig, "outbuffered", turns=12)
     page = page_text(browser, "/history/1")
-    keys = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
-    assert any("bounces and stays" in words for _, _, words in keys)
-    (places,) = re.findall(r'data-places="(\d+)"', page)
-    assert int(keys[-1][1]) == int(places) - 1, "the end has one"
+    links = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
+    assert any("bounces and stays" in words for _, _, words in links)
+    (scene_count,) = re.findall(r'data-places="(\d+)"', page)
+    assert int(links[-1][1]) == int(scene_count) - 1, "the end of the game has no link"
 
 
 # ---- statistics ----------------------------------------------------------------------------------
 
 
-def test_statistics_are_plain_tables(rig: WebRig) -> None:
+def test_statistics_are_shown_as_tables(rig: WebRig) -> None:
     play(rig.table, rig.clock, "outbuffered", 2)
     play(rig.table, rig.clock, "scouts", 14)
     page = page_text(rig.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
     row = 'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>'
-    assert re.search(row, page), "on a phone each figure has its name with it"
+    assert re.search(row, page), "the figures have no names for a phone’s narrow table"
     assert "/api/history/forget" not in page
     assert "/api/history/forget" in rig.browser().get("/history", headers=HOST).text
 
 
-def test_times_in_words() -> None:
-    lengths = (0.0, ""), (12.4, "12 s"), (95.0, "2 min"), (4000.0, "1 h 7 min")
-    for length_s, words in lengths:
+def test_durations_are_written_in_words() -> None:
+    durations = (0.0, ""), (12.4, "12 s"), (95.0, "2 min"), (4000.0, "1 h 7 min")
+    for length_s, words in durations:
         assert duration_words(length_s) == words
     assert date_words(0.0) == ""

@@ -1,4 +1,7 @@
-"""The lobby's pages: what is offered, what a touch does, and what is nowhere in public."""
+"""Tests of the lobby and of the table screen, through Flask's client.
+
+They cover choosing a game by a touch, that guests see nothing of the owner's, and how to win.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,15 @@ def test_a_touch_chooses_and_seats_nobody(rig: WebRig) -> None:
 
 
 def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
-    """The machine's own screen has the host's key until it was used."""
-    used: list[bool] = []
-    far = {"REMOTE_ADDR": "192.0.2.9"}
+    """The machine's own screen shows the owner key at `/owner` until the key is used."""
+    key_uses: list[bool] = []
+    elsewhere = {"REMOTE_ADDR": "192.0.2.9"}
     with open_web_rig(tmp_path) as rig:
         auth = rig.app.extensions["auth"]
         auth.site = replace(
-            auth.site, is_key_used=lambda: bool(used), note_key_used=lambda: used.append(True)
+            auth.site,
+            is_key_used=lambda: bool(key_uses),
+            note_key_used=lambda: key_uses.append(True),
         )
         browser = rig.browser()
         for path in ("/", "/watch", "/join", "/join/south", "/pass", "/rules/"):
@@ -45,13 +50,14 @@ def test_guests_pages_have_nothing_of_the_owner(tmp_path: Path) -> None:
             assert HOST_KEY not in page, path
             assert not re.search('href="/(host|settings|kit|history|statistics|workbench)', page)
         assert HOST_KEY in page_text(browser, "/owner")
-        assert browser.get("/owner", environ_overrides=far).headers["Location"] == "/host"
+        assert browser.get("/owner", environ_overrides=elsewhere).headers["Location"] == "/host"
         assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
         assert browser.get("/owner").headers["Location"] == "/host"
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_the_table_screen_begins_with_how_to_win(rig: WebRig, name: str) -> None:
+    """It shows one introduction with three drawings."""
     rig.table.new_game(name, {}, 1)
     if (view := rig.table.view()).phase is Phase.SETUP:
         rig.table.confirm("host", view.moment, 0)

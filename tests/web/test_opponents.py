@@ -1,4 +1,4 @@
-"""The machine as an opponent, and trying it out alone: keys, doors, and who may use them."""
+"""Tests of machine opponents and of trials by one person, through Flask's client."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from companion.core.kit import Seat
 from companion.games import GAMES
 
 
-def test_a_character_is_asked_exchanged_and_sent_away(rig: WebRig) -> None:
-    browser, door = rig.sit("south", "Ada"), "/api/seat/north/machine"
+def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
+    browser, path = rig.sit("south", "Ada"), "/api/seat/north/machine"
     assert 'data-post="/api/seat/north/machine"' in page_text(browser, "/seat/south")
-    answer = browser.post(door, json={"name": "Pip"})
+    answer = browser.post(path, json={"name": "Pip"})
     assert answer.json == {"seat": "north", "name": "Pip"}
     assert view_of(rig)["seats"]["north"]["door"] == "machine"
-    unknown = error_of(browser.post(door, json={"name": "../Pip"}))
+    unknown = error_of(browser.post(path, json={"name": "../Pip"}))
     assert unknown["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
-    assert browser.post(door, json={"name": "Bo"}).status_code == 200
-    leaves = f'data-post="{door}-leaves" data-body="{{}}" aria-pressed="true"'
-    assert leaves in page_text(browser, "/seat/south")
-    for path in ("/join", "/seat/north"):
-        assert "Bo, the machine, sits here." in page_text(rig.browser(), path)
+    assert browser.post(path, json={"name": "Bo"}).status_code == 200
+    leave_key = f'data-post="{path}-leaves" data-body="{{}}" aria-pressed="true"'
+    assert leave_key in page_text(browser, "/seat/south")
+    for page_path in ("/join", "/seat/north"):
+        assert "Bo, the machine, sits here." in page_text(rig.browser(), page_path)
     host = rig.host()
     assert "Bo, machine" in page_text(host, "/host")
     assert "Bo plays here. The other player can send it away" in page_text(host, "/join/north")
-    assert browser.post(f"{door}-leaves", json={}).status_code == 200
+    assert browser.post(f"{path}-leaves", json={}).status_code == 200
     assert view_of(rig)["seats"]["north"]["name"] is None
 
 
-def test_a_stranger_removes_no_opponent(rig: WebRig) -> None:
-    sitter, stranger = rig.sit("south", "Ada"), rig.browser()
+def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
+    player, stranger = rig.sit("south", "Ada"), rig.browser()
     stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
-    door, body = "/api/seat/north/machine", {"name": "Pip"}
-    sitter.post(door, json={"name": "Bo"})
+    path, body = "/api/seat/north/machine", {"name": "Pip"}
+    player.post(path, json={"name": "Bo"})
     rig.start_game()
-    for answer in (stranger.post(door, json=body), stranger.post(f"{door}-leaves", json={})):
+    for answer in (stranger.post(path, json=body), stranger.post(f"{path}-leaves", json={})):
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
-    assert sitter.post(door, json=body).status_code == 200
+    assert player.post(path, json=body).status_code == 200
 
 
-def test_opponents_ask_for_the_code_too(tmp_path: Path) -> None:
+def test_asking_an_opponent_needs_the_code(tmp_path: Path) -> None:
     with open_web_rig(tmp_path, join="code") as rig:
-        browser, door, body = rig.browser(), "/api/seat/north/machine", {"name": "Pip"}
+        browser, path, body = rig.browser(), "/api/seat/north/machine", {"name": "Pip"}
         browser.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
-        assert browser.post(door, json=body).status_code == 403
+        assert browser.post(path, json=body).status_code == 403
         assert browser.post("/try").headers["Location"] == "/join/south"
         host = {"X-Host-Key": HOST_KEY}
-        assert browser.post(door, json=body, headers=host).status_code == 200
+        assert browser.post(path, json=body, headers=host).status_code == 200
 
 
-def test_one_key_sits_down_and_asks_a_machine(rig: WebRig) -> None:
+def test_one_key_begins_a_trial(rig: WebRig) -> None:
     browser = rig.browser()
-    for _ in range(2):
+    for _ in range(2):  # a second tap changes nothing
         answer = browser.post("/try")
         assert (answer.status_code, answer.headers["Location"]) == (303, "/here")
     seats = view_of(rig)["seats"]
@@ -80,21 +80,23 @@ def test_a_trial_takes_nothing_from_a_person(rig: WebRig) -> None:
     assert view["seats"]["south"]["name"] is None
 
 
-def test_every_way_out_of_trials_is_one_key(rig: WebRig) -> None:
+def test_one_key_ends_or_changes_a_trial(rig: WebRig) -> None:
+    """The keys lead back to the page from which the trial was begun, here that of a kiosk."""
     browser = rig.browser()
     browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
     assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
     browser.post("/api/table/choose", json={"game": "scouts"})
     browser.post("/api/table/start", json={})
     assert view_of(rig)["game"] == "scouts"
-    for door, address in (("other", "/here?kiosk"), ("end", "/?kiosk")):
-        answer = browser.post(f"/try/{door}?kiosk")
+    for route, address in (("other", "/here?kiosk"), ("end", "/?kiosk")):
+        answer = browser.post(f"/try/{route}?kiosk")
         assert (answer.headers["Location"], view_of(rig)["phase"]) == (address, "lobby")
     assert [seat["name"] for seat in view_of(rig)["seats"].values()] == [None, None]
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_trials_are_of_what_machines_can_play(rig: WebRig, game: str) -> None:
+def test_every_game_can_be_tried(rig: WebRig, game: str) -> None:
+    """First with its lesson, then without: the machine plays, and no cards are dealt by hand."""
     browser = rig.browser()
     browser.post("/api/table/choose", json={"game": game})
     assert f'name="lesson" value="{game}"' in page_text(browser, "/")

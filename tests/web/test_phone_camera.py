@@ -1,5 +1,7 @@
-"""An old phone as the camera: who may send pictures, what it is told, and how it gets past the
-browser's warning.
+"""Tests of an old phone as the camera, through Flask's client with a whole companion in process.
+
+They cover who may send pictures, what the phone gets in return, and how it is led past its
+browser's warning about the certificate.
 """
 
 from __future__ import annotations
@@ -36,7 +38,11 @@ GAME = GAMES["outbuffered"]
 
 @dataclass
 class Room:
-    """A whole companion without threads, and the two applications that it serves."""
+    """A companion without threads, and the two applications that it serves.
+
+    `main` has the pages of the table. `secure`, over HTTPS on a port of its own, has only those of
+    the phone.
+    """
 
     companion: Companion
     clock: FakeClock
@@ -47,6 +53,7 @@ class Room:
         return self.companion.phone_server.phone_camera.pairing.code()
 
     def phone(self, code: str = "") -> FlaskClient:
+        """Return the browser of a phone. With a code, it is paired as the camera."""
         browser = self.secure.test_client()
         browser.environ_base.update(ELSEWHERE)
         if code:
@@ -60,12 +67,13 @@ class Room:
         return browser
 
     def send(self, phone: FlaskClient, picture: bytes) -> Any:
-        door = f"/api/eye/picture?taken_ms={1000 * self.clock.monotonic_s() - 20}"
-        return phone.post(door, data=picture, content_type="image/jpeg")
+        path = f"/api/eye/picture?taken_ms={1000 * self.clock.monotonic_s() - 20}"
+        return phone.post(path, data=picture, content_type="image/jpeg")
 
-    def play(self, phone: FlaskClient, board: Any) -> dict[str, Any]:
-        """Send pictures of a board, with another noise in each, and read them. Returns all that
-        was answered.
+    def film(self, phone: FlaskClient, board: Any) -> dict[str, Any]:
+        """Send six pictures of a board, each with another noise, and let the companion read them.
+
+        Return all answers in one: later fields replace earlier ones.
         """
         answer: dict[str, Any] = {}
         for seed in range(6):
@@ -110,26 +118,26 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
-    stranger, line = room.phone(), room.companion.phone_server.phone_camera.connection
+    stranger, connection = room.phone(), room.companion.phone_server.phone_camera.connection
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
     assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
-    assert line.latest_picture.take(0.0) is None
+    assert connection.latest_picture.take(0.0) is None
     phone = room.phone(room.code())
     assert room.send(phone, b"").json["now_ms"] == 1000 * room.clock.monotonic_s()
     assert room.send(phone, b"x" * 2_000_001).status_code == 413
-    answer = room.play(phone, board)
+    answer = room.film(phone, board)
     assert answer["is_well"]
     assert answer["words"] == "I see the whole board"
     assert answer["wait_ms"] == 250
     assert "purple robot a1, purple flag b1" in answer["drawing"]
-    assert "drawing" not in room.send(phone, b"").json, "the phone has it"
+    assert "drawing" not in room.send(phone, b"").json, "the same drawing is sent again"
     for path in ("/", "/api/view", "/host", "/camera/frame.jpg", "/live/table", "/seat/south"):
-        assert phone.get(path).status_code == 404, "its port has nothing of the table"
+        assert phone.get(path).status_code == 404, "the phone’s port serves a page of the table"
 
 
-def test_the_next_phone_replaces_the_last(room: Room, board: Any) -> None:
+def test_a_new_phone_replaces_the_old_one(room: Room, board: Any) -> None:
     first = room.phone(room.code())
     second = room.phone(room.code())
     assert room.send(first, jpeg_of(board)).status_code == 403
@@ -148,30 +156,32 @@ def test_the_owner_sees_code_and_instructions(room: Room) -> None:
     assert "Use an old phone as the camera" in page
     assert 'class="sign" href="/host/health"' in page
     first = page_text(host, "/camera/phone?first")
-    assert 'class="sign" href="/host/first/2"' in first, "it leads on where it was asked for"
+    assert 'class="sign" href="/host/first/2"' in first, "it does not lead on in the first evening"
     assert "Remove the phone" in page_text(host, "/host/health")
 
 
 @pytest.mark.parametrize(
-    ("agent", "said"),
+    ("headers", "words"),
     [(ANDROID, "Tap “Advanced”"), (IPHONE, "Tap “Show Details”"), ({}, "iPhone")],
 )
-def test_a_phone_is_led_past_the_warning(room: Room, agent: dict[str, str], said: str) -> None:
+def test_a_phone_is_led_past_the_warning(room: Room, headers: dict[str, str], words: str) -> None:
     browser = room.main.test_client()
     browser.environ_base.update(ELSEWHERE)
-    assert browser.get("/eye").status_code == 404, "no stranger opens a port"
+    assert browser.get("/eye").status_code == 404, (
+        "a stranger without a code gets the phone’s address"
+    )
     address = room.companion.phone_server.open_address()
-    page = single_spaced(browser.get(f"/eye/{room.code()}", headers=agent).text)
+    page = single_spaced(browser.get(f"/eye/{room.code()}", headers=headers).text)
     assert "Your phone will warn you" in page
-    assert said in page
+    assert words in page
     assert address.startswith("https://")
     assert f'href="{address}eye/{room.code()}"' in page
 
 
-def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: Any) -> None:
-    """Two tables that differ in sealed orders alone tell their phones the same, byte for byte."""
+def test_the_phone_learns_nothing_of_sealed_orders(tmp_path: Path, board: Any) -> None:
+    """At two tables that differ only in sealed orders, the phones get the same, byte for byte."""
 
-    def answers_with(folder: Path, orders: str) -> list[Any]:
+    def answers_at(folder: Path, orders: str) -> list[Any]:
         folder.mkdir()
         with room_in(folder) as room:
             table = room.companion.table
@@ -179,9 +189,9 @@ def test_a_phone_is_told_nothing_of_sealed_orders(tmp_path: Path, board: Any) ->
             for seat in SEATS:
                 table.take_seat(seat, "")
             table.new_game("outbuffered", {}, 1)
-            answers: list[Any] = [room.play(phone, board)]
+            answers: list[Any] = [room.film(phone, board)]
             table.hand_in(SEATS[0], table.view().moment, orders, SALT)
-            answers += [room.play(phone, board), phone.get("/eye").data]
+            answers += [room.film(phone, board), phone.get("/eye").data]
             return answers
 
-    assert answers_with(tmp_path / "one", "URS") == answers_with(tmp_path / "other", "DLI")
+    assert answers_at(tmp_path / "a", "URS") == answers_at(tmp_path / "b", "DLI")

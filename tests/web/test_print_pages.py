@@ -1,5 +1,7 @@
-"""The pages of what can be printed and of the rules: addresses, languages, pictures, and a
-paragraph for every refusal.
+"""Tests of the pages of printed sheets and of the rules, through Flask's client.
+
+They cover paper and language, the sheets' files, contents and pictures of the rules, and the link
+from a refusal to its rule.
 """
 
 from __future__ import annotations
@@ -12,33 +14,33 @@ from web_fixtures import WebRig, error_of, page_text
 from companion.games import GAMES
 from companion.printing.rulebook import illustrations
 
+# Headers of a browser that asks for a page.
 PAGE = {"Accept": "text/html"}
-# ---- what can be printed -------------------------------------------------------------------------
+
+# ---- printed sheets ------------------------------------------------------------------------------
 
 
-def test_every_game_is_offered_as_paper_and_language(
-    rig: WebRig,
-) -> None:
+def test_every_games_kit_is_offered(rig: WebRig) -> None:
     page = page_text(rig.browser(), "/kit?paper=letter&language=fr&ink=low")
-    chosen = "?paper=letter&amp;language=fr&amp;ink=low"
+    query = "?paper=letter&amp;language=fr&amp;ink=low"
     for name, game in GAMES.items():
         assert game.title in page
-        assert f'href="/kit/{name}.pdf{chosen}"' in page
-    assert f'href="/kit/outbuffered.pdf{chosen}&amp;board=1"' in page
+        assert f'href="/kit/{name}.pdf{query}"' in page
+    assert f'href="/kit/outbuffered.pdf{query}&amp;board=1"' in page
     assert 'href="/kit?paper=a4&amp;language=fr&amp;ink=low"' in page
-    assert page.count('class="mini board"') == 1, "lanes, where a game is of cards"
-    assert page.count("<textarea") == 2, "boards of one's own, where a game has such"
+    assert page.count('class="mini board"') == 1, "not one drawing of the lanes of a game of cards"
+    assert page.count("<textarea") == 2, "not two games with boards of one’s own"
     assert page.count("The board in one piece, A2") == 3
 
 
 @pytest.mark.parametrize(
-    ("accepts", "paper", "language"),
+    ("accepted_languages", "paper", "language"),
     [("en-US", "letter", "en"), ("fr-CA,en;q=.5", "letter", "fr"), ("de-DE", "a4", "de")],
 )
 def test_paper_and_language_follow_the_browser(
-    rig: WebRig, accepts: str, paper: str, language: str
+    rig: WebRig, accepted_languages: str, paper: str, language: str
 ) -> None:
-    page = rig.browser().get("/kit", headers={"Accept-Language": accepts}).text
+    page = rig.browser().get("/kit", headers={"Accept-Language": accepted_languages}).text
     assert f"/kit/scouts.pdf?paper={paper}&amp;language={language}" in page
 
 
@@ -59,6 +61,7 @@ def test_every_sheet_is_a_named_pdf(rig: WebRig, path: str, name: str) -> None:
     # the card may hold the Wi-Fi's password
     assert answer.headers["Cache-Control"] == "no-store"
     if path.startswith("join"):
+        # the page that asked with `wait` sees by the cookie that its file is here
         assert "made=k3x9;" in answer.headers["Set-Cookie"]
 
 
@@ -72,7 +75,7 @@ def test_every_sheet_is_a_named_pdf(rig: WebRig, path: str, name: str) -> None:
         ("/kit/arena.pdf?board=%0A<b>.sn", 400, "This request cannot be read"),
     ],
 )
-def test_what_cannot_be_printed_is_reported(
+def test_an_invalid_print_request_is_explained(
     rig: WebRig, path: str, status: int, words: str
 ) -> None:
     answer = rig.browser().get(path, headers=PAGE)
@@ -94,16 +97,16 @@ def test_a_rules_page_has_contents_and_pictures(rig: WebRig, name: str) -> None:
     assert len(ids) == len(set(ids))
 
 
-# ---- a paragraph for every refusal ---------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
-def test_a_refusal_links_to_its_paragraph(rig: WebRig) -> None:
+def test_a_refusal_links_to_its_rule(rig: WebRig) -> None:
     south = rig.sit("south")
     rig.table.new_game("scouts", {}, 1)
     rig.table.confirm("host", rig.table.view().moment, 0)
     body = {"moment": rig.table.view().moment, "action": "c1-c2"}
     refused = error_of(south.post("/api/seat/south/hand-in", json=body))
     numbers = {rule.id: number for number, rule in enumerate(GAMES["scouts"].rules, 1)}
-    address, words = refused["link"]
-    assert address == f"/rules/scouts#{refused['rule']}"
-    assert words.startswith(f"Rule {numbers[refused['rule']]}, ")
+    link_address, link_text = refused["link"]
+    assert link_address == f"/rules/scouts#{refused['rule']}"
+    assert link_text.startswith(f"Rule {numbers[refused['rule']]}, ")

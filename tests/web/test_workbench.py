@@ -1,5 +1,6 @@
-"""The workbench in simulation: a printed table whose pieces are dragged, and a panel whose keys are
-pressed.
+"""Tests of the workbench of a simulated table, through Flask's client.
+
+Its page shows a rendered table with pieces to drag, and a panel with keys to press.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from web_fixtures import WebRig, open_workbench_rig
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_workbench_rig(tmp_path) as rig:
         rig.start_game()
+        # put all pieces where the game expects them
         rig.browser().post("/workbench/tidy", json={})
         yield rig
 
@@ -30,24 +32,25 @@ def test_the_page_has_picture_pads_and_phones(rig: WebRig) -> None:
     assert (picture.mimetype, picture.data[:2]) == ("image/jpeg", b"\xff\xd8")
 
 
-def test_pieces_go_to_squares_and_points(rig: WebRig) -> None:
+def test_a_piece_moves_to_squares_and_points(rig: WebRig) -> None:
+    """A point is in mm on the table. This one is on no square."""
     browser = rig.browser()
     before = browser.get("/workbench/state").json
     piece = next(piece for piece in before["pieces"] if piece["face"] == "purple robot")
     assert piece["square"] == "a1"
 
-    def act(door: str, **body: object) -> dict[str, object]:
-        pieces = browser.post(f"/workbench/{door}", json=body).json["pieces"]
-        return next(dict(one) for one in pieces if one["id"] == piece["id"])
+    def piece_after(route: str, **body: object) -> dict[str, object]:
+        pieces = browser.post(f"/workbench/{route}", json=body).json["pieces"]
+        return next(dict(moved) for moved in pieces if moved["id"] == piece["id"])
 
-    assert act("piece", id=piece["id"], square="c4")["square"] == "c4"
-    assert act("piece", id=piece["id"], x=1.0, y=1.0)["square"] is None
+    assert piece_after("piece", id=piece["id"], square="c4")["square"] == "c4"
+    assert piece_after("piece", id=piece["id"], x=1.0, y=1.0)["square"] is None
     assert browser.get("/workbench/state").json["frame"] != before["frame"]
-    assert act("tidy") == piece
+    assert piece_after("tidy") == piece
 
 
 @pytest.mark.parametrize(
-    ("door", "body", "status"),
+    ("route", "body", "status"),
     [
         ("piece", {"id": 99, "square": "a1"}, 404),
         ("piece", {"id": 1, "square": "d1"}, 400),
@@ -57,14 +60,17 @@ def test_pieces_go_to_squares_and_points(rig: WebRig) -> None:
         ("press", {"button": "east_up"}, 404),
     ],
 )
-def test_what_is_not_there_is_refused(rig: WebRig, door: str, body: object, status: int) -> None:
+def test_invalid_requests_change_nothing(
+    rig: WebRig, route: str, body: object, status: int
+) -> None:
     browser = rig.browser()
     before = browser.get("/workbench/state").json
-    assert browser.post(f"/workbench/{door}", json=body).status_code == status
+    assert browser.post(f"/workbench/{route}", json=body).status_code == status
     assert browser.get("/workbench/state").json == before
 
 
 def test_the_stream_sends_only_what_changes(rig: WebRig) -> None:
+    """Its first chunk has panel and world. After a piece has moved, only the world is sent."""
     browser = rig.browser()
     with browser.get("/workbench/live", buffered=False) as stream:
         chunks = iter(stream.response)
