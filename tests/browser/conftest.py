@@ -1,4 +1,4 @@
-"""Windows that the tests of a file share, and the accessibility rules."""
+"""Fixtures: browser windows that a file's tests share, axe-core, and a tour with two players."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from window_tools import Windows
 from companion.core.kit import SEATS
 
 LAPTOP = (1366, 768)
-# Draws clocks ten times a second: nobody looks at them, and drawing slows the other tests.
+# Draws animations ten times a second only. Nobody looks at them, and drawing slows other tests.
 FEW_FRAMES = (
     "window.requestAnimationFrame = paint => setTimeout(() => paint(performance.now()), 100)"
 )
@@ -25,7 +25,7 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
-    """Two phones and the table screen. It is small, as animations have no graphics card here."""
+    """Two phones and a table screen. It is small, because no graphics card draws its animations."""
     with browser(PHONE) as south, browser(PHONE) as north, browser(LAPTOP, is_moving=True) as wall:
         for opened in (south, north, wall):
             cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=FEW_FRAMES)
@@ -42,7 +42,7 @@ def window() -> Iterator[WebDriver]:
 
 @pytest.fixture(scope="module")
 def own_clock() -> Iterator[WebDriver]:
-    """A phone whose pages have clocks that stand until the test lets them go on."""
+    """A phone whose pages have a clock of their own, which stands until the test moves it."""
     with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
         cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=OWN_CLOCK)
@@ -51,7 +51,7 @@ def own_clock() -> Iterator[WebDriver]:
 
 @pytest.fixture(scope="module")
 def axe() -> str:
-    """The source of axe-core."""
+    """The source of axe-core, a checker of accessibility. Skip the test if it is not installed."""
     if AXE.exists():
         return AXE.read_text(encoding="utf-8")
     if os.environ.get("COMPANION_REQUIRE_BROWSER"):
@@ -61,7 +61,7 @@ def axe() -> str:
 
 @pytest.fixture
 def tour() -> Iterator[TableTour]:
-    """A tour at whose table Mara and Jonas sit."""
+    """A tour with Mara as South and Jonas as North."""
     with open_table_tour() as opened:
         for seat, name in zip(SEATS, ("Mara", "Jonas"), strict=True):
             opened.client.post(f"/api/seat/{seat}/take", name=name)

@@ -1,5 +1,6 @@
-"""A hasty finger: it taps what a page has to be tapped, 100 and 800 ms after the first time, on a
-clock of the page's own.
+"""Helpers: a finger that taps every key of a page three times, and notes what gets lost.
+
+The second and third tap come 100 and 800 ms after the first one, on a clock of the page's own.
 """
 
 from __future__ import annotations
@@ -18,26 +19,28 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.table.session import Phase
 
-# Stops the page's clock until the test moves it, and counts what the page asks for and is shown.
+# Replaces the page's clock by one that stands until `passTime` moves it. Also counts the requests
+# without an answer and the drawings of the page, and notes whether the page is being left.
 OWN_CLOCK = """
 (() => {
   const { performance, fetch } = window, start = performance.now();
-  let ahead = 0;
-  Object.assign(window, { asked: 0, shows: 0, pass: ms => { ahead += ms; } });
-  performance.now = () => start + ahead;
-  window.fetch = (...all) => {
-    window.asked += 1;
-    return fetch(...all).finally(() => { window.asked -= 1; });
+  let aheadMs = 0;
+  Object.assign(window, { openRequests: 0, drawings: 0, passTime: ms => { aheadMs += ms; } });
+  performance.now = () => start + aheadMs;
+  window.fetch = (...request) => {
+    window.openRequests += 1;
+    return fetch(...request).finally(() => { window.openRequests -= 1; });
   };
-  document.addEventListener('shown', () => { window.shows += 1; });
+  document.addEventListener('shown', () => { window.drawings += 1; });
   navigation.addEventListener('navigate', ({ destination, downloadRequest }) => {
-    window.leaves ||= !destination.sameDocument && downloadRequest === null;
+    window.isLeft ||= !destination.sameDocument && downloadRequest === null;
   });
-  addEventListener('submit', event => { window.leaves ||= !event.defaultPrevented; });
+  addEventListener('submit', event => { window.isLeft ||= !event.defaultPrevented; });
 })();
 """
-# Lists what can be tapped, by what it does.
-_FIND = """
+# Opens all folds if told so, and finds all keys but those of files. Returns a description of each:
+# all that says what it does.
+_FIND_KEYS = """
 if (arguments[0]) for (const fold of document.querySelectorAll('details')) fold.open = true;
 window.keys = [...document.querySelectorAll(
   'button, summary, a.key, a.sign, a.code, .board[tabindex] [data-at]'
@@ -53,176 +56,195 @@ return keys.map(({ tagName, id, name, value, className, dataset, attributes, tex
 ].map(value => String(value ?? '')).join('|'));
 """
 _HAS_FOLDS = "return Boolean(document.querySelector('details'))"
-# Lists the addresses of keys that ask before they act.
-_ASKS_FIRST = "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
-# Returns the seat whose order is ready to be handed in.
-_READY = """
+# Lists the addresses of keys that ask for a confirmation before they act.
+_CONFIRMED_ADDRESSES = (
+    "return [...document.querySelectorAll('[data-sure]')].map(key => key.dataset.post)"
+)
+# Returns the seat of the page if its order is ready to be handed in.
+_SEAT_WITH_READY_ORDER = """
 return document.querySelector(':is(#hand-in, #commit).go')
   && document.getElementById('live')?.dataset.seat;
 """
-_WHERE = """
+# Scrolls to the key of this index. Returns its centre and its words, or null if it is covered.
+_FIND_PLACE = """
 const key = keys[arguments[0]], box = () => key.getBoundingClientRect();
 if (box().top < 0 || box().bottom > innerHeight) key.scrollIntoView({ block: 'center' });
 const { left, right, top, bottom } = box(), [x, y] = [(left + right) / 2, (top + bottom) / 2];
 return key.contains(document.elementFromPoint(x, y))
   ? [x, y, key.textContent.trim().replace(/\\s+/g, ' ')] : null;
 """
-# Returns whether the page has all answers and shows what came of them. Then some time goes by.
-_STANDS = """
+# Returns whether the page has all answers and shows what came of them. If so, and if a pause is
+# given, moves the page's clock on. A page that follows the table is drawn once more after a change
+# (`hasNews`), and every page with a stream is drawn once after it is loaded.
+_IS_SETTLED = """
 const [hasNews, pauseMs] = arguments,
-  { before, asked, leaves, shows } = window, { live } = document.body.dataset;
-const shownBefore = hasNews && /table|seat|watch|host$|pass/.test(live)
-  ? before ?? 0 : before === undefined ? 0 : -1;
-if (asked || leaves || document.readyState !== 'complete' || live && shows <= shownBefore)
-  return false;
-if (pauseMs !== null) window.pass(pauseMs);
-if (pauseMs !== null) window.before = shows;
+  { settledDrawings, openRequests, isLeft, drawings } = window, { live } = document.body.dataset;
+const followsTable = /table|seat|watch|host$|pass/.test(live);
+const oldDrawings = hasNews && followsTable
+  ? settledDrawings ?? 0 : settledDrawings === undefined ? 0 : -1;
+if (openRequests || isLeft || document.readyState !== 'complete') return false;
+if (live && drawings <= oldDrawings) return false;
+if (pauseMs !== null) window.passTime(pauseMs);
+if (pauseMs !== null) window.settledDrawings = drawings;
 return true;
 """
+# Pause after which every key takes taps again. Keys rest for 1.1 s at most (`web/static/early.js`).
 RESTED_MS = 5000
-# Pauses between taps: they come 100 and 800 ms after the first one.
+# Pauses after each of three taps: the later ones come 100 and 800 ms after the first one.
 PAUSES_MS = (100, 700, 0)
-# Pause between two looks at a page that has not answered yet.
-LOOK_S = 0.02
-# Words that differ between games, seats and choices on otherwise equal pages.
-_PARTS = re.compile("|".join(("south", "north", "true|false", r"\b[0-9a-f]{12}\b", r"\d+", *GAMES)))
+# Pause before a page that has not settled is asked again.
+POLL_S = 0.02
+# Parts of addresses and descriptions that differ by game, seat and choice on similar pages.
+_DETAILS = re.compile(
+    "|".join(("south", "north", "true|false", r"\b[0-9a-f]{12}\b", r"\d+", *GAMES))
+)
 
 
-def alike(text: str) -> str:
-    """Return what a page or a key is, without the words that differ by game, seat and choice."""
-    return _PARTS.sub("", text)
+# Where to tap: x and y in pixels, and the words of the key.
+Place = tuple[float, float, str]
+
+
+def remove_details(text: str) -> str:
+    """Return an address or a description without what differs by game, seat and choice."""
+    return _DETAILS.sub("", text)
 
 
 class Finger:
-    """Taps the keys of a table's pages, as often as a hasty person does, and notes what is lost."""
+    """Taps the keys of a table's pages three times, like hasty people, and notes what gets lost."""
 
     def __init__(self, window: WebDriver, tour: TableTour) -> None:
         self.window = window
         self.tour = tour
-        self.lost: list[str] = []
+        self.losses: list[str] = []
+        """What got lost, with the page, the key and the requests."""
         self.addresses: set[str] = set()
-        """To which its taps have posted something."""
+        """Addresses to which its taps have posted something."""
         self._posts: list[str] = []
-        self._grave: set[str] = set()
-        self._past_keys: set[tuple[str, str]] = set()
+        self._confirmed_addresses: set[str] = set()
+        self._tapped_keys: set[tuple[str, str]] = set()
+        """Page and key, without details: keys of the same kind are tapped once."""
         self._size = (0, 0)
-        app_of(tour.companion.server).before_request(self._note)
+        app_of(tour.companion.server).before_request(self._note_post)
 
-    def _note(self) -> None:
-        """Note what is posted."""
+    def _note_post(self) -> None:
         if request.method == "POST":
             self.addresses.add(request.path)
             self._posts.append(f"{request.path} {request.get_data(as_text=True)}")
 
-    def look_at(self, stop: Stop) -> None:
-        """Tap what is new on a page, closed and with all its folds open."""
-        is_fresh = False
+    def tap_new_keys(self, stop: Stop) -> None:
+        """Tap the new kinds of keys of a page, first with its folds closed, then with all open."""
+        is_untouched = False
         for is_open in (False, True):
-            keys = self._rested_keys(is_open) if is_fresh else self.open(stop, is_open)
-            is_fresh = True
+            keys = self._rested_keys(is_open) if is_untouched else self.open(stop, is_open)
+            is_untouched = True
             has_folds = self.window.execute_script(_HAS_FOLDS)
-            self._grave.update(self.window.execute_script(_ASKS_FIRST))
-            for number, key in enumerate(keys):
-                name = (alike(stop.path), alike(key))
-                if name in self._past_keys:
+            self._confirmed_addresses.update(self.window.execute_script(_CONFIRMED_ADDRESSES))
+            for index, key in enumerate(keys):
+                kind = (remove_details(stop.path), remove_details(key))
+                if kind in self._tapped_keys:
                     continue
-                self._past_keys.add(name)
-                if not is_fresh:
+                self._tapped_keys.add(kind)
+                if not is_untouched:
                     self.open(stop, is_open)
-                if at := tuple(self.window.execute_script(_WHERE, number) or ()):
-                    self._tap_again_and_again(stop, at, is_open, keys)
-                    is_fresh = self._keys(is_open) == keys
+                if place := tuple(self.window.execute_script(_FIND_PLACE, index) or ()):
+                    self._tap_thrice(stop, place, is_open, keys)
+                    is_untouched = self._keys(is_open) == keys
             if not has_folds:
                 break
 
-    def _tap_again_and_again(
-        self, stop: Stop, at: tuple[float, float, str], is_open: bool, keys: list[str]
-    ) -> None:
-        """Tap a place and see what is lost; everything is as it was afterwards.
+    def _tap_thrice(self, stop: Stop, place: Place, is_open: bool, keys: list[str]) -> None:
+        """Tap a place three times, and note what gets lost. Then put the table back as it was.
 
-        Where the first tap changes nothing there is one more.
+        Where the first tap changes nothing, tap only once more.
         """
         table, journal = self.tour.table, database_of(journal_of(self.tour.table))
         self._posts.clear()
-        live = live_of(table)
+        live_before = live_of(table)
         with closing(sqlite3.connect(":memory:")) as saved:
             journal.backup(saved)
             facts, orders = self._facts(), self._orders()
-            self.tap(at, PAUSES_MS[0])
-            once = self._facts()
-            orders &= self._orders()  # a key may take back one of them
+            self.tap(place, PAUSES_MS[0])
+            facts_after_one = self._facts()
+            orders &= self._orders()  # the first tap may take back an order, or clear it
             is_same = not self._posts and self._keys(is_open) == keys
             for pause_ms in (0,) if is_same else PAUSES_MS[1:]:
-                self.tap(at, pause_ms)
-            if stop.path == "/here":  # one tap on its keys ends a game that is only tried
-                facts &= once
-            if lost := {*facts, *once, *orders} - {*self._facts(), *self._orders()}:
-                self.lost.append(f"{stop.name}, {at[2]}: {lost} by {self._posts}")
-            if table.version != live.version:
+                self.tap(place, pause_ms)
+            if stop.path == "/here":  # one tap on its keys ends a trial game, as it should
+                facts &= facts_after_one
+            if lost := {*facts, *facts_after_one, *orders} - {*self._facts(), *self._orders()}:
+                self.losses.append(f"{stop.name}, {place[2]}: {lost} by {self._posts}")
+            if table.version != live_before.version:
                 version = table.version
                 saved.backup(journal)
-                store_of(table).publish(live)
+                store_of(table).publish(live_before)
                 self._wait(version, RESTED_MS)
 
     def _facts(self) -> set[str]:
-        """Return what must not get lost: who sits, a game, and what pages ask first or the camera
-        says.
+        """Return what no tap may take away.
+
+        That is who has a seat, the current game, that nobody has overruled the camera, and that
+        nothing was done for which a key has to ask first.
         """
         view = self.tour.table.view()
-        facts = {f"{sits.name} sits" for sits in view.seats.values() if sits.name is not None}
+        facts = {
+            f"{state.name} has a seat" for state in view.seats.values() if state.name is not None
+        }
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             facts.add(f"game {session_of(self.tour.table).number}")
-        if not any('"force":true' in asked for asked in self._posts):
-            facts.add("what the camera sees")
-        if self._grave.isdisjoint(asked.split(" ")[0] for asked in self._posts):
-            facts.add("what pages ask about first")
+        if not any('"force":true' in post for post in self._posts):
+            facts.add("the camera is not overruled")
+        if self._confirmed_addresses.isdisjoint(post.split(" ")[0] for post in self._posts):
+            facts.add("nothing is done without a confirmation")
         return facts
 
     def _orders(self) -> set[str]:
-        """Return whose orders are sealed, or ready to be handed in."""
+        """Return the orders that are sealed, or ready to be handed in on the open page."""
         seats = self.tour.table.view().seats
-        ready = self.window.execute_script(_READY)
-        return {f"the order of {seat}" for seat in SEATS if seats[seat].receipt or seat == ready}
+        ready_seat = self.window.execute_script(_SEAT_WITH_READY_ORDER)
+        return {
+            f"the order of {seat}" for seat in SEATS if seats[seat].receipt or seat == ready_seat
+        }
 
     def open(self, stop: Stop, is_open: bool) -> list[str]:
-        """Open a page; the keys that it has, where wanted also those in its folds."""
+        """Open a page anew. Return its keys, if `is_open` also those in its folds."""
         is_large = stop.path in ("/", "/here") or stop.path.startswith("/host")
         size = SIZES["laptop" if is_large else "phone"]
         if size != self._size:
             set_size_and_theme(self.window, size, "light")
             self._size = size
-        # a switch that was tapped three times is not as it was
-        stored = {"origin": self.tour.client.url, "storageTypes": "local_storage"}
-        cdp(self.window, "Storage.clearDataForOrigin", **stored)
+        # three taps on a switch have changed what the browser stores
+        storage = {"origin": self.tour.client.url, "storageTypes": "local_storage"}
+        cdp(self.window, "Storage.clearDataForOrigin", **storage)
         visit(self.window, self.tour, stop)
         self._wait(self.tour.table.version, RESTED_MS)
         return self._rested_keys(is_open)
 
     def _rested_keys(self, is_open: bool) -> list[str]:
-        """Return the keys of the open page once they all take taps."""
+        """Return the keys of the open page, and pass the time for which they rest."""
         keys = self._keys(is_open)
-        self.window.execute_script("window.pass(arguments[0])", RESTED_MS)
+        self.window.execute_script("window.passTime(arguments[0])", RESTED_MS)
         return keys
 
     def _keys(self, is_open: bool) -> list[str]:
-        """Return what can be tapped on the open page."""
-        return list(self.window.execute_script(_FIND, is_open))
+        """Return descriptions of all keys on the open page."""
+        return list(self.window.execute_script(_FIND_KEYS, is_open))
 
-    def tap(self, at: tuple[float, float, str], pause_ms: int) -> None:
-        """Tap a place, and let some time go by once all is shown that came of it."""
+    def tap(self, place: Place, pause_ms: int) -> None:
+        """Tap a place, wait until the page shows what came of it, and let its clock go on."""
         version = self.tour.table.version
         for kind in ("mousePressed", "mouseReleased"):
-            where = {"x": at[0], "y": at[1], "button": "left", "clickCount": 1}
-            cdp(self.window, "Input.dispatchMouseEvent", type=kind, **where)
+            click = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
+            cdp(self.window, "Input.dispatchMouseEvent", type=kind, **click)
         self._wait(version, pause_ms)
 
     def _wait(self, version: int, pause_ms: int) -> None:
-        """Let some time go by once the page shows what came after this version."""
+        """Wait until the page shows what came after this version, and let its clock go on."""
 
-        def stands() -> bool:
+        def is_settled() -> bool:
             script = self.window.execute_script
-            if not script(_STANDS, False, None):
+            # an open request may still change the version, so it is read after the answer
+            if not script(_IS_SETTLED, False, None):
                 return False
-            return bool(script(_STANDS, self.tour.table.version != version, pause_ms))
+            return bool(script(_IS_SETTLED, self.tour.table.version != version, pause_ms))
 
-        until("all answers", stands, pause_s=LOOK_S)
+        until("a settled page", is_settled, pause_s=POLL_S)

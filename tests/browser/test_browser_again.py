@@ -1,5 +1,6 @@
-"""A phone that slept, lost its network, went back, has a second tab or shows yesterday's game ends
-in the right page.
+"""Test in a browser that a phone shows the right page after sleep, a lost network and the like.
+
+The service runs in this process, on a clock that stands.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from companion.service.app import Companion
 
 pytestmark = pytest.mark.browser
 
-OFFLINE = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+# Parameters of a network of full speed, which each use sets offline or online.
+NETWORK = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 
 def begin(companion: Companion) -> str:
-    """Begin a new game of sealed orders and set it up. Return its moment."""
+    """Begin a game of Outbuffered and set it up. Return the moment of its first orders."""
     table = companion.table
     table.new_game("outbuffered", {}, 1)
     table.confirm("host", table.view().moment, 0, force=True)
     return table.view().moment
 
 
-def sit_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
-    """Open South's page at its orders in a new game. Return the moment."""
+def sit_down_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
+    """Begin a game, and open South's page at its first orders. Return their moment."""
     moment = begin(companion)
     take_seat(window, url)
     wait_for_sign(window, "orders to go")
@@ -51,7 +53,7 @@ def window() -> Iterator[WebDriver]:
 
 @contextmanager
 def asleep(window: WebDriver) -> Iterator[None]:
-    """Hide the page behind another one and freeze it, as in a pocket, then show it again."""
+    """Hide the page behind another tab and freeze it, like a locked phone. Then show it again."""
     page = window.current_window_handle
     window.switch_to.new_window("tab")
     other = window.current_window_handle
@@ -72,12 +74,10 @@ def is_sealed(companion: Companion) -> bool:
     return companion.table.view().seats[Seat.SOUTH].sealed_at is not None
 
 
-def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -> None:
-    """Frozen in the middle of a draft; by the time it wakes the turn was played and another game
-    has begun.
-    """
+def test_a_phone_that_slept_shows_the_new_game(tmp_path: Path, window: WebDriver) -> None:
+    """Freeze the page in the middle of a draft. When it wakes, another game has begun."""
     with service_on_still_clock(tmp_path) as (companion, url):
-        moment = sit_at_orders(window, companion, url)
+        moment = sit_down_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         with asleep(window):
             for seat in SEATS:
@@ -85,51 +85,54 @@ def test_a_phone_that_slept_for_ten_minutes(tmp_path: Path, window: WebDriver) -
             companion.table.abandon()
             begin(companion)
         wait_for_sign(window, "orders to go")
-        until("an empty buffer", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
+        until("an empty draft", lambda: "3 missing" in window.find_element(By.ID, "hand-in").text)
         assert (
             window.find_element(By.ID, "live").get_attribute("data-moment")
             == companion.table.view().moment
         )
 
 
-def test_the_network_goes_and_comes_back(tmp_path: Path, window: WebDriver) -> None:
+def test_a_draft_survives_a_lost_network(tmp_path: Path, window: WebDriver) -> None:
+    """Hand in without a network, then with it. At last the page reports a stream that is silent."""
     with service_on_still_clock(tmp_path) as (companion, url):
-        sit_at_orders(window, companion, url)
-        cdp(window, "Network.emulateNetworkConditions", offline=True, **OFFLINE)
+        sit_down_at_orders(window, companion, url)
+        cdp(window, "Network.emulateNetworkConditions", offline=True, **NETWORK)
         hand_in(window, "UUS")
-        until("a word about it", lambda: window.find_element(By.ID, "said").text)
+        until("a refusal on the page", lambda: window.find_element(By.ID, "said").text)
         assert not is_sealed(companion)
-        cdp(window, "Network.emulateNetworkConditions", offline=False, **OFFLINE)
+        cdp(window, "Network.emulateNetworkConditions", offline=False, **NETWORK)
         until(
-            "the orders are still there",
+            "the same orders in the draft",
             lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
         )
         tap(window, "#hand-in")
         until("the seal", lambda: is_sealed(companion))
         wait_for_sign(window, "Waiting for lime")
-        window.execute_script(SILENT)
-        until("a word about silence", window.find_element(By.ID, "lost").is_displayed)
+        window.execute_script(SILENCE_STREAM)
+        until("a note about the lost connection", window.find_element(By.ID, "lost").is_displayed)
 
 
-# Silences the stream for a minute. A new stream then meets a line that swallows all packets.
-SILENT = """
+# Moves the page's clock on by a minute, and replaces new streams by ones that bring nothing. So the
+# page finds its stream silent, and a new one does not help.
+SILENCE_STREAM = """
 window.EventSource = class { addEventListener() {} close() {} };
 const now = performance.now.bind(performance);
 performance.now = () => now() + 60000;
 """
-# Loses the answer to the first order. The order arrives at the table at once (`IS_SHOWN`), or
-# just before the second one.
-LOSES = """
-const real = window.fetch, kept = [];
+# Loses the answer when an order is handed in for the first time. The request arrives at the table
+# at once (`ARRIVES_AT_ONCE`), or just before the second one. Notes the salts of all requests, and
+# the status of each answer from the second on.
+LOSE_FIRST_ANSWER = """
+const real = window.fetch, delayed = [];
 [window.salts, window.statuses] = [[], []];
 window.fetch = async (url, how) => {
   if (!String(url).endsWith('/hand-in')) return real(url, how);
   window.salts.push(JSON.parse(how.body).salt);
   if (window.salts.length === 1) {
-    if (IS_SHOWN) await real(url, how); else kept.push([url, how]);
+    if (ARRIVES_AT_ONCE) await real(url, how); else delayed.push([url, how]);
     throw new TypeError('the line broke');
   }
-  if (kept.length) await real(...kept.pop());
+  if (delayed.length) await real(...delayed.pop());
   const answer = await real(url, how);
   window.statuses.push(answer.status);
   return answer;
@@ -137,36 +140,42 @@ window.fetch = async (url, how) => {
 """
 
 
-def hand_in_unheard(window: WebDriver, companion: Companion, url: str, *, is_shown: bool) -> None:
-    sit_at_orders(window, companion, url)
-    window.execute_script(LOSES.replace("IS_SHOWN", "true" if is_shown else "false"))
+def hand_in_without_answer(
+    window: WebDriver, companion: Companion, url: str, *, arrives_at_once: bool
+) -> None:
+    """Hand in South's orders, and lose the answer of the table."""
+    sit_down_at_orders(window, companion, url)
+    window.execute_script(
+        LOSE_FIRST_ANSWER.replace("ARRIVES_AT_ONCE", str(arrives_at_once).lower())
+    )
     hand_in(window, "UUS")
-    until("it is sent", lambda: window.execute_script("return window.salts.length"))
+    until("the first request", lambda: window.execute_script("return window.salts.length"))
 
 
 @pytest.mark.parametrize("error", ["Bad gateway", {"code": 502}])
-def test_a_proxy_answers_for_the_table(tmp_path: Path, window: WebDriver, error: object) -> None:
-    """The phone says that it does not reach the table, and the orders stay in their slots."""
-    answers = [{"error": error}]
+def test_a_proxys_error_keeps_the_draft(tmp_path: Path, window: WebDriver, error: object) -> None:
+    """A proxy answers for the table once. The phone then reports a lost connection."""
+    errors = [{"error": error}]
 
-    def answer_once() -> tuple[object, int] | None:
+    def fail_once() -> tuple[object, int] | None:
         is_order = request.path.endswith("/hand-in")
-        return (answers.pop(), 502) if answers and is_order else None
+        return (errors.pop(), 502) if errors and is_order else None
 
     with service_on_still_clock(tmp_path) as (companion, url):
-        app_of(companion.server).before_request(answer_once)
-        sit_at_orders(window, companion, url)
+        app_of(companion.server).before_request(fail_once)
+        sit_down_at_orders(window, companion, url)
         hand_in(window, "UUS")
-        said = window.find_element(By.ID, "said")
-        until("the refusal", lambda: said.text == "No connection to the table: try again")
+        notice = window.find_element(By.ID, "said")
+        until("the notice", lambda: notice.text == "No connection to the table: try again")
         assert not is_sealed(companion)
         tap(window, "#hand-in")
         until("the seal", lambda: is_sealed(companion))
 
 
-def test_an_order_sent_again_is_the_same_order(tmp_path: Path, window: WebDriver) -> None:
+def test_an_order_sent_again_has_the_same_salt(tmp_path: Path, window: WebDriver) -> None:
+    """Both requests then have the same receipt, so the table accepts the second one, too."""
     with service_on_still_clock(tmp_path) as (companion, url):
-        hand_in_unheard(window, companion, url, is_shown=False)
+        hand_in_without_answer(window, companion, url, arrives_at_once=False)
         tap(window, "#hand-in")
         until("the answer", lambda: window.execute_script("return window.statuses.length"))
         assert window.execute_script("return window.statuses") == [200]
@@ -175,14 +184,15 @@ def test_an_order_sent_again_is_the_same_order(tmp_path: Path, window: WebDriver
 
 
 def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver) -> None:
-    """Though the phone never heard of its receipt: two equal ones would tell that the order is the
-    same.
+    """Hand the same order in again. Two equal receipts would show everybody that it is the same.
+
+    The phone must choose another salt although it never got the first receipt.
     """
     with service_on_still_clock(tmp_path) as (companion, url):
-        hand_in_unheard(window, companion, url, is_shown=True)
+        hand_in_without_answer(window, companion, url, arrives_at_once=True)
         until("the seal", lambda: is_sealed(companion))
         tap(window, "[data-post$='/take-back']")
-        until("it is back", lambda: not is_sealed(companion))
+        until("the order taken back", lambda: not is_sealed(companion))
         until(
             "the orders in their slots",
             lambda: window.find_element(By.ID, "hand-in").text == "Hand in",
@@ -193,24 +203,28 @@ def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver
         assert first != second
 
 
-def test_the_service_is_restarted(tmp_path: Path, window: WebDriver) -> None:
-    """The page finds the new service by itself, with the draft that had been entered."""
+def test_a_draft_survives_a_restart(tmp_path: Path, window: WebDriver) -> None:
+    """The page connects to the new service by itself, and still has its draft."""
     with service_on_still_clock(tmp_path) as (companion, url):
-        sit_at_orders(window, companion, url)
+        sit_down_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
         port = companion.server.port
-    until("the loss is told", lambda: window.find_element(By.ID, "lost").is_displayed())
+    until(
+        "a note about the lost connection",
+        lambda: window.find_element(By.ID, "lost").is_displayed(),
+    )
     with service_on_still_clock(tmp_path, port=port):
-        until("the loss is over", lambda: not window.find_element(By.ID, "lost").is_displayed())
+        until("the end of the note", lambda: not window.find_element(By.ID, "lost").is_displayed())
         until("the draft", lambda: "2 missing" in window.find_element(By.ID, "hand-in").text)
 
 
-def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
-    """Sealed, off to the rules, meanwhile the turn goes on, back: the page of now, and never the
-    slots of before.
+def test_the_back_key_shows_the_current_state(tmp_path: Path, window: WebDriver) -> None:
+    """Hand in, open the rules, and go back when the turn has gone on.
+
+    The page must show the stage that hands carry out now, and no slots.
     """
     with service_on_still_clock(tmp_path) as (companion, url):
-        moment = sit_at_orders(window, companion, url)
+        moment = sit_down_at_orders(window, companion, url)
         hand_in(window, "UUS")
         wait_for_sign(window, "Waiting for lime")
         window.get(f"{url}/rules/outbuffered")
@@ -220,12 +234,10 @@ def test_the_browsers_back_key(tmp_path: Path, window: WebDriver) -> None:
         assert not window.find_elements(By.CSS_SELECTOR, ".order")
 
 
-def test_two_tabs_of_one_seat(tmp_path: Path, window: WebDriver) -> None:
-    """What one hands in, the other shows as sealed; what one takes back, the other has in its
-    slots.
-    """
+def test_two_tabs_of_a_seat_agree(tmp_path: Path, window: WebDriver) -> None:
+    """Hand in by the second tab, and take back by the first one. Both must show it each time."""
     with service_on_still_clock(tmp_path) as (companion, url):
-        sit_at_orders(window, companion, url)
+        sit_down_at_orders(window, companion, url)
         first = window.current_window_handle
         window.switch_to.new_window("tab")
         second = window.current_window_handle

@@ -1,4 +1,4 @@
-"""The camera page in a real browser, beside a simulated table."""
+"""Test the host's camera page in a browser, at a simulated table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def label_of(window: WebDriver, selector: str) -> str:
+    """Return the accessible label of an element, or nothing if there is none."""
     script = "return document.querySelector(arguments[0])?.getAttribute('aria-label') ?? ''"
     return str(window.execute_script(script, selector))
 
 
-def test_the_page_follows_the_table(tmp_path: Path) -> None:
+def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
+    """Move a piece and hold a hand over the board. The page must show both without a reload."""
     with (
         in_process_service(tmp_path, "outbuffered") as service,
         browser((1024, 768)) as window,
@@ -30,8 +32,11 @@ def test_the_page_follows_the_table(tmp_path: Path) -> None:
         window.find_element(By.ID, "key").send_keys(service.host_key)
         window.find_element(By.CSS_SELECTOR, "form button").click()
         until("the host's page", lambda: window.find_elements(By.ID, "options"))
-        window.get_log("browser")  # the key was asked for with a 403
-        until("the way to the page", lambda: window.find_elements(By.LINK_TEXT, "What it sees"))
+        window.get_log("browser")  # drop the note of the 403 that asked for the key
+        until(
+            "the link to the camera page",
+            lambda: window.find_elements(By.LINK_TEXT, "What it sees"),
+        )
         window.find_element(By.LINK_TEXT, "What it sees").click()
         until(
             "the verdict",

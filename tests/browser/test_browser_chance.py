@@ -1,5 +1,6 @@
-"""Fair chance in a real browser: the page checks commitment and seed by itself when a game is
-over.
+"""Test in a browser that the page itself verifies the chance of a game that is over.
+
+It checks the commitment and the seed against the table's secret.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.browser
 
 
 @contextmanager
-def at_a_phone(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
-    """South's phone, which has sat down."""
+def open_phone_at_seat(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
+    """Take South's seat with a phone. Yield the rig, the phone, and the address of the pages."""
     with (
         open_web_rig(folder) as rig,
         open_server(rig.app, "127.0.0.1", 0) as server,
@@ -42,37 +43,41 @@ def at_a_phone(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
 
 
 def verdicts(window: WebDriver) -> dict[str, str]:
-    """Wait until the page's script has judged the whole, and return what it says of each part."""
+    """Wait until the page's script has a verdict on the whole. Return the verdict on each part."""
     script = """return Object.fromEntries([...document.querySelectorAll('[data-part]')]
-        .map(each => [each.dataset.part, each.textContent]))"""
-    return dict(
-        until("the verdict", lambda: (found := window.execute_script(script)).get("all") and found)
-    )
+        .map(part => [part.dataset.part, part.textContent]))"""
+
+    def verdicts_with_whole() -> dict[str, str] | None:
+        texts = window.execute_script(script)
+        return texts if texts.get("all") else None
+
+    return dict(until("the verdict", verdicts_with_whole))
 
 
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
-    with at_a_phone(tmp_path) as (rig, window, url):
+    with open_phone_at_seat(tmp_path) as (rig, window, url):
         rig.table.new_game("kahmate")
         follow_instructions(rig.table)
         place_pieces(rig)
         rig.table.resign(Seat.NORTH)
-        fits = {"all": "everything matches", "commitment": "matches", "seed": "matches"}
-        assert verdicts(window) == fits, "on the seat's own page"
+        expected = {"all": "everything matches", "commitment": "matches", "seed": "matches"}
+        assert verdicts(window) == expected, "wrong verdicts on the seat's page"
         window.get(f"{url}/history/1")
-        assert verdicts(window) == fits, "and on the replay's"
+        assert verdicts(window) == expected, "wrong verdicts on the page of the replay"
         assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
 
 
-def test_a_forged_history_is_called_one(tmp_path: Path) -> None:
-    with at_a_phone(tmp_path) as (rig, window, url):
+def test_a_forged_secret_does_not_match(tmp_path: Path) -> None:
+    """Write a game to the journal whose commitment was made of another secret."""
+    with open_phone_at_seat(tmp_path) as (rig, window, url):
         forged = FairChance(commitment_of("11" * 32), "00" * 32)
         journal_of(rig.table).append(1, [NewGame("kahmate", 1, chance=forged)], 5.0)
         journal_of(rig.table).append(1, [Resign(Seat.SOUTH)], 6.0)
         rig.table.new_game("outbuffered")
         window.get(f"{url}/history/1")
-        said = verdicts(window)
-        assert said["all"] == "does not match"
-        assert said["commitment"] == "does not match"
+        texts = verdicts(window)
+        assert texts["all"] == "does not match"
+        assert texts["commitment"] == "does not match"
         assert (
             "The secret does not match the commitment"
             in window.find_element(By.CSS_SELECTOR, ".refused").text

@@ -1,5 +1,6 @@
-"""The coach on a phone: asked before an order is given, and afterwards; the sheet fits, and nothing
-is sent by itself.
+"""Test in a browser that the coach gives advice on a phone, before an order and afterwards.
+
+Its sheet fits on the phone, and asking it hands nothing in.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from companion.bots.coach import Coach
 from companion.bots.machine_players import MachinePlayers
 
 pytestmark = pytest.mark.browser
-PATIENCE_S = 60.0
+# Timeout for an answer of the coach, who searches in this process.
+ADVICE_TIMEOUT_S = 60.0
 
 
-def advice(window: WebDriver, about: str) -> str:
-    """Return the coach's answer to a key of the sheet."""
+def ask_coach(window: WebDriver, about: str) -> str:
+    """Open the help, ask the coach about `now`, `last` or `theirs`, and return the answer."""
     tap(window, "[data-help]")
     until(
         "the sheet",
@@ -33,16 +35,19 @@ def advice(window: WebDriver, about: str) -> str:
     until(
         "an answer",
         lambda: window.find_elements(By.CSS_SELECTOR, "#advice .note, #advice .sense"),
-        PATIENCE_S,
+        ADVICE_TIMEOUT_S,
     )
-    until("thought", lambda: not window.find_elements(By.CSS_SELECTOR, "[data-coach]:disabled"))
+    until(
+        "the end of the search",
+        lambda: not window.find_elements(By.CSS_SELECTOR, "[data-coach]:disabled"),
+    )
     return window.find_element(By.ID, "advice").text
 
 
-def test_the_coach_is_asked_before_and_after(
+def test_the_coach_answers_before_and_after_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On South's phone, with the machine at North."""
+    """Play South against a machine player, and ask the coach about both sides' orders."""
     for part in (MachinePlayers, Coach):
         quick = partial(part, open_process=InProcessBot)
         monkeypatch.setattr(f"companion.service.app.{part.__name__}", quick)
@@ -53,28 +58,28 @@ def test_the_coach_is_asked_before_and_after(
         until("the machine", lambda: "Pip" in window.find_element(By.TAG_NAME, "body").text)
         tap(window, ".game[data-body*=outbuffered]")
         tap(window, "[data-post='/api/seat/south/start']")
-        # the rendered pieces lie as the game wants them: its set-up may be over before anybody asks
+        # the rendered pieces lie right from the beginning, so the set-up may already be over
         wait_for_phase(client, "orders")
         until("the keys", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
-        assert "Nothing has been entered" in advice(window, "now")
+        assert "Nothing has been entered" in ask_coach(window, "now")
         assert client.get("/api/view")["seats"]["south"]["coached"]
         assert not client.get("/api/view")["seats"]["south"]["sealed_at"]
         assert overflow_px(window) <= 0, "the sheet is wider than the phone"
         tap(window, "#help > [data-help]")
         hand_in(window, "UII")
-        until("the next turn", lambda: _moved_on(client))
+        until("the next turn", lambda: _is_at_next_orders(client))
         until("the keys again", lambda: window.find_elements(By.CSS_SELECTOR, ".key.order"))
-        assert advice(window, "last")
+        assert ask_coach(window, "last"), "no words about the last order"
         tap(window, "#help > [data-help]")
-        whys = advice(window, "theirs").splitlines()
-        assert whys[0].startswith("Pip, turn 1: ")
-        assert "This looks best against what most people do here." in whys
+        reasons = ask_coach(window, "theirs").splitlines()
+        assert reasons[0].startswith("Pip, turn 1: ")
+        assert "This looks best against what most people do here." in reasons
         tap(window, "#help > [data-help]")
         assert_no_errors(window)
 
 
-def _moved_on(client: Client) -> bool:
-    """Return whether the next turn waits for orders. Moves pieces as stages ask."""
+def _is_at_next_orders(client: Client) -> bool:
+    """Return whether turn 2 or later waits for orders. Else put the pieces where they belong."""
     view = client.get("/api/view")
     if view["phase"] == "stages":
         client.post("/workbench/tidy")

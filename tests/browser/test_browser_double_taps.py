@@ -1,5 +1,7 @@
-"""Whoever taps twice does nothing that cannot be undone, and loses nothing: nothing new comes under
-the finger.
+"""Test in a browser that a second or third tap on the same place takes nothing away.
+
+A key that comes under the finger rests, that is, it takes no taps for a moment. The pages run on a
+clock of their own (`own_clock`), which the tests move on.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from finger_tools import RESTED_MS, Finger
+from finger_tools import RESTED_MS, Finger, Place
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import until
 from tour import Stop, open_table_tour
@@ -19,16 +21,16 @@ from companion.table.session import Phase
 pytestmark = pytest.mark.browser
 
 GAMES_OF_ALL_KINDS = ("outbuffered", "kahmate", "binmat")
-# Stops at which something can be lost, each once: before a game, in it, after it, and on its
-# owner's pages.
-STOPS = (
+# Endings of the names of stops at which something can be lost, each kind once: before, in and after
+# a game, and on the owner's pages.
+STOP_ENDINGS = (
     "lobby-screen", "join-seat", "lobby-seat", "chosen-screen", "settings",
     "outbuffered-lesson-south", "-sealed-south", "-stages-screen",
     "-stages-south", "outbuffered-host", "-over-screen", "outbuffered-over-south",
     "-here", "binmat-orders-dealt-south", "binmat-orders-screen",
 )  # fmt: skip
-# Some addresses to which keys of these pages post.
-EFFECTS = {
+# Some addresses to which the keys of these pages post, to show that taps reach them.
+POSTED_ADDRESSES = {
     "/api/table/choose",
     "/join/south",
     "/api/seat/south/take-back",
@@ -40,21 +42,22 @@ EFFECTS = {
 
 @pytest.mark.slow
 def test_no_key_tapped_twice_takes_anything_away(own_clock: WebDriver) -> None:
-    """In games of orders, of pieces and of cards, and on their owner's pages: all keys rest by one
-    script, which `test_tour` finds on every page.
+    """Tap every kind of key in games of orders, pieces and cards, and on the owner's pages.
+
+    Other pages need no taps: one script makes all keys rest, and `test_tour` finds it on each page.
     """
     with open_table_tour() as tour:
         finger = Finger(own_clock, tour)
         for stop in tour.stops(GAMES_OF_ALL_KINDS, machines=("outbuffered",)):
-            if stop.name.endswith(STOPS):
-                finger.look_at(stop)
-        assert finger.lost == []
-        assert finger.addresses >= EFFECTS, "the taps have hit their keys"
+            if stop.name.endswith(STOP_ENDINGS):
+                finger.tap_new_keys(stop)
+        assert finger.losses == []
+        assert finger.addresses >= POSTED_ADDRESSES, "some taps have missed their keys"
 
 
 @contextmanager
 def finger_at_game(window: WebDriver, game: str, **options: str) -> Iterator[Finger]:
-    """Seat both people and begin a game."""
+    """Seat both players and begin a game. Yield a finger at its pages."""
     with open_table_tour() as tour:
         finger = Finger(window, tour)
         for seat in SEATS:
@@ -63,28 +66,31 @@ def finger_at_game(window: WebDriver, game: str, **options: str) -> Iterator[Fin
         yield finger
 
 
-def test_a_quick_answer_leaves_the_turn_ended_once(own_clock: WebDriver) -> None:
-    """The key that ends it is back, with the same words, before the finger is."""
+def test_end_turn_rests_after_a_quick_answer(own_clock: WebDriver) -> None:
+    """Let North answer before South's finger taps again.
+
+    The key "End turn" is then back at the same place with the same words, but for another turn.
+    """
     with finger_at_game(own_clock, "kahmate", starter="south") as finger:
         tour, table = finger.tour, finger.tour.table
         while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
             tour.go_on()
         finger.open(Stop("south", "/seat/south"), False)
         is_ready = "return document.querySelector('#commit')?.textContent === 'End turn'"
-        until("the key", lambda: own_clock.execute_script(is_ready))
-        at = centre(own_clock, "#commit")
-        finger.tap(at, 0)
+        until("“End turn”", lambda: own_clock.execute_script(is_ready))
+        place = centre(own_clock, "#commit")
+        finger.tap(place, 0)
         table.hand_in(Seat.NORTH, table.view().moment, ".")
         moment = table.view().moment
-        until("the same key", lambda: own_clock.execute_script(is_ready))
-        for pause_ms in (100, 550):
-            own_clock.execute_script("window.pass(arguments[0])", pause_ms)
-            finger.tap(at, 0)
+        until("“End turn” again", lambda: own_clock.execute_script(is_ready))
+        for pause_ms in (100, 550):  # 100 and 650 ms after the first tap
+            own_clock.execute_script("window.passTime(arguments[0])", pause_ms)
+            finger.tap(place, 0)
             assert table.view().moment == moment
 
 
-def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
-    """Return where to tap a key."""
+def centre(window: WebDriver, selector: str) -> Place:
+    """Return the centre of a key, and its selector as its words."""
     script = """
         const { left, top, width, height }
             = document.querySelector(arguments[0]).getBoundingClientRect();
@@ -94,6 +100,7 @@ def centre(window: WebDriver, selector: str) -> tuple[float, float, str]:
 
 
 def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
+    """Tap "Hand in" again after 100 and after 650 ms. The order must stay sealed."""
     slots = "return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"
     with finger_at_game(own_clock, "outbuffered") as finger:
         tour, table = finger.tour, finger.tour.table
@@ -102,55 +109,59 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
             finger.open(Stop("south", "/seat/south"), False)
             for letter in "URU":
                 finger.tap(centre(own_clock, f".order[data-letter='{letter}']"), RESTED_MS)
-            at = centre(own_clock, "#hand-in")
-            finger.tap(at, pause_ms)
-            finger.tap(at, RESTED_MS)
+            place = centre(own_clock, "#hand-in")
+            finger.tap(place, pause_ms)
+            finger.tap(place, RESTED_MS)
             assert table.view(Seat.SOUTH).own.sealed.action == "URU"  # type: ignore[union-attr]
             finger.tap(centre(own_clock, "#take-back"), RESTED_MS)
-            until("they are back", lambda: own_clock.execute_script(slots) == "URU")
+            until("the orders in their slots", lambda: own_clock.execute_script(slots) == "URU")
             finger.tap(centre(own_clock, "#clear"), RESTED_MS)
 
 
-# Holds back what the page would do after many seconds, until the test does it.
-_HOLD_LATE = """
+# Holds back timers of 5 s and more, until the test runs them.
+_HOLD_LONG_TIMERS = """
 const { setTimeout } = window;
-window.late = [];
-window.setTimeout = (act, ms) => (ms < 5000 ? setTimeout(act, ms) : void window.late.push(act));
+window.longTimers = [];
+window.setTimeout = (act, ms) => (
+  ms < 5000 ? setTimeout(act, ms) : void window.longTimers.push(act)
+);
 """
 
 
-def test_a_question_is_answered_elsewhere_and_closes(own_clock: WebDriver) -> None:
-    is_asked = "return !!document.querySelector('dialog[open]')"
+def test_a_confirmation_rests_and_closes_by_itself(own_clock: WebDriver) -> None:
+    """Its "yes" is on the other half of the page than the key, and takes no taps at first."""
+    is_dialog_open = "return !!document.querySelector('dialog[open]')"
     focus = "return document.activeElement.textContent"
     with finger_at_game(own_clock, "outbuffered") as finger:
         tour, table = finger.tour, finger.tour.table
         tour.go_on()
         finger.open(Stop("south", "/seat/south"), True)
-        own_clock.execute_script(_HOLD_LATE)
-        at = centre(own_clock, "[data-sure][data-post$='/resign']")
-        finger.tap(at, 100)
-        assert own_clock.execute_script(is_asked)
+        own_clock.execute_script(_HOLD_LONG_TIMERS)
+        resign = centre(own_clock, "[data-sure][data-post$='/resign']")
+        finger.tap(resign, 100)
+        assert own_clock.execute_script(is_dialog_open)
         assert own_clock.execute_script(focus) == "Keep playing"
         yes = centre(own_clock, ".sure [data-yes]")
         middle = own_clock.execute_script("return innerWidth / 2")
-        assert (yes[0] < middle) is not (at[0] < middle), (yes, at, middle)
+        assert (yes[0] < middle) is not (resign[0] < middle), (yes, resign, middle)
         finger.tap(yes, 0)
-        assert table.view().phase is Phase.ORDERS, "it rests at first"
-        assert own_clock.execute_script(is_asked)
-        own_clock.execute_script("late.forEach(act => act())")
-        until("it has closed", lambda: not own_clock.execute_script(is_asked))
+        assert table.view().phase is Phase.ORDERS, "the key “yes” does not rest"
+        assert own_clock.execute_script(is_dialog_open)
+        own_clock.execute_script("longTimers.forEach(act => act())")
+        until("the end of the question", lambda: not own_clock.execute_script(is_dialog_open))
         finger.open(Stop("south", "/seat/south"), True)
-        finger.tap(at, RESTED_MS)
+        finger.tap(resign, RESTED_MS)
         finger.tap(yes, 0)
         assert table.view().phase is Phase.OVER
 
 
-def test_a_finger_that_bounces_ends_one_turn(own_clock: WebDriver) -> None:
+def test_a_bouncing_finger_ends_one_turn(own_clock: WebDriver) -> None:
+    """Tap BINMAT's table screen three times within 80 ms."""
     with finger_at_game(own_clock, "binmat", way="referee") as finger:
         table = finger.tour.table
         table.resume("host")
         finger.open(Stop("screen", "/"), False)
-        number, at = table.view().turn.number, centre(own_clock, ".whole")
+        number, place = table.view().turn.number, centre(own_clock, ".whole")
         for _ in range(3):
-            finger.tap(at, 40)
+            finger.tap(place, 40)
         assert table.view().turn.number == number + 1

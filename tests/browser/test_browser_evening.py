@@ -1,4 +1,7 @@
-"""An evening in a browser: a lesson alone, two phones, a game to its end, other guests."""
+"""Test an evening of guests in browsers: a lesson for one, then two players and their games.
+
+The service runs in this process, with the table screen as its own screen.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tour import cdp
 from window_tools import assert_no_errors, text_of, texts_of
 
 pytestmark = pytest.mark.browser
-_TOUCHED = "return matchMedia('(hover: none) and (pointer: coarse)').matches"
+_IS_TOUCHSCREEN = "return matchMedia('(hover: none) and (pointer: coarse)').matches"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def wall() -> Iterator[WebDriver]:
 
 @pytest.fixture(scope="module")
 def ann() -> Iterator[WebDriver]:
-    """A phone that fingers alone can touch."""
+    """A phone with a touchscreen, and without a mouse."""
     with browser(PHONE) as window:
         cdp(window, "Emulation.setTouchEmulationEnabled", enabled=True)
         yield window
@@ -41,53 +44,53 @@ def phase(service: Service) -> str:
     return str(Client(service.url).get("/api/view")["phase"])
 
 
-def to_orders(service: Service) -> None:
-    """Set all pieces up, as quick hands do."""
+def set_up_pieces(service: Service) -> None:
+    """Put all pieces where the game wants them, and wait for its first orders."""
     Client(service.url).post("/workbench/tidy")
     until("orders", lambda: phase(service) == "orders")
 
 
-def is_home(window: WebDriver) -> bool:
-    """Return whether the table screen offers all games."""
+def shows_all_games(window: WebDriver) -> bool:
+    """Return whether the table screen offers all five games."""
     return len(texts_of(window, ".rows .row > span > b")) >= 5
 
 
-def by_menu(window: WebDriver, door: str) -> None:
-    """Tap a key of the seat's menu that asks first. The second key is on the other side."""
+def choose_in_menu(window: WebDriver, action: str) -> None:
+    """Tap a key of the seat's menu that asks for a confirmation, and confirm."""
     tap(window, "#menu summary")
-    tap(window, f"[data-sure][data-post$='/{door}']")
+    tap(window, f"[data-sure][data-post$='/{action}']")
     tap(window, "dialog [data-yes]")
 
 
-def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver) -> None:
+def test_guests_learn_play_and_leave(
+    tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver
+) -> None:
     with in_process_service(tmp_path) as service:
-        # A fresh table: all games, a code for each side, nothing of the owner but a symbol.
+        # A new table shows all games, a code for each side, and none of the owner's words.
         wall.get(service.url)
         wait_for_sign(wall, "Scan the code on your side")
-        assert is_home(wall)
+        assert shows_all_games(wall)
         assert len(wall.find_elements(By.CSS_SELECTOR, ".home .code .qr")) == 2
         page = text_of(wall, "#live")
-        assert all(
-            word not in page for word in ("Host", "Watch", "Print", "Workbench", service.host_key)
-        )
+        for word in ("Host", "Watch", "Print", "Workbench", service.host_key):
+            assert word not in page
 
-        # Somebody alone learns a game at this very screen, and gets out of it again.
+        # A single guest begins a lesson on the table screen itself, and leaves it again.
         tap(wall, ".rows [data-body*=outbuffered]")
         until("how to win", lambda: len(texts_of(wall, ".win-tiles b")) == 3)
         assert phase(service) == "lobby"
         tap(wall, "[name=lesson]")
-        until("table and seat", lambda: wall.current_url.endswith("/here"))
+        until("the page of table and seat", lambda: wall.current_url.endswith("/here"))
         until("the lesson", lambda: phase(service) != "lobby")
         wall.find_element(By.CSS_SELECTOR, ".way-out [action^='/try/end'] button").click()
-        until("the table screen", lambda: is_home(wall))
+        until("the table screen", lambda: shows_all_games(wall))
         assert wall.current_url == f"{service.url}/"
         wait_for_sign(wall, "Scan the code on your side")
 
-        # Two guests sit down. Touching a game chooses it, on all pages alike; either of them starts
-        # it.
-        if ann.execute_script(_TOUCHED):
-            ann.get(service.url)
-            until("the join page", lambda: ann.current_url.endswith("/join"))
+        # Two guests sit down. A tap on a game chooses it on all pages. Either guest may start it.
+        assert ann.execute_script(_IS_TOUCHSCREEN)
+        ann.get(service.url)
+        until("the join page", lambda: ann.current_url.endswith("/join"))
         sit_down(ann, service, "south", "Ann")
         wait_for_sign(wall, "Scan here to play against Ann")
         tap(wall, ".rows [data-body*=scouts]")
@@ -102,22 +105,22 @@ def test_an_evening(tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDri
         tap(wall, "#sign")
         until("the game", lambda: phase(service) != "lobby")
 
-        # It ends; who stays may have it once more, and the way home is one tap.
-        to_orders(service)
-        by_menu(ben, "resign")
+        # The game ends. One tap leads back to all games.
+        set_up_pieces(service)
+        choose_in_menu(ben, "resign")
         until("the end", lambda: phase(service) == "over")
         tap(ann, ".other-games")
-        until("home", lambda: is_home(wall))
+        until("all games again", lambda: shows_all_games(wall))
         assert phase(service) == "lobby"
 
-        # Other guests: nothing of the game before.
+        # They begin another game, the owner ends it, and both leave. Nothing of them remains.
         tap(ann, ".game[data-body*=kahmate]")
         tap(ben, ".starts .go")
         until("the second game", lambda: phase(service) == "orders")
         service.post_as_host("abandon")
-        until("home", lambda: is_home(wall))
+        until("all games after the second", lambda: shows_all_games(wall))
         for guest in (ann, ben):
-            by_menu(guest, "leave")
+            choose_in_menu(guest, "leave")
             until("the seat is left", lambda guest=guest: "/join" in guest.current_url)
         wait_for_sign(wall, "Scan the code on your side")
         assert "Nobody" not in text_of(wall, "#live")

@@ -1,4 +1,4 @@
-"""The replay in a real browser: keys, slider and links of the notation."""
+"""Test the page of a replay in a browser: its keys, slider, links, and how it plays by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
-_SCRUB = """const scrub = document.getElementById('scrub'); scrub.value = arguments[0];
+# Moves the slider to a scene.
+_MOVE_SLIDER = """const scrub = document.getElementById('scrub'); scrub.value = arguments[0];
 scrub.dispatchEvent(new Event('input', { bubbles: true }));"""
 
 
@@ -32,6 +33,7 @@ def current_turn(window: WebDriver) -> str:
 
 
 def press(window: WebDriver, key: str, words: str) -> None:
+    """Press a key, and wait until the title of the scene contains these words."""
     window.find_element(By.CSS_SELECTOR, "#turns a").send_keys(key)
     until(f"“{words}” after a key", lambda: words in scene_title(window))
 
@@ -50,22 +52,24 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
             window.get(f"{url}/history")
             window.find_element(By.CSS_SELECTOR, 'a[href="/history/1"]').click()
             until("the replay", lambda: window.find_elements(By.ID, "turns"))
-            _steps(window)
+            check_replay(window)
             assert not [line for line in window.get_log("browser") if line["level"] == "SEVERE"]
 
 
-def _steps(window: WebDriver) -> None:
+def check_replay(window: WebDriver) -> None:
+    """Go through a game of Outbuffered, whose turns have three scenes each after the start."""
     assert scene_title(window) == "The start"
     press(window, Keys.ARROW_RIGHT, "Step 1 of 3")
     press(window, Keys.ARROW_RIGHT, "Step 2 of 3")
-    told = str(window.execute_script("return document.getElementById('told').textContent"))
-    assert told.endswith("."), "a screen reader pauses"
-    assert told.count(".") > 1
-    assert ".." not in told
+    spoken = str(window.execute_script("return document.getElementById('told').textContent"))
+    # every sentence ends with one full stop, at which a screen reader pauses
+    assert spoken.endswith(".")
+    assert spoken.count(".") > 1
+    assert ".." not in spoken
     assert window.current_url.endswith("?at=2")
     press(window, Keys.ARROW_DOWN, "Turn 2")
     press(window, Keys.HOME, "The start")
-    window.execute_script(_SCRUB, 10)
+    window.execute_script(_MOVE_SLIDER, 10)
     until("turn 4 by the slider", lambda: "Turn 4" in scene_title(window))
     assert current_turn(window).split()[0] == "4"
     assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
@@ -73,15 +77,15 @@ def _steps(window: WebDriver) -> None:
     until("turn 2 by the notation", lambda: "Turn 2" in scene_title(window))
     press(window, Keys.HOME, "The start")
     marks = window.find_elements(By.CSS_SELECTOR, ".mark")
-    first = str(marks[0].get_dom_attribute("href"))
+    first_address = str(marks[0].get_dom_attribute("href"))
     window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_DOWN)
-    until("the first marked moment", lambda: window.current_url.endswith(first))
+    until("the first marked scene", lambda: window.current_url.endswith(first_address))
     assert marks[0].get_dom_attribute("aria-current") == "step"
     assert marks[0].get_dom_attribute("aria-label").split(":")[0] in scene_title(window)
     window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_UP)
-    assert window.current_url.endswith(first), "there is none before it"
+    assert window.current_url.endswith(first_address), "it leaves the first marked scene"
     tap(window, '#turns a[href="?at=6"]')
-    until("turn 2 once more", lambda: "Turn 2" in scene_title(window))
+    until("turn 2 again", lambda: "Turn 2" in scene_title(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "true"
     until("the game to play by itself", lambda: "Turn 3" in scene_title(window))

@@ -1,4 +1,4 @@
-"""What a table screen says of many moves."""
+"""Test in a browser how a table screen lists more moves than it has room for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from companion.core.kit import Seat
 pytestmark = pytest.mark.browser
 
 
-_ROWS = """
+# Returns for each listed move whether its row is wholly in sight.
+_ROWS_IN_SIGHT = """
 const room = document.querySelector('.facts').getBoundingClientRect();
 return [...document.querySelectorAll('.todo li')].map(row => row.getBoundingClientRect())
   .map(row => row.bottom <= room.bottom && row.right <= room.right);
@@ -20,7 +21,7 @@ return [...document.querySelectorAll('.todo li')].map(row => row.getBoundingClie
 
 
 def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: TableTour) -> None:
-    """Three of them, and how many more; the board shows the others."""
+    """Move 16 robots at once. Three rows have a move each, the fourth one the number of others."""
     tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
     tour.go_on()
     for seat, way in ((Seat.SOUTH, "N"), (Seat.NORTH, "S")):
@@ -29,5 +30,5 @@ def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: TableTour
     for size in (WALL, (1080, 1920)):
         resize(window, size)
         visit(window, tour, Stop("screen", "/"))
-        assert window.execute_script(_ROWS) == [True] * 4
+        assert window.execute_script(_ROWS_IN_SIGHT) == [True] * 4
         assert "and 13 more" in window.find_element("css selector", ".todo").text

@@ -1,4 +1,4 @@
-"""Screens that sleep: a table screen stays awake, and goes dark when nobody has played for long."""
+"""Test in a browser that a table screen stays awake, but goes dark if nobody plays for long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from service import WALL, Client, browser, tap, until, wait_for_phase
 
 pytestmark = pytest.mark.browser
 
-# Gives the page a lock, and runs timers of a minute or more when the test says so.
+# Replaces the browser's wake lock by one that the test can count, and holds timers of a minute and
+# more back until `runLongTimers`.
 _FAKES = """
 window.locks = [];
 Object.defineProperty(navigator, 'wakeLock', { value: { request: async kind => {
@@ -19,15 +20,17 @@ Object.defineProperty(navigator, 'wakeLock', { value: { request: async kind => {
   window.locks.push(lock);
   return lock;
 } } });
-const [later, forget, naps] = [window.setTimeout, window.clearTimeout, new Map()];
+const [startTimer, stopTimer] = [window.setTimeout, window.clearTimeout], longTimers = new Map();
 let number = 0;
 window.setTimeout = (call, ms, ...more) => {
-  if (!(ms >= 60000)) return later(call, ms, ...more);
-  naps.set(number -= 1, call);
+  if (!(ms >= 60000)) return startTimer(call, ms, ...more);
+  longTimers.set(number -= 1, call);
   return number;
 };
-window.clearTimeout = id => { naps.delete(id) || forget(id); };
-window.nap = () => { for (const [id, call] of [...naps]) naps.delete(id) && call(); };
+window.clearTimeout = id => { longTimers.delete(id) || stopTimer(id); };
+window.runLongTimers = () => {
+  for (const [id, call] of [...longTimers]) longTimers.delete(id) && call();
+};
 """
 
 
@@ -39,23 +42,24 @@ def lock_count(window: WebDriver) -> int:
     return int(window.execute_script("return window.locks.filter(lock => !lock.released).length"))
 
 
-def nap(window: WebDriver) -> bool:
-    """Let nobody play for long. Return whether the screen is dark, without a lock."""
-    window.execute_script("window.nap()")
+def goes_dark(window: WebDriver) -> bool:
+    """Let the time of all timers pass. Return whether the screen is dark, without a lock."""
+    window.execute_script("window.runLongTimers()")
     return is_dark(window) and lock_count(window) == 0
 
 
 def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
+    """A tap wakes it, and so does a player who sits down."""
     with in_process_service(tmp_path, "outbuffered") as service, browser(WALL) as window:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
         client = Client(service.url)
         wait_for_phase(client, "orders")  # nothing happens by itself any more
         window.get(service.url)
         until("a lock", lambda: lock_count(window) == 1)
-        until("a dark screen", lambda: nap(window))
+        until("a dark screen", lambda: goes_dark(window))
         tap(window, "#dark")
         assert not is_dark(window)
         until("a lock", lambda: lock_count(window) == 1)
-        until("dark again", lambda: nap(window))
+        until("a dark screen again", lambda: goes_dark(window))
         client.post("/api/seat/south/take", name="Mara")
-        until("awake by an event", lambda: not is_dark(window))
+        until("a bright screen", lambda: not is_dark(window))

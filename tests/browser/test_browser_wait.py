@@ -1,4 +1,4 @@
-"""A key that asks for something long says that it is at work, until the answer is there."""
+"""Test in a browser that a key shows "working" until its file, which takes long, is there."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from service import until
 from tour import Stop, open_table_tour, visit
 
 pytestmark = pytest.mark.browser
+# The key of a PDF file on the page of kits.
 KEY = "#scouts .get a"
 
 
-def test_a_key_says_that_it_is_working(window: WebDriver) -> None:
+def test_a_key_shows_that_it_is_working(window: WebDriver) -> None:
+    """The server sets the cookie `made` along with a file. Here the test sets it instead."""
     with open_table_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
-        # it stays here
+        # the browser stays on this page, and asks for no file
         window.execute_script("document.addEventListener('click', event => event.preventDefault())")
         until(
-            "the script",
+            "a click on the key",
             lambda: window.execute_script(f"document.querySelector('{KEY}').click(); return 1"),
         )
-        until("working", lambda: "working" in window.find_element("css selector", KEY).text)
+        until(
+            "the word “working”", lambda: "working" in window.find_element("css selector", KEY).text
+        )
         token = window.execute_script(
             f"return new URL(document.querySelector('{KEY}').href).searchParams.get('wait')"
         )
         assert token
         window.execute_script("document.cookie = `made=${arguments[0]}; path=/`", token)
         until(
-            "done", lambda: window.find_element("css selector", KEY).text == "Kit\nPDF to cut out"
+            "the old words",
+            lambda: window.find_element("css selector", KEY).text == "Kit\nPDF to cut out",
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from finger_tools import alike
+from finger_tools import remove_details
 from flask import Response
 from internals import app_of
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -234,14 +234,14 @@ class Inspector:
         """Return the kinds of parts on the open page that are new, and its own path if that is
         new.
         """
-        kinds = sorted({*self._ask("kinds"), alike(self._stop.path)} - self.past_kinds)
+        kinds = sorted({*self._ask("kinds"), remove_details(self._stop.path)} - self.past_kinds)
         self.past_kinds |= set(kinds)
         # it lets no script in, and both pages that it shows are stops themselves
         return [] if self._stop.path == "/here" else kinds
 
     def _check_accessibility(self, size: tuple[int, int], kinds: list[str]) -> None:
         """Note what axe finds on parts of these kinds on the open page and on all of a new page."""
-        is_new_page = alike(self._stop.path) in kinds
+        is_new_page = remove_details(self._stop.path) in kinds
         is_table_screen = self._stop.name.endswith("-screen")
         for theme, parts in (("light", None if is_new_page else kinds), ("dark", kinds)):
             is_dark = theme == "dark"
