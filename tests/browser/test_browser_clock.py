@@ -1,6 +1,4 @@
-"""The clock of a game in real browsers: two phones and the table screen, what they show, and by
-which time.
-"""
+"""Test BINMAT's clock in browsers: two phones and a table screen show one time, the service's."""
 
 from __future__ import annotations
 
@@ -25,18 +23,23 @@ from window_tools import (
 )
 
 pytestmark = pytest.mark.browser
-# Largest difference between a ring and the service's clock.
-RING_S = 0.05
+# Maximum difference between the time that a ring shows and the service's clock.
+MAX_RING_ERROR_S = 0.05
 
 
 # ---- the clock -----------------------------------------------------------------------------------
 
 
 def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Windows) -> None:
+    """Press the clock, pause it and take moves back by each page. All others must follow.
+
+    A game has 110 turns, which are counted down.
+    """
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee")
         wait_for_sign(wall, "Start the clock")
+        # each turn that is over shrinks its tick on the dial once
         wall.execute_script(
             "window.shrinks = []; addEventListener('animationstart', at => "
             "shrinks.push(`${at.animationName} ${at.target.id}`))"
@@ -46,7 +49,10 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
         wait_for_turns_on_page(south, 110)
         tap(south, ".key.large.go")
         wait_for_sign(north, "Your turn")
-        until("the key to wait", lambda: "Waiting for Jonas" in text_of(south, ".key.large"))
+        until(
+            "“Waiting for Jonas” on South's key",
+            lambda: "Waiting for Jonas" in text_of(south, ".key.large"),
+        )
         wait_for_turns_on_page(north, 109)
         tap(north, ".key.large.go")
         wait_for_turns_on_page(wall, 108)
@@ -61,13 +67,13 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
         ticks = [f"spent tick-{number}" for number in range(110, 105, -1)]
         until("each tick to shrink", lambda: wall.execute_script("return shrinks") == ticks)
         assert text_of(wall, "button.sign") == "Resume"
-        before = client.get("/api/view")["clock"]["left_s"]
+        left_s = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
         wait_for_sign(south, "Resume")
         wait_for_turns_on_page(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
         until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
-        assert client.get("/api/view")["clock"]["left_s"] == before
+        assert client.get("/api/view")["clock"]["left_s"] == left_s
         tap(south, ".key.large.go:not([data-post$='/resume'])")
         wait_for_sign(north, "Your turn")
         tap(south, ".row-keys [data-post$='/take-back']")
@@ -87,6 +93,7 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
 
 # ---- time ----------------------------------------------------------------------------------------
 
+# Sets a page's date seven minutes ahead.
 WRONG_DATE = """
 const real = Date;
 Date = class extends real {
@@ -97,8 +104,13 @@ Date = class extends real {
 
 
 def ring_error_s(window: WebDriver) -> float:
-    """Return how far the ring is from the service's clock, this machine's monotonic one."""
+    """Return how far the ring of a page is from the service's clock.
+
+    That clock is the monotonic one of this machine. The script takes some time, so any value of the
+    clock meanwhile counts as right.
+    """
     script = (
+        # the ring's dash is the part of the time limit that is left, in thousandths
         "const ring = document.querySelector('[data-limit]'); const { due, limit } = ring.dataset;"
         "return [due, limit, "
         "ring.querySelector('.sweep').getAttribute('stroke-dasharray').split(' ')[0]]"
@@ -111,36 +123,46 @@ def ring_error_s(window: WebDriver) -> float:
 
 
 def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows: Windows) -> None:
-    """The browsers' dates are seven minutes wrong."""
-    with in_process_service(tmp_path) as service, ExitStack() as after:
+    """Set the browsers' dates seven minutes ahead, which must not change their rings."""
+    with in_process_service(tmp_path) as service, ExitStack() as cleanup:
         client = begin(service, windows, "referee", seconds=30.0)
         client.post("/api/table/resume")
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
             command = "Page.addScriptToEvaluateOnNewDocument"
-            wrong = window.execute_cdp_cmd(command, {"source": WRONG_DATE})  # type: ignore[attr-defined] # Chrome has it
+            added = window.execute_cdp_cmd(command, {"source": WRONG_DATE})  # type: ignore[attr-defined] # Chrome has it
             command = "Page.removeScriptToEvaluateOnNewDocument"
-            after.callback(window.execute_cdp_cmd, command, wrong)  # type: ignore[attr-defined] # Chrome has it
+            cleanup.callback(window.execute_cdp_cmd, command, added)  # type: ignore[attr-defined] # Chrome has it
             window.get(service.url + path)
         for window in windows:
             assert abs(window.execute_script("return Date.now()") / 1000 - time.time()) > 400
-            until("the time", lambda window=window: ring_error_s(window) < RING_S)
+            until("the right time", lambda window=window: ring_error_s(window) < MAX_RING_ERROR_S)
             window.get("about:blank")
 
 
-FELT = "window.felt = []; navigator.vibrate = length => { window.felt.push(length); return true; }"
+# Notes how long a phone is told to vibrate, in ms.
+NOTE_VIBRATIONS = (
+    "window.vibrations = []; navigator.vibrate = ms => { window.vibrations.push(ms); return true; }"
+)
 
 
 def test_only_the_phone_in_turn_vibrates(tmp_path: Path, windows: Windows) -> None:
+    """Let North's time run out after South's first turn.
+
+    North's phone vibrates when its turn comes (120 ms) and in its last seconds (60 ms).
+    """
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")
         for window in (south, north):
-            window.execute_script(FELT)
+            window.execute_script(NOTE_VIBRATIONS)
             sign = window.find_element(By.CSS_SELECTOR, ".sign")
             ActionChains(window).move_to_element(sign).click().perform()
         wait_for_sign(wall, "Start the clock")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action=".")
-        until("the end", lambda: client.get("/api/view")["clock"]["has_run_out"])
-        until("both", lambda: set(north.execute_script("return window.felt")) == {120, 60})
-        assert south.execute_script("return window.felt") == []
+        until("the end of the time", lambda: client.get("/api/view")["clock"]["has_run_out"])
+        until(
+            "both vibrations",
+            lambda: set(north.execute_script("return window.vibrations")) == {120, 60},
+        )
+        assert south.execute_script("return window.vibrations") == []

@@ -1,5 +1,6 @@
-"""Whole games in real browsers against the real service: phones, a killed service, the
-workbench.
+"""Test games of Outbuffered in browsers: a whole one, one whose service is killed, and a reveal.
+
+Simulated hands move the pieces by the workbench, and the camera sees them there.
 """
 
 from __future__ import annotations
@@ -14,31 +15,36 @@ from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, service_process, sit_down, tap, until, wait_for_phase, wait_for_sign
-from window_tools import Windows, hand_in
+from window_tools import Windows, hand_in, texts_of
 
 pytestmark = pytest.mark.browser
 
 
-def follow(service: Client, wrong: str | None = None) -> list[str]:
-    """Let hands carry out one stage as they are told. Return the signs of wrong placements."""
-    signs = []
+def carry_out_stage(service: Client, wrong_square: str | None = None) -> list[str]:
+    """Let hands carry out one stage as instructed. Return the sentences about wrong placements.
+
+    The first piece is put on `wrong_square` before it is put where it belongs.
+    """
+    sentences = []
     view = service.get("/api/view")
-    place = (view["moment"], view["stage"])
+    stage = (view["moment"], view["stage"])
     for item in view["instructions"]:
         if item["done"]:
             continue
         for face in item["faces"]:
             piece = piece_on(service, face, item["origin"])
-            if wrong:
-                service.post("/workbench/piece", id=piece, square=wrong)
-                signs.append(until("a word about it", partial(problem_on, service, wrong))["text"])
-                wrong = None
+            if wrong_square:
+                service.post("/workbench/piece", id=piece, square=wrong_square)
+                problem = until("the problem", partial(problem_on, service, wrong_square))
+                sentences.append(problem["text"])
+                wrong_square = None
             service.post("/workbench/piece", id=piece, square=item["target"])
-    until("the stage to be ticked off", lambda: has_moved_on(service, place))
-    return signs
+    until("the end of the stage", lambda: has_moved_on(service, stage))
+    return sentences
 
 
 def piece_on(service: Client, face: str, square: str | None) -> int:
+    """Return the id of a piece with this face on a square, or beside the board."""
     pieces = service.get("/workbench/state")["pieces"]
     return int(
         next(piece["id"] for piece in pieces if piece["face"] == face and piece["square"] == square)
@@ -46,22 +52,25 @@ def piece_on(service: Client, face: str, square: str | None) -> int:
 
 
 def problem_on(service: Client, square: str | None) -> dict[str, Any] | None:
-    return next((p for p in service.get("/api/view")["problems"] if p["square"] == square), None)
+    problems = service.get("/api/view")["problems"]
+    return next((problem for problem in problems if problem["square"] == square), None)
 
 
-def has_moved_on(service: Client, place: tuple[str, int]) -> bool:
+def has_moved_on(service: Client, stage: tuple[str, int]) -> bool:
+    """Return whether the stage with this moment and number is over."""
     view = service.get("/api/view")
-    return (view["moment"], view["stage"]) != place or view["phase"] == "over"
+    return (view["moment"], view["stage"]) != stage or view["phase"] == "over"
 
 
-def play_out(service: Client) -> None:
-    """Play all stages of a turn."""
+def carry_out_turn(service: Client) -> None:
+    """Let hands carry out all stages of a turn that are left."""
     while service.get("/api/view")["phase"] == "stages":
-        follow(service)
+        carry_out_stage(service)
 
 
-# purple: a1 a2 a3 a4, takes the flag on b4, b3, b2, home to b1
-WINNING = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
+# Orders of purple and lime for each turn. Purple goes a1 a2 a3 a4, takes the flag on b4, and brings
+# it home by b3 and b2 to b1.
+WINNING_ORDERS = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
 def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
@@ -76,7 +85,7 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
         tap(south, ".game")
         tap(north, ".starts .go")
         wait_for_phase(client, "orders")
-        for number, (purple, lime) in enumerate(WINNING):
+        for number, (purple, lime) in enumerate(WINNING_ORDERS):
             hand_in(south, purple)
             wait_for_sign(south, "Waiting for Jonas")
             assert purple not in wall.page_source
@@ -85,9 +94,9 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
             wait_for_phase(client, "stages")
             wait_for_sign(wall, "Mara: robot")
             if number == 0:
-                signs = follow(client, "c2")
-                assert signs == ["Purple robot expected on a2, seen on c2: move it to a2."]
-            play_out(client)
+                sentences = carry_out_stage(client, wrong_square="c2")
+                assert sentences == ["Purple robot expected on a2, seen on c2: move it to a2."]
+            carry_out_turn(client)
         for window in windows:
             wait_for_sign(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
         assert client.get("/api/view")["score"] == [1, 0, 0]
@@ -100,21 +109,24 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
 
 
 def check_receipts(window: WebDriver) -> None:
-    """Let the phone verify both receipts of the last turn by its own arithmetic."""
+    """Let the phone verify both receipts of the last turn. Check that they are SHA-256 sums."""
     window.execute_script("document.getElementById('menu').open = true")
     tap(window, "[data-check]")
     until(
         "two verdicts",
-        lambda: len([v for v in window.find_elements(By.CSS_SELECTOR, ".verdict") if v.text]) == 2,
+        lambda: len([text for text in texts_of(window, ".verdict") if text]) == 2,
     )
     for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
-        text, shown = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
-        assert hashlib.sha256(text.encode()).hexdigest() == shown
+        text, receipt = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
+        assert hashlib.sha256(text.encode()).hexdigest() == receipt
         assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
 
 def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
-    """SIGKILL with one order sealed: the phones find back alone, and the turn goes on."""
+    """Kill the service (SIGKILL) when one of two orders is sealed, and start it again.
+
+    All pages must reconnect by themselves, and no page or log may contain an order early.
+    """
     south, north, wall = windows
     with service_process(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
         client, port = Client(service.url), str(service.port)
@@ -126,25 +138,28 @@ def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
         wait_for_sign(south, "Waiting for Jonas")
         before = client.get("/api/view")
         service.kill()
-        with service_process(tmp_path, "--simulate", "--port", port) as again:
+        with service_process(tmp_path, "--simulate", "--port", port) as restarted:
             after = until("the same game", lambda: client.get("/api/view"))
-            same = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
-            assert {key: after[key] for key in same} == {key: before[key] for key in same}
-            assert again.host_key == service.host_key
+            kept = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
+            assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+            assert restarted.host_key == service.host_key
             wait_for_sign(south, "Waiting for Jonas")
             hand_in(north, "RIS")
             for window in (south, north, wall):
                 wait_for_sign(window, "obot, a1 to a2")
                 assert "UUS" not in window.page_source
                 assert "RIS" not in window.page_source
-            for log in (service, again):
-                assert "UUS" not in log.log
+            for process in (service, restarted):
+                assert "UUS" not in process.log
 
 
-def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
-    """Robots slide and bounce and a shot grows when a step opens; a reload plays nothing again."""
+def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> None:
+    """A robot slides and another bounces. A key skips animations, and a reload repeats none.
+
+    Elements with animations have a `data-` attribute that is named after the kind of movement.
+    """
     _, _, wall = windows
-    moving = (
+    animations = (
         "document.getAnimations().map(animation => animation.effect.target)"
         ".filter(target => target?.dataset).flatMap(target => Object.keys(target.dataset))"
     )
@@ -155,11 +170,11 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         wait_for_phase(client, "orders")
         wall.get(service.url)
         wait_for_sign(wall, "Both: hand in")
-        note = (
+        note_animations = (
             "window.moved = []; document.addEventListener('shown', "
-            f"() => setTimeout(() => window.moved.push(...{moving})))"
+            f"() => setTimeout(() => window.moved.push(...{animations})))"
         )
-        wall.execute_script(note)
+        wall.execute_script(note_animations)
         client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
         wait_for_sign(wall, "Purple: robot, a1 to a2")
@@ -167,16 +182,15 @@ def test_the_reveal_moves_once_a_step(tmp_path: Path, windows: Windows) -> None:
         assert {"slide", "bump"} <= set(moves)
         wall.execute_script(
             "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {"
-            f" const before = {moving}.length;"
+            f" const before = {animations}.length;"
             " document.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));"
-            f" window.skipped.push([before, {moving}.length]); }}))"
+            f" window.skipped.push([before, {animations}.length]); }}))"
         )
         service.post_as_host("confirm", moment="1.1", stage=0, force=True)
-        before, after = until(
-            "the next step", lambda: wall.execute_script("return window.skipped")
-        )[0]
+        skipped = until("the next step", lambda: wall.execute_script("return window.skipped"))
+        before, after = skipped[0]
         assert before or not after
-        assert after == 0, "a key shows the end at once"
+        assert after == 0, "animations go on after a key"
         wall.refresh()
         until("the table", lambda: wall.find_elements(By.ID, "live"))
-        assert wall.execute_script(f"return {moving}") == []
+        assert wall.execute_script(f"return {animations}") == []

@@ -1,5 +1,7 @@
-"""A whole guided first game of orders, of pieces and of cards, pressed through on a phone as its
-small sign says.
+"""Test lessons in a browser: a phone follows the guide's small sign to the end of each of them.
+
+The small sign points at what to tap next. On its way the test measures that no page scrolls or
+shifts, and that the sign hides no key and no piece.
 """
 
 from __future__ import annotations
@@ -29,14 +31,18 @@ from window_tools import assert_no_errors
 from companion.games import GAMES
 
 pytestmark = pytest.mark.browser
-MOST_TOUCHES = 80
+# Maximum number of taps of a lesson. These three take 7 to 23.
+MAX_TAPS = 80
+# Window size of a small phone.
 SMALL = (360, 640)
 # Window size of a seat's page beside a table screen on one laptop.
-BESIDE = (410, 768)
-# Language in which each game is learned: with longer words than English.
-LANGUAGE = {"outbuffered": "de", "kahmate": "fr", "binmat": "es"}
-MOST_SHIFT = 0.05
-_SHIFTS = """
+BESIDE_SCREEN = (410, 768)
+# Language in which each game is learned. Its words are longer than those of English.
+LANGUAGES = {"outbuffered": "de", "kahmate": "fr", "binmat": "es"}
+# Maximum sum of layout shifts, in the unit of Chromium's Layout Instability API.
+MAX_SHIFT = 0.05
+# Returns the sum of all layout shifts since the page was opened.
+_TOTAL_SHIFT = """
 const done = arguments[0];
 let shift = 0;
 new PerformanceObserver(list => {
@@ -44,20 +50,22 @@ new PerformanceObserver(list => {
 }).observe({ type: 'layout-shift', buffered: true });
 setTimeout(() => done(shift), 400);
 """
-_AT = (
+# Returns the target of the small sign: nothing while the other side acts, null without a lesson.
+_TARGET = (
     "const sign = document.getElementById('press');"
     " return sign && (sign.hidden ? '' : sign.dataset.at)"
 )
 
-_TALL = """
+# Returns the height of the page once it is laid out in its new size.
+_PAGE_HEIGHT = """
 const done = arguments[0];
 requestAnimationFrame(
   () => requestAnimationFrame(() => done(document.scrollingElement.scrollHeight))
 );
 """
 
-# Lists the pieces that the small sign hides.
-_HIDDEN = """
+# Lists the squares of pieces whose centre the small sign hides.
+_HIDDEN_PIECES = """
 const sign = document.getElementById('press')?.getBoundingClientRect();
 return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(part => {
   const box = part.getBoundingClientRect(),
@@ -65,8 +73,8 @@ return !sign ? [] : [...document.querySelectorAll('.view [data-at]')].filter(par
   return x > sign.left && x < sign.right && y > sign.top && y < sign.bottom;
 }).map(part => part.dataset.at);
 """
-# Lists the words and letters of keys and orders under the small sign.
-_COVERED = """
+# Lists the words of keys and orders under the small sign. Its pointer, 8 px high, hides nothing.
+_HIDDEN_WORDS = """
 const sign = document.getElementById('press'), box = sign?.getBoundingClientRect();
 if (!box?.width) return [];
 const [top, bottom] = sign.classList.contains('under')
@@ -76,9 +84,9 @@ return [...document.querySelectorAll('.key :is(b, .leg), .slot b')].filter(part 
   return width && right > box.left && left < box.right && lower > top + 2 && upper < bottom - 2;
 }).map(part => part.innerText);
 """
-# Returns the space between the lesson's words and a small sign that points at the board's last
-# rank.
-_ROOM = """
+# Returns the space that would be left between the lesson's words and the small sign if it pointed
+# at the board's last rank.
+_ROOM_FOR_SIGN = """
 const [sign, words, frame] = ['#press', '.guide p', '.board .frame'].map(
   selector => document.querySelector(selector)
 );
@@ -91,27 +99,28 @@ return top + height / ranks * .3 - sign.offsetHeight - words.getBoundingClientRe
 
 @pytest.fixture(scope="module")
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, WebDriver]]:
-    """South's phone in the lobby."""
+    """A service without a game, and South's phone."""
     folder = tmp_path_factory.mktemp("guided")
     with in_process_service(folder) as service, browser(PHONE) as window:
         sit_down(window, service, "south", "Mara")
         yield service, window
 
 
-def ask(window: WebDriver, path: str, body: str) -> None:
-    """Send a request from this browser."""
+def post(window: WebDriver, path: str, body: str) -> None:
+    """Send a request from this browser, with its seat's cookie."""
     script = """
         const [path, body, done] = arguments;
         fetch(path, {
             method: 'POST', headers: { 'Content-Type': 'application/json' }, body
-        }).then(a => done(a.status))
+        }).then(answer => done(answer.status))
     """
     assert window.execute_async_script(script, path, body) == 200
 
 
-def touch(window: WebDriver, target: str) -> None:
-    """Tap what the small sign points at: a square as `@c4`, else a key. Do nothing if it is pressed
-    already.
+def tap_target(window: WebDriver, target: str) -> None:
+    """Tap what the small sign points at: a square such as `@c4`, else the selector of a key.
+
+    Do nothing if it is gone, because a tap before has already worked.
     """
     if target.startswith("@"):
         try_to_tap_square(window, target[1:])
@@ -119,59 +128,63 @@ def touch(window: WebDriver, target: str) -> None:
         window.execute_script("document.querySelector(arguments[0])?.click()", target)
 
 
-def too_tall(window: WebDriver) -> list[str]:
-    """Return the height of the page at each size at which it scrolls. A small phone stays."""
-    tall = []
-    for width, height in (BESIDE, SMALL):
+def scrolling_sizes(window: WebDriver) -> list[str]:
+    """Return each size at which the page scrolls. Leave the window with that of a small phone."""
+    faults = []
+    for width, height in (BESIDE_SCREEN, SMALL):
         resize(window, (width, height))
-        found = window.execute_async_script(_TALL)
-        tall += [f"{found} px high in {width} x {height}"] if found > height else []
-    return tall
+        page_height = window.execute_async_script(_PAGE_HEIGHT)
+        if page_height > height:
+            faults.append(f"{page_height} px high in {width} x {height}")
+    return faults
 
 
-@pytest.mark.parametrize("name", LANGUAGE)
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], name: str) -> None:
+    """Tap whatever the small sign points at until the guide ends. Then the game must go on."""
     service, window = seat
     client = Client(service.url)
-    window.add_cookie({"name": "language", "value": LANGUAGE[name]})
+    window.add_cookie({"name": "language", "value": LANGUAGES[name]})
     resize(window, PHONE)
-    ask(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
+    post(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
     wait_for_phase(client, "orders")
     window.refresh()
-    until("the small sign", lambda: window.execute_script(_AT))
-    assert window.execute_async_script(_SHIFTS) <= MOST_SHIFT
-    assert window.execute_script(_HIDDEN) == []
-    assert window.execute_script(_ROOM) >= 0
+    until("the small sign", lambda: window.execute_script(_TARGET))
+    assert window.execute_async_script(_TOTAL_SHIFT) <= MAX_SHIFT
+    assert window.execute_script(_HIDDEN_PIECES) == []
+    assert window.execute_script(_ROOM_FOR_SIGN) >= 0
     resize(window, SMALL)
-    touches: list[str] = []
+    taps: list[str] = []
     scrolls: list[tuple[str, str]] = []
-    hides: dict[str, int] = {}
-    covers: list[str] = []
-    before = None
-    for _ in range(40 * MOST_TOUCHES):
-        target = window.execute_script(_AT)
+    hidden_pieces: dict[str, int] = {}
+    hidden_words: list[str] = []
+    last_words = None
+    for _ in range(40 * MAX_TAPS):  # ten looks a second: on average 4 s for a tap and its answer
+        target = window.execute_script(_TARGET)
         if target is None:
             break
-        # while the other side acts there may be the most to read
-        if (target, words := sign(window)) != before:
-            before = (target, words)
-            scrolls += [(target or words, tall) for tall in too_tall(window)]
+        # also without a target: while the other side acts there may be the most to read
+        words = sign(window)
+        if (target, words) != last_words:
+            last_words = (target, words)
+            scrolls += [(target or words, fault) for fault in scrolling_sizes(window)]
             if target:
-                touches += [target] if touches[-1:] != [target] else []
-                hides[target] = len(window.execute_script(_HIDDEN))
-                covers += window.execute_script(_COVERED)
-                assert len(touches) < MOST_TOUCHES, touches
+                taps += [target] if taps[-1:] != [target] else []
+                hidden_pieces[target] = len(window.execute_script(_HIDDEN_PIECES))
+                hidden_words += window.execute_script(_HIDDEN_WORDS)
+                assert len(taps) < MAX_TAPS, taps
         if target:
-            touch(window, target)
+            tap_target(window, target)
         wait(0.1)
+    assert target is None, "the guide has not ended"
     view = client.get("/api/view")
     lesson = GAMES[name].lesson
     assert lesson is not None
-    assert len(touches) >= len(lesson.steps)
-    assert view["phase"] == "orders", "the game goes on"
-    scrolls += [("without a guide", tall) for tall in too_tall(window)]
+    assert len(taps) >= len(lesson.steps)
+    assert view["phase"] == "orders", "the game does not go on"
+    scrolls += [("without a guide", fault) for fault in scrolling_sizes(window)]
     tap(window, "[data-help]")
     until("the help", lambda: window.find_elements(By.CSS_SELECTOR, "#help:not([hidden]) h2"))
     tap(window, "#help [data-help]")
@@ -179,8 +192,8 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
         "the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])")
     )
     assert_no_errors(window)
-    ask(window, "/api/seat/south/resign", "{}")
-    ask(window, "/api/seat/north/machine-leaves", "{}")
+    post(window, "/api/seat/south/resign", "{}")
+    post(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
-    assert covers == []
-    assert max(hides.values()) <= (name == "scouts"), "between two scouts in a file it hides one"
+    assert hidden_words == []
+    assert set(hidden_pieces.values()) == {0}, hidden_pieces

@@ -1,6 +1,4 @@
-"""The hub's pages in a real browser: what a wall has room for, and that it and spectators follow a
-room.
-"""
+"""Test a hub's pages in a browser: what fits on a wall, and that pages follow the tables."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
-# Lists the rows of the standings that are wholly in sight above the sign.
-_ROWS = """
+# Lists the names in those rows of the standings that are wholly in sight above the sign.
+_NAMES_IN_SIGHT = """
 const box = document.querySelector('.ranks ol').getBoundingClientRect(),
   sign = document.querySelector('.sign').getBoundingClientRect();
 if (box.bottom > sign.top) return [];
@@ -33,7 +31,8 @@ return [...document.querySelectorAll('.ranks li')].filter(row => {
   const own = row.getBoundingClientRect();
   return own.top >= box.top - 1 && own.bottom <= box.bottom + 1;
 }).map(row => row.querySelector('b').textContent);"""
-_TURN = """
+# Lets the wall show its next rows at once, which it does by itself after some seconds.
+_SHOW_NEXT_ROWS = """
 const done = arguments[0];
 const script = performance.getEntriesByType('resource').find(
   entry => entry.name.endsWith('/wall.js')
@@ -47,7 +46,8 @@ def window() -> Iterator[WebDriver]:
         yield opened
 
 
-def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Path) -> None:
+def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) -> None:
+    """Enter 30 players. The wall has room for six to eight at a time, and shows all in turn."""
     clock = RealClock()
     room = HubRoom("Club", clock)
     room.add(HubTable("t1", 1, ""))
@@ -65,27 +65,32 @@ def test_standings_that_fill_the_wall_take_turns(window: WebDriver, tmp_path: Pa
         league.tournaments.pair_round(cup.id)
         set_size_and_theme(window, WALL, "light")
         window.get(f"http://127.0.0.1:{server.port}/")
-        until("rows are shown", lambda: len(window.execute_script(_ROWS)) >= 6)
+        until("rows are shown", lambda: len(window.execute_script(_NAMES_IN_SIGHT)) >= 6)
         resize(window, (1920, 1400))
-        until("more rows are shown", lambda: len(window.execute_script(_ROWS)) >= 9)
+        until("more rows are shown", lambda: len(window.execute_script(_NAMES_IN_SIGHT)) >= 9)
         resize(window, WALL)
-        until("fewer rows are shown", lambda: 6 <= len(window.execute_script(_ROWS)) < 9)
-        names, turns = set[str](), 0
-        while len(names) < 30 and turns < 10:  # the page may have turned by itself meanwhile
-            assert window.execute_async_script(_TURN) is None
-            names.update(window.execute_script(_ROWS))
-            turns += 1
+        until("fewer rows are shown", lambda: 6 <= len(window.execute_script(_NAMES_IN_SIGHT)) < 9)
+        names, parts = set[str](), 0
+        # four or five parts would do, but the page may have gone on by itself meanwhile
+        while len(names) < 30 and parts < 10:
+            assert window.execute_async_script(_SHOW_NEXT_ROWS) is None
+            names.update(window.execute_script(_NAMES_IN_SIGHT))
+            parts += 1
         assert names == {f"Name{number + 1:02}" for number in range(30)}
         window.get("about:blank")
 
 
 @pytest.mark.parametrize(
-    ("count", "least"),
+    ("table_count", "min_share"),
     [(2, 0.7), (20, 0.75)],
 )
-def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: WebDriver) -> None:
-    """Above the sign, at least so much of the height is taken; of twenty, twelve at a time, among
-    them who calls.
+def test_many_tables_are_shown_in_parts(
+    table_count: int, min_share: float, window: WebDriver
+) -> None:
+    """The boards take at least `min_share` of the height above the sign.
+
+    A wall shows twelve tables at a time. A table that has called the staff, here table 20, is
+    always among them.
     """
     script = """
     const box = document.querySelector('.tables').getBoundingClientRect();
@@ -94,29 +99,29 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
       tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom
     ));
     const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
-    return [
+    return [  // the share of the height, and the numbers of the tables
       (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
     ]"""
     clock, records = RealClock(), played_records("outbuffered", 2, 1)
     room = HubRoom("Club", clock)
-    for number in range(1, count + 1):
+    for number in range(1, table_count + 1):
         room.add(HubTable(f"t{number}", number, ""))
         for record in records:
             room.receive_record(f"t{number}", record)
-    if count > 12:
+    if table_count > 12:
         room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
     with open_hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
         server.start()
         window.get(f"http://127.0.0.1:{server.port}/")
         for size in (WALL, (1366, 768)):
             set_size_and_theme(window, size, "light")
-            until("the wall", lambda: len(window.execute_script(script)[1]) == min(count, 12))
-            part, names = window.execute_script(script)
-            assert least <= part <= 1, size
-            assert count <= 12 or "20" in names
-        window.execute_async_script(_TURN.replace("turnRanks", "turnTiles"))
-        assert set(window.execute_script(script)[1]) | set(names) == {
-            str(number + 1) for number in range(count)
+            until("the wall", lambda: len(window.execute_script(script)[1]) == min(table_count, 12))
+            share, numbers = window.execute_script(script)
+            assert min_share <= share <= 1, size
+            assert table_count <= 12 or "20" in numbers
+        window.execute_async_script(_SHOW_NEXT_ROWS.replace("turnRanks", "turnTiles"))
+        assert set(window.execute_script(script)[1]) | set(numbers) == {
+            str(number + 1) for number in range(table_count)
         }
         window.get("about:blank")
 
@@ -128,6 +133,7 @@ def test_many_tables_take_turns_on_the_wall(count: int, least: float, window: We
 def test_the_hubs_pages_follow_a_table(
     path: str, before: str, after: str, window: WebDriver
 ) -> None:
+    """The pages must change without a reload when a table begins a game."""
     clock = RealClock()
     room = HubRoom("", clock)
     room.add(HubTable("a", 1, ""))
@@ -136,12 +142,12 @@ def test_the_hubs_pages_follow_a_table(
         server.start()
         window.get(f"http://127.0.0.1:{server.port}{path}")
 
-        def says(text: str) -> bool:
+        def contains(text: str) -> bool:
             room.step()
             return text in window.find_element(By.ID, "live").text
 
-        until(before, lambda: says(before))
+        until(f"“{before}”", lambda: contains(before))
         for record in played_records("outbuffered", 1, 1):
             room.receive_record("a", record)
-        until(after, lambda: says(after))
+        until(f"“{after}”", lambda: contains(after))
         window.get("about:blank")

@@ -1,8 +1,7 @@
-"""A turn of each game by somebody who neither points nor sees: they find things by name and press
-keys.
+"""Test in a browser that people with a keyboard and a screen reader can play all games.
 
-Everything is read from Chromium's accessibility tree, as a screen reader does, without selectors or
-a pointer. The other seat plays at the table itself.
+Everything is read from Chromium's accessibility tree, as screen readers do. The tests find things
+by their role and name, without selectors or a pointer. The other seat plays at the table itself.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from companion.table.table import Table
 
 pytestmark = pytest.mark.browser
 
+# Returns whether anything has the focus, the style and width of its outline, and whether it is in
+# sight.
 FOCUS = """
 const here = document.activeElement;
 const { outlineStyle, outlineWidth } = getComputedStyle(here);
@@ -35,7 +36,10 @@ return [
   here !== document.body, outlineStyle, parseFloat(outlineWidth), bottom > 0 && top < innerHeight
 ];
 """
-NAMELESS = ("generic", "none", "unknown", "")
+# Fires the event at which the peek guard closes its shutter again.
+CLOSE_SHUTTER = "document.dispatchEvent(new Event('visibilitychange'))"
+# Roles that tell a screen reader nothing.
+EMPTY_ROLES = ("generic", "none", "unknown", "")
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,15 @@ class Node:
     role: str
     name: str
     text: str
-    """All text in it."""
+    """All text in it, also that of the elements in it."""
     states: Mapping[str, Any]
+    """Properties such as `focusable` and `disabled`."""
     element: int
+    """Id of its DOM node."""
 
     @property
-    def is_reached(self) -> bool:
-        """Whether Tab stops here."""
+    def is_tab_stop(self) -> bool:
+        """Whether Tab stops here. The page itself and the sign only take the focus from scripts."""
         return bool(self.states.get("focusable")) and self.role not in ("RootWebArea", "status")
 
     def __str__(self) -> str:
@@ -64,8 +70,8 @@ def _state(value: Mapping[str, Any]) -> Any:
     return related[0]["backendDOMNodeId"] if related else value.get("value")
 
 
-class Reader:
-    """A person with a keyboard and a screen reader, at a seat's page."""
+class ScreenReaderUser:
+    """A person with a keyboard and a screen reader at a seat's page."""
 
     def __init__(self, window: WebDriver, table: Table, url: str) -> None:
         self._window = window
@@ -83,19 +89,16 @@ class Reader:
         found: list[Node] = []
 
         def read(raw: dict[str, Any]) -> str:
+            # the place of this node, which is before all in it; ignored nodes leave it empty
             here = len(found)
             found.append(Node("", "", "", {}, 0))
             inside = [
                 read(raw_nodes[child]) for child in raw.get("childIds", []) if child in raw_nodes
             ]
             role, name = (str(raw.get(key, {}).get("value", "")) for key in ("role", "name"))
-            text = (
-                name
-                if role == "StaticText"
-                else " ".join(filter(None, inside))
-                if role != "InlineTextBox"
-                else ""
-            )
+            text = name if role == "StaticText" else " ".join(filter(None, inside))
+            if role == "InlineTextBox":  # a line of the static text around it
+                text = ""
             states = {item["name"]: _state(item["value"]) for item in raw.get("properties", [])}
             if not raw.get("ignored"):
                 found[here] = Node(role, name, text, states, raw.get("backendDOMNodeId", 0))
@@ -105,17 +108,15 @@ class Reader:
         return [node for node in found if node.role]
 
     def names(self) -> list[str]:
-        """Return all that is named or written on the page."""
+        """Return all names and texts on the page."""
         return [node.name for node in self.nodes() if node.name and node.role != "InlineTextBox"]
 
-    def hears(self, *words: str) -> None:
-        """Wait for the sign to say so; the focus must still be somewhere, and everything that takes
-        it has a name.
-        """
-        until(f"a sign with {words}", lambda: self._says(words))
-        self.is_well()
+    def wait_for_sign(self, *words: str) -> None:
+        """Wait until the sign, a polite live region, contains all these words. Then check names."""
+        until(f"a sign with {words}", lambda: self._is_sign(words))
+        self.check_names()
 
-    def _says(self, words: tuple[str, ...]) -> bool:
+    def _is_sign(self, words: tuple[str, ...]) -> bool:
         nodes = [
             node
             for node in self.nodes()
@@ -123,23 +124,23 @@ class Reader:
         ]
         return any(all(word in node.text for word in words) for node in nodes)
 
-    def refused(self, words: str) -> None:
-        """Wait for a refusal, said at once."""
+    def wait_for_refusal(self, words: str) -> None:
+        """Wait for a refusal, an alert, which screen readers say at once."""
         until(
-            f"the refusal “{words}”",
+            f"an alert “{words}”",
             lambda: any(node.role == "alert" and words in node.text for node in self.nodes()),
         )
 
-    def is_well(self) -> None:
-        """Check that no stop of Tab is without a name and a role."""
-        bare = [
+    def check_names(self) -> None:
+        """Check that each stop of Tab has a name and a role."""
+        nameless = [
             str(node)
             for node in self.nodes()
-            if node.is_reached and not (node.name and node.role not in NAMELESS)
+            if node.is_tab_stop and not (node.name and node.role not in EMPTY_ROLES)
         ]
-        assert not bare, bare
+        assert not nameless, nameless
 
-    def twin(self) -> str:
+    def board_in_words(self) -> str:
         """Return the board in words."""
         return next(
             node.name
@@ -147,86 +148,93 @@ class Reader:
             if node.role in ("application", "image") and " " in node.name
         )
 
-    def focus(self) -> Node:
-        """Return what has the focus visibly. On a board that is the square."""
-        here, style, width, is_seen = self._window.execute_script(FOCUS)
-        assert here, "the focus is lost"
-        assert style != "none", "nobody sees where the focus is"
-        assert width >= 2, "nobody sees where the focus is"
-        assert is_seen, "the focus is out of sight"
-        held = self._held()
-        return next(node for node in self.nodes() if node.element == held)
+    def focused_node(self) -> Node:
+        """Return the node with the focus. Check that it is in sight and has an outline of 2 px.
 
-    def _held(self) -> int:
-        """Return the element that receives keys. The tree's own word for it comes later than the
-        page's.
+        Tests also call it only to check that the focus is not lost.
         """
-        held = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")["result"][
-            "objectId"
-        ]
-        return int(cdp(self._window, "DOM.describeNode", objectId=held)["node"]["backendNodeId"])
+        has_focus, style, width, is_in_sight = self._window.execute_script(FOCUS)
+        assert has_focus, "the focus is lost"
+        assert style != "none", "the focus has no outline"
+        assert width >= 2, f"the outline of the focus is {width} px wide"
+        assert is_in_sight, "the focus is out of sight"
+        element = self._focused_element()
+        return next(node for node in self.nodes() if node.element == element)
+
+    def _focused_element(self) -> int:
+        """Return the id of the DOM node that receives keys.
+
+        It is asked of the page, because the accessibility tree learns of the focus later.
+        """
+        answer = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")
+        node = cdp(self._window, "DOM.describeNode", objectId=answer["result"]["objectId"])["node"]
+        return int(node["backendNodeId"])
 
     # ---- what is pressed ----
 
     def press(self, *keys: str) -> None:
-        """Send keys to what has the focus."""
+        """Send keys to the node with the focus."""
         ActionChains(self._window, duration=0).send_keys(*keys).perform()
 
-    def go(self, name: str, role: str = "button") -> Node:
-        """Press Tab, or Shift and Tab, until something has this name. The order of Tab is that of
-        reading.
+    def go_to(self, name: str, role: str = "button") -> Node:
+        """Press Tab, or Shift and Tab, until a node of this name and role has the focus. Return it.
+
+        Nodes are read in the order of Tab, so their distance is the number of presses.
         """
-        self.waits_for(name, role)
+        self.wait_for(name, role)
         stops = [
-            node for node in self.nodes() if node.is_reached and not node.states.get("disabled")
+            node for node in self.nodes() if node.is_tab_stop and not node.states.get("disabled")
         ]
-        target = next(number for number, node in enumerate(stops) if self._is(node, name, role))
-        held = self._held()
-        before = [number for number, node in enumerate(stops) if node.element == held]
-        if before or self._window.execute_script("return document.activeElement === document.body"):
-            self.tab(target - before[0] if before else target + 1)
+        target = next(index for index, node in enumerate(stops) if self._is(node, name, role))
+        element = self._focused_element()
+        start = [index for index, node in enumerate(stops) if node.element == element]
+        if start or self._window.execute_script("return document.activeElement === document.body"):
+            self.press_tab(target - start[0] if start else target + 1)
         else:
-            self._tab_on(len(stops), name, role)
-        found = self.focus()
+            self._press_tab_until(len(stops), name, role)
+        found = self.focused_node()
         assert self._is(found, name, role), f"Tab leads to {found}, not to {role} “{name}”"
         return found
 
-    def tab(self, steps: int) -> None:
-        """Press Tab, or Shift and Tab."""
+    def press_tab(self, steps: int) -> None:
+        """Press Tab so many times, or Shift and Tab if the number is negative."""
         chain = ActionChains(self._window, duration=0)
         if steps < 0:
             chain.key_down(Keys.SHIFT).send_keys(Keys.TAB * -steps).key_up(Keys.SHIFT).perform()
         else:
             chain.send_keys(Keys.TAB * steps).perform()
 
-    def _tab_on(self, most: int, name: str, role: str) -> None:
-        """Press Tab from the sign on, which is no stop itself, stop by stop."""
-        for _ in range(most):
+    def _press_tab_until(self, max_steps: int, name: str, role: str) -> None:
+        """Press Tab until a node has the focus. Start from one that is no stop itself: the sign."""
+        for _ in range(max_steps):
             self.press(Keys.TAB)
-            if self._is(self.focus(), name, role):
+            if self._is(self.focused_node(), name, role):
                 return
 
     @staticmethod
     def _is(node: Node, name: str, role: str) -> bool:
         return node.role == role and node.name.startswith(name)
 
-    def waits_for(self, name: str, role: str = "button") -> None:
-        """Wait until there is something of this name."""
+    def wait_for(self, name: str, role: str = "button") -> None:
+        """Wait until the page has a node with this role, whose name begins so."""
         until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()))
 
-    def does(self, name: str, key: str = Keys.ENTER) -> None:
-        """Go to a key and press it, after its rest."""
-        self.go(name)
-        self.press_rested(key)
+    def activate(self, name: str, key: str = Keys.ENTER) -> None:
+        """Go to a key of the page and press it, after its rest."""
+        self.go_to(name)
+        self.press_after_rest(key)
 
-    def press_rested(self, key: str) -> None:
-        """Press what has the focus, after its rest."""
+    def press_after_rest(self, key: str) -> None:
+        """Press a key of the keyboard once the node with the focus takes taps."""
         script = f"{IS_RESTED} return isRested(document.activeElement)"
-        until("its rest", lambda: self._window.execute_script(script))
+        until("the end of the rest", lambda: self._window.execute_script(script))
         self.press(key)
 
-    def cursor(self) -> str:
-        """Return the keyboard's square and what is there, or nothing before the first arrow."""
+    def cursor_name(self) -> str:
+        """Return the square of the board's cursor and what lies there, as `c1, white scout`.
+
+        Before the first arrow there is no cursor, and nothing is returned.
+        """
         nodes = self.nodes()
         here = next(
             node.states.get("activedescendant") for node in nodes if node.role == "application"
@@ -234,36 +242,33 @@ class Reader:
         return next((str(node.name) for node in nodes if here and node.element == here), "")
 
     def _is_on(self, square: str) -> bool:
-        return self.cursor().split(",")[0] == square
+        return self.cursor_name().split(",")[0] == square
 
-    def square(self, *squares: str) -> None:
-        """Go to each square of the board by arrows, and press Enter on it."""
-        held = self._held()
-        if not any(node.role == "application" and node.element == held for node in self.nodes()):
-            self.go("", "application")
-        if not self.cursor():
+    def enter_squares(self, *squares: str) -> None:
+        """Go to each of these squares of the board by arrows, and press Enter on it."""
+        element = self._focused_element()
+        if not any(node.role == "application" and node.element == element for node in self.nodes()):
+            self.go_to("", "application")
+        if not self.cursor_name():
             self.press(Keys.ARROW_UP)
         for square in squares:
-            here = self.cursor()
-            across, along = (
-                ord(square[0]) - ord(here[0]),
-                int(square[1:]) - int(here.split(",")[0][1:]),
-            )
-            self.press(
-                (Keys.ARROW_RIGHT if across > 0 else Keys.ARROW_LEFT) * abs(across)
-                + (Keys.ARROW_UP if along > 0 else Keys.ARROW_DOWN) * abs(along)
-            )
+            here = self.cursor_name()
+            files = ord(square[0]) - ord(here[0])
+            ranks = int(square[1:]) - int(here.split(",")[0][1:])
+            across = (Keys.ARROW_RIGHT if files > 0 else Keys.ARROW_LEFT) * abs(files)
+            along = (Keys.ARROW_UP if ranks > 0 else Keys.ARROW_DOWN) * abs(ranks)
+            self.press(across + along)
             until(f"the cursor on {square}", partial(self._is_on, square))
             self.press(Keys.ENTER)
 
 
-# ---- what the others do --------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------
 
 
-def play(reader: Reader, seat: Seat, action: str) -> None:
-    """Hand in a seat's action, and let hands follow."""
-    reader.table.hand_in(seat, reader.table.view().moment, action)
-    follow_instructions(reader.table)
+def play(user: ScreenReaderUser, seat: Seat, action: str) -> None:
+    """Hand in an action of a seat, and carry out its instructions."""
+    user.table.hand_in(seat, user.table.view().moment, action)
+    follow_instructions(user.table)
 
 
 @pytest.fixture(scope="module")
@@ -275,194 +280,206 @@ def window() -> Iterator[WebDriver]:
 
 
 @contextmanager
-def open_table_rig(window: WebDriver, folder: Path, game: str, **options: Any) -> Iterator[Reader]:
-    """Open South's page of a game that has been set up."""
+def open_seat_page(
+    window: WebDriver, folder: Path, game: str, **options: Any
+) -> Iterator[ScreenReaderUser]:
+    """Begin a game, set it up, and open South's page."""
     with service_on_still_clock(folder) as (companion, url):
-        reader = Reader(window, companion.table, url)
+        user = ScreenReaderUser(window, companion.table, url)
         companion.table.new_game(game, options, 1)
-        follow_instructions(reader.table)
+        follow_instructions(user.table)
         take_seat(window, url)
-        yield reader
+        yield user
 
 
 # ---- the games -----------------------------------------------------------------------------------
 
 
 def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) -> None:
-    """Three orders, two of them change places, one is entered anew; in, back, and in again."""
-    with open_table_rig(window, tmp_path, "outbuffered") as reader:
-        reader.hears("Three orders to go", "Nobody sees yours")
-        assert "purple robot a1" in reader.twin()
+    """Enter three orders, swap and replace some, hand in, take back, and hand in again."""
+    with open_seat_page(window, tmp_path, "outbuffered") as user:
+        user.wait_for_sign("Three orders to go", "Nobody sees yours")
+        assert "purple robot a1" in user.board_in_words()
         for name in ("up", "right", "S Shoot"):
-            reader.does(name)
-        reader.go("Slot 1: up")
-        reader.press(Keys.ARROW_RIGHT)
-        assert reader.focus().name == "Slot 2: up", "the focus goes with the order"
-        reader.press(Keys.DELETE)
-        assert reader.focus().name == "Slot 2: free"
-        reader.does("Hand in: 1 missing")
-        reader.refused("1 missing")
-        reader.press("u")
-        reader.does("Hand in")
-        reader.hears("Waiting for lime")
-        reader.focus()
-        reader.does("Take back")
-        reader.hears("Hand in, or change your mind")
-        reader.focus()
-        reader.press(Keys.BACKSPACE * 3)
-        reader.hears("Three orders to go")
-        reader.press("uus")
-        reader.does("Hand in", Keys.SPACE)
-        reader.hears("Waiting for lime")
-        reader.table.hand_in(Seat.NORTH, reader.table.view().moment, "III")
-        reader.hears("Robot, a1 to a2", "tap Done")
-        reader.does("Done")
-        reader.hears("Robot, a2 to a3")
-        reader.focus()
+            user.activate(name)
+        user.go_to("Slot 1: up")
+        user.press(Keys.ARROW_RIGHT)
+        assert user.focused_node().name == "Slot 2: up", "the focus does not follow its order"
+        user.press(Keys.DELETE)
+        assert user.focused_node().name == "Slot 2: free"
+        user.activate("Hand in: 1 missing")
+        user.wait_for_refusal("1 missing")
+        user.press("u")
+        user.activate("Hand in")
+        user.wait_for_sign("Waiting for lime")
+        user.focused_node()
+        user.activate("Take back")
+        user.wait_for_sign("Hand in, or change your mind")
+        user.focused_node()
+        user.press(Keys.BACKSPACE * 3)
+        user.wait_for_sign("Three orders to go")
+        user.press("uus")
+        user.activate("Hand in", Keys.SPACE)
+        user.wait_for_sign("Waiting for lime")
+        user.table.hand_in(Seat.NORTH, user.table.view().moment, "III")
+        user.wait_for_sign("Robot, a1 to a2", "tap Done")
+        user.activate("Done")
+        user.wait_for_sign("Robot, a2 to a3")
+        user.focused_node()
 
 
 def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> None:
-    """A scout is placed; when all stand, one of them dashes, and the clock is pressed."""
-    with open_table_rig(window, tmp_path, "scouts") as reader:
-        reader.hears("Place a scout")
-        assert reader.twin() == "The board is empty"
-        reader.square("c1")
-        reader.does("Place a scout on c1")
-        reader.hears("c1")
-        reader.does("Done")
-        reader.hears("Black: place a scout")
-        reader.focus()
-        assert reader.twin() == "white scout c1"
+    """Place a scout, and when all are placed, dash with it and press the clock."""
+    with open_seat_page(window, tmp_path, "scouts") as user:
+        user.wait_for_sign("Place a scout")
+        assert user.board_in_words() == "The board is empty"
+        user.enter_squares("c1")
+        user.activate("Place a scout on c1")
+        user.wait_for_sign("c1")
+        user.activate("Done")
+        user.wait_for_sign("Black: place a scout")
+        user.focused_node()
+        assert user.board_in_words() == "white scout c1"
+        # the other nine scouts, first one of North
         for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
-            play(reader, SEATS[(number + 1) % 2], f"@{place}")
-        reader.hears("Start the clock")
-        reader.does("Start the clock")
-        reader.hears("One scout to move")
-        assert "white scout c1, black scout c10, white scout d1" in reader.twin()
-        reader.square("c1")
-        assert reader.cursor() == "c1, white scout"
-        reader.square("c2")
-        reader.does("Dash c1 to c2")
-        reader.hears("c1 to c2")
-        reader.does("Done")
-        reader.hears("Press your clock")
-        assert "white scout c2" in reader.twin()
-        reader.does("Press your clock")
-        reader.hears("Black: two scouts to move")
-        reader.focus()
+            play(user, SEATS[(number + 1) % 2], f"@{place}")
+        user.wait_for_sign("Start the clock")
+        user.activate("Start the clock")
+        user.wait_for_sign("One scout to move")
+        assert "white scout c1, black scout c10, white scout d1" in user.board_in_words()
+        user.enter_squares("c1")
+        assert user.cursor_name() == "c1, white scout"
+        user.enter_squares("c2")
+        user.activate("Dash c1 to c2")
+        user.wait_for_sign("c1 to c2")
+        user.activate("Done")
+        user.wait_for_sign("Press your clock")
+        assert "white scout c2" in user.board_in_words()
+        user.activate("Press your clock")
+        user.wait_for_sign("Black: two scouts to move")
+        user.focused_node()
 
 
 def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> None:
-    """A card is drawn, and in the next turn played; lanes say what lies in them."""
-    with open_table_rig(window, tmp_path, "binmat", way="full") as reader:
-        reader.hears("Start the clock")
-        reader.does("Start the clock")
-        reader.hears("Draw a card")
-        reader.focus()
-        reader.does("Draw")
-        reader.does("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
-        reader.hears("Attacker: draw")
-        assert "10^" in reader.names()
-        play(reader, Seat.NORTH, "--")
-        reader.hears("Draw or play")
-        reader.does("10^")
-        reader.does("Lane 0")
-        reader.hears("Attacker: draw")
-        reader.waits_for("Lane 0: Attacker no card, Mara 1 card (10^)")
-        reader.focus()
-        reader.does("Hide hand")
-        reader.waits_for("Lane 0: Attacker no card, Mara 1 card.")
-        assert "10^" not in " ".join(reader.names())
+    """Draw a card, and play it in the next turn. The names of lanes say what lies in them."""
+    with open_seat_page(window, tmp_path, "binmat", way="full") as user:
+        user.wait_for_sign("Start the clock")
+        user.activate("Start the clock")
+        user.wait_for_sign("Draw a card")
+        user.focused_node()
+        user.activate("Draw")
+        user.activate("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
+        user.wait_for_sign("Attacker: draw")
+        assert "10^" in user.names()
+        play(user, Seat.NORTH, "--")
+        user.wait_for_sign("Draw or play")
+        user.activate("10^")
+        user.activate("Lane 0")
+        user.wait_for_sign("Attacker: draw")
+        user.wait_for("Lane 0: Attacker no card, Mara 1 card (10^)")
+        user.focused_node()
+        user.activate("Hide hand")
+        user.wait_for("Lane 0: Attacker no card, Mara 1 card.")
+        assert "10^" not in " ".join(user.names())
 
 
 # ---- the peek guard ------------------------------------------------------------------------------
 
 
-def cover(reader: Reader) -> None:
-    """Switch the peek guard on, in the menu."""
-    reader.go("Menu", "DisclosureTriangle")
-    reader.press(Keys.ENTER)
-    reader.does("Cover what I enter", Keys.SPACE)
-    reader.press(Keys.ESCAPE)
-    assert reader.focus().name == "Menu"
-    reader.waits_for("Covered: touch it to look")
+def switch_peek_guard_on(user: ScreenReaderUser) -> None:
+    """Switch the peek guard on in the menu. Its shutter then covers what is entered."""
+    user.go_to("Menu", "DisclosureTriangle")
+    user.press(Keys.ENTER)
+    user.activate("Cover what I enter", Keys.SPACE)
+    user.press(Keys.ESCAPE)
+    assert user.focused_node().name == "Menu"
+    user.wait_for("Covered: touch it to look")
 
 
 def test_orders_under_the_shutter_are_nameless(tmp_path: Path, window: WebDriver) -> None:
-    """Orders are entered by letters under the shutter; Enter opens it, the page covers again, the
-    focus goes along.
+    """Enter orders by letters under the shutter, open it with Enter, and let the page close it.
+
+    No name may tell an order while the shutter is closed, and the focus must not get lost.
     """
-    with open_table_rig(window, tmp_path, "outbuffered") as reader:
-        reader.hears("Three orders to go")
-        cover(reader)
-        before = reader.names()
-        reader.press("ul")
-        reader.waits_for("Hand in: 1 missing")
-        new = set(reader.names()) - set(before)
-        assert new == {"Hand in: 1 missing", "One order to go"}, "that number is free to all"
-        reader.does("Covered: touch it to look")
-        reader.waits_for("Slot 2: left")
-        assert reader.focus().name == "Slot 1: up"
-        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
-        reader.waits_for("Covered")
-        assert reader.focus().name == "Covered: touch it to look"
-        assert "Slot" not in " ".join(reader.names())
-        reader.press("s")
-        reader.does("Hand in")
-        reader.hears("Waiting for lime")
-        reader.focus()
+    with open_seat_page(window, tmp_path, "outbuffered") as user:
+        user.wait_for_sign("Three orders to go")
+        switch_peek_guard_on(user)
+        before = user.names()
+        user.press("ul")
+        user.wait_for("Hand in: 1 missing")
+        new = set(user.names()) - set(before)
+        # everybody may know how many are missing
+        assert new == {"Hand in: 1 missing", "One order to go"}
+        user.activate("Covered: touch it to look")
+        user.wait_for("Slot 2: left")
+        assert user.focused_node().name == "Slot 1: up"
+        window.execute_script(CLOSE_SHUTTER)
+        user.wait_for("Covered")
+        assert user.focused_node().name == "Covered: touch it to look"
+        assert "Slot" not in " ".join(user.names())
+        user.press("s")
+        user.activate("Hand in")
+        user.wait_for_sign("Waiting for lime")
+        user.focused_node()
 
 
 def test_pieces_and_sheets_under_the_shutter_are_nameless(
     tmp_path: Path, window: WebDriver
 ) -> None:
-    """A placing and a sheet of orders."""
-    with open_table_rig(window, tmp_path, "kahmate") as reader:
-        reader.hears("Place your six pieces")
-        reader.square("d2")
-        reader.waits_for("", "application")
-        cover(reader)
-        reader.waits_for("Covered")
-        names = " ".join(reader.names())
+    """Cover the placing of Kahmate's pieces, then a sheet of orders for Arena's robots."""
+    with open_seat_page(window, tmp_path, "kahmate") as user:
+        user.wait_for_sign("Place your six pieces")
+        user.enter_squares("d2")
+        user.wait_for("", "application")
+        switch_peek_guard_on(user)
+        user.wait_for("Covered")
+        names = " ".join(user.names())
         assert not [word for word in ("blue big", "blue smart", "d2") if word in names], names
-        reader.does("Covered")
-        assert "blue big d2" in reader.focus().name
-        reader.table.abandon()
-        reader.table.new_game("arena", {}, 1)
-        follow_instructions(reader.table)
-        reader.hears("Orders for your robots")
-        reader.focus()
-        window.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
-        reader.waits_for("Covered")
-        before = reader.names()
-        reader.press("1", "n")
-        reader.does("Covered")
-        reader.waits_for("1: 30 points, move north")
-        assert "move north" not in " ".join(before)
+        user.activate("Covered")
+        assert "blue big d2" in user.focused_node().name
+        user.table.abandon()
+        user.table.new_game("arena", {}, 1)
+        follow_instructions(user.table)
+        user.wait_for_sign("Orders for your robots")
+        user.focused_node()
+        window.execute_script(CLOSE_SHUTTER)
+        user.wait_for("Covered")
+        user.press("1", "n")
+        covered_names = user.names()
+        user.activate("Covered")
+        user.wait_for("1: 30 points, move north")
+        window.execute_script(CLOSE_SHUTTER)
+        user.wait_for("Covered")
+        covered_names += user.names()
+        assert "move north" not in " ".join(covered_names)
 
 
 def test_the_focus_closes_menus_and_keeps_help(tmp_path: Path, window: WebDriver) -> None:
-    """A menu that Tab leaves is closed; the table screen's help opens and closes under its own
-    key.
+    """Leave an open menu by Tab. Then open and close the help of the table screen.
+
+    The help's key keeps the focus.
     """
     is_inside = "return Boolean(document.activeElement.closest('#menu'))"
     is_open = "return document.getElementById('menu').open"
     has_help = "return Boolean(document.querySelector('.help-wall'))"
-    key = "return document.activeElement.id"
-    with open_table_rig(window, tmp_path, "outbuffered") as reader:
-        reader.hears("Three orders to go")
-        reader.go("Menu", "DisclosureTriangle")
-        reader.press(Keys.ENTER)
+    focused_id = "return document.activeElement.id"
+    with open_seat_page(window, tmp_path, "outbuffered") as user:
+        user.wait_for_sign("Three orders to go")
+        user.go_to("Menu", "DisclosureTriangle")
+        user.press(Keys.ENTER)
         until("the menu", lambda: window.execute_script(is_open))
         while window.execute_script(is_inside):
-            reader.press(Keys.TAB)
+            user.press(Keys.TAB)
         assert not window.execute_script(is_open)
-        window.get(f"{reader.url}/?screen")
-        until("the key", lambda: reader.press(Keys.TAB) or window.execute_script(key) == "wall-ask")
-        for word, is_wanted in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
-            reader.press_rested(word)
+        window.get(f"{user.url}/?screen")
+        until(
+            "the focus on the help's key",
+            lambda: user.press(Keys.TAB) or window.execute_script(focused_id) == "wall-ask",
+        )
+        for key, is_open_after in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
+            user.press_after_rest(key)
             until(
-                f"help: {is_wanted}",
-                lambda wanted=is_wanted: window.execute_script(has_help) is wanted,
+                "open help" if is_open_after else "closed help",
+                lambda expected=is_open_after: window.execute_script(has_help) is expected,
             )
-            assert window.execute_script(key) == "wall-ask"
+            assert window.execute_script(focused_id) == "wall-ask"
