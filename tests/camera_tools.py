@@ -1,4 +1,7 @@
-"""Fakes of webcams, with the shapes and troubles of real ones."""
+"""Helpers: fakes of webcams, of OpenCV's access to them, and of the USB bus.
+
+The fakes have the shapes and the troubles of real webcams.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,17 @@ def striped_picture(size: tuple[int, int]) -> Any:
 
 
 class Webcam:
-    """A webcam: what it sends, and what is wrong with it."""
+    """A fake of a webcam: what it sees, which controls it has, and what is wrong with it."""
 
     def __init__(self, fourcc: str = "MJPG", size: tuple[int, int] | None = None) -> None:
         self.fourcc, self.size = fourcc, size
         self.plugged, self.busy, self.silent = True, False, False
-        self.damaged = 0
-        """Number of pictures still to be sent incomplete."""
-        self.sends: Any = None
-        """What it sends instead of pictures. None: pictures."""
+        self.incomplete_pictures = 0
+        """Number of the next pictures that are cut off in the middle."""
+        self.sent_instead: Any = None
+        """What it sends instead of pictures, or None to send pictures."""
         self.scene: Callable[[], Any] | None = None
-        """Returns what it looks at, as luma. None: stripes."""
+        """Returns what it sees, as luma. None stands for `STRIPES`."""
         self.light = 1.0
         self.noise = True
         self.controls = {
@@ -46,7 +49,7 @@ class Webcam:
         self.count = 0
 
     def luma(self, size: tuple[int, int]) -> Any:
-        """Return the picture now. No two are alike while there is noise."""
+        """Return the next picture. While there is noise, it differs from the one before."""
         self.count += 1
         scene = striped_picture(size) if self.scene is None else self.scene()
         picture = scene.astype(np.float32) * self.light
@@ -56,7 +59,7 @@ class Webcam:
 
 
 class FakeCapture:
-    """A fake of `cv2.VideoCapture`, as far as it is used, with a webcam behind it."""
+    """A fake of the part of `cv2.VideoCapture` that the program uses, connected to a webcam."""
 
     def __init__(self, webcam: Webcam) -> None:
         self.webcam = webcam
@@ -95,18 +98,18 @@ class FakeCapture:
 
     @property
     def size(self) -> tuple[int, int]:
-        asked = (
+        requested_px = (
             int(self.settings[cv2.CAP_PROP_FRAME_WIDTH]),
             int(self.settings[cv2.CAP_PROP_FRAME_HEIGHT]),
         )
-        return self.webcam.size or asked
+        return self.webcam.size or requested_px
 
     def read(self) -> tuple[bool, Any]:
         webcam = self.webcam
         if not webcam.plugged or webcam.silent or self.released:
             return False, None
-        if webcam.sends is not None:
-            return True, webcam.sends
+        if webcam.sent_instead is not None:
+            return True, webcam.sent_instead
         luma = webcam.luma(self.size)
         if self.settings.get(cv2.CAP_PROP_CONVERT_RGB, 1):
             return True, cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR)
@@ -118,10 +121,10 @@ class FakeCapture:
         data = cv2.imencode(
             ".jpg", cv2.cvtColor(luma, cv2.COLOR_GRAY2BGR), [cv2.IMWRITE_JPEG_QUALITY, 95]
         )[1].ravel()
-        if self.webcam.damaged:
-            self.webcam.damaged -= 1
+        if self.webcam.incomplete_pictures:
+            self.webcam.incomplete_pictures -= 1
             data = data[: len(data) // 2]
-        # the buffer is longer than the picture
+        # the kernel's buffer is longer than the picture
         return np.concatenate([data, np.zeros(37, np.uint8)])[None]
 
     def release(self) -> None:
@@ -129,7 +132,7 @@ class FakeCapture:
 
 
 class UsbBus:
-    """The USB sockets: webcams by number, as OpenCV, /dev and /sys show them."""
+    """A fake of the USB bus: webcams by number, as OpenCV, /dev and /sys show them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder

@@ -1,9 +1,9 @@
-"""Damaged journals, and what must hold when one is opened.
+"""Helpers: damage the files of a journal, and check what the program makes of them.
 
-Whatever was done to the file, the journal opens, a game can go on, and every input that is still
-there is as it was written. If an input is missing, or a file was set aside, `notice` says so. The
-one exception is the write-ahead log: SQLite reads it up to the first bad bit, so a damaged or
-missing log looks like a shorter one.
+Whatever the damage, the journal can be opened, a game can be played on, and every input that is
+still in the journal is as it was written. If an input is missing, or a file was set aside, the
+journal's `notice` says so. The only exception is SQLite's write-ahead log: it is read up to the
+first wrong bit, so that a damaged or missing log looks like a shorter one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = (
     "bits", "zeros", "truncated", "pages swapped", "page of elsewhere", "header",
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-# Kinds of damage after which the journal lacks its last inputs, and nothing says so.
+# Kinds of damage after which the last inputs may be missing without a notice.
 SILENT_KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
@@ -37,15 +37,15 @@ PAGE_BYTES = 4096
 
 
 def change_journal(path: Path, statement: str) -> None:
-    """Run an SQL statement on a journal's file, as no version of the program would."""
+    """Run an SQL statement on a journal's file that no version of the program would run."""
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(statement)
 
 
 def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
-    """Write a journal of two people's games, the last of which is not over.
+    """Write a journal of games between two people, the last of which is not over.
 
-    Return its file and its write-ahead log, which is empty without `with_log`.
+    Return the contents of its file and of its write-ahead log, which is empty without `with_log`.
     """
     clock = FakeClock(10.0)
     with Journal(path) as journal, Table(journal, clock) as table:
@@ -63,6 +63,7 @@ def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[by
 
 
 def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
+    """Play two turns and end the game. The last game stays in the middle of its second turn."""
     table.new_game("outbuffered", {}, seed=1)
     table.confirm("host", table.view().moment, 0)
     for orders in ("UUS", "RIS"):
@@ -109,11 +110,10 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
 def problems_after(
     folder: Path, content: bytes, log: bytes | None, knows_losses: bool = True
 ) -> list[str]:
-    """Open a damaged journal as the service does, play on, and open it again. Return what was
-    wrong.
+    """Open a damaged journal as the service does, play on, and open it again.
 
-    The folder has the journal from before the damage as `made.sqlite`. `knows_losses` says whether
-    the journal can know that inputs are missing.
+    Return a sentence for each problem. The folder has the undamaged journal as `made.sqlite`.
+    `knows_losses` is False for a kind of damage that the journal cannot notice.
     """
     with Journal(folder / "made.sqlite", read_only=True) as journal:
         written = {entry.id: entry for entry in journal.entries()}
@@ -132,21 +132,23 @@ def problems_after(
         for game in (0, *journal.games()):
             intact |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
         problems += [
-            f"{number} is another" for number in intact if intact[number] != written.get(number)
+            f"entry {number} has changed"
+            for number in intact
+            if intact[number] != written.get(number)
         ]
         is_whole = all(journal.is_game_intact(game) for game in journal.games())
         if knows_losses and written.keys() - intact.keys() and not notice and is_whole:
-            problems.append("inputs are missing and nothing says so")
+            problems.append("inputs are missing without a notice")
         problems += _play_on(journal)
     with Journal(path) as journal:
         if notice and journal.notice:
-            problems.append(f"the second start says: {journal.notice}")
+            problems.append(f"the second start has a notice again: {journal.notice}")
         problems += _play_on(journal)
     return problems
 
 
 def _play_on(journal: Journal) -> list[str]:
-    """List a journal's history, and begin a game. Return what was wrong."""
+    """List a journal's history and begin a game. Return a sentence for each problem."""
     clock = FakeClock(5.0, 1_800_000_000.0)
     with Table(journal, clock) as table:
         past = History(journal, None, clock)
@@ -157,4 +159,4 @@ def _play_on(journal: Journal) -> list[str]:
             table.new_game("outbuffered")
         except CompanionError as error:
             return [f"no game can begin: {error.message}"]
-    return [] if len(journal.key("host")) == 32 else ["the key is no key"]
+    return [] if len(journal.key("host")) == 32 else ["the owner key has the wrong length"]

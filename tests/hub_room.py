@@ -1,6 +1,6 @@
-"""A hub's room of twelve tables without a network, for tests and pictures of its pages.
+"""Helpers: a hub's room of twelve tables without a network, its pages and a league.
 
-Each table has played some of a real game.
+Each table but the last has played a part of a real game.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from web.hub.app import create_hub_app
 from web.hub.host import JoinedTable
 from web.hub.room import HubRoom, HubTable
 
+# Names of the people at the tables, two for each.
 NAMES = [
     "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki",
     "Paul", "Nora", "Ben", "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
@@ -51,17 +52,17 @@ FINISHED_TABLE = 3
 
 
 class RecordingHost:
-    """A fake of a hub's host that only notes what it is asked to do."""
+    """A fake of a hub's host that only records calls of its methods."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Any, ...]] = []
-        """The name and the arguments of each call."""
+        self.calls: list[tuple[Any, ...]] = []
+        """The method and the arguments of each call."""
 
     def __getattr__(self, method: str) -> Callable[..., None]:
-        return lambda *arguments: self.asked.append((method, *arguments))
+        return lambda *arguments: self.calls.append((method, *arguments))
 
     def join(self, name: str, key: str) -> JoinedTable:
-        self.asked.append(("join", name, key))
+        self.calls.append(("join", name, key))
         return JoinedTable("0" * 16, 1, ("nats://:4222",))
 
 
@@ -69,8 +70,9 @@ class RecordingHost:
 def played_records(
     game: str, decisions: int, seed: int, is_resigned: bool = False
 ) -> tuple[PublicRecord, ...]:
-    """Return what a table sends to a hub in a game of so many random decisions, which ends in the
-    middle of a turn, or as soon as North may resign.
+    """Return what a table sends to a hub in a game of so many random decisions.
+
+    The game is left after them, in the middle of a turn. With `is_resigned`, North resigns then.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -103,7 +105,7 @@ def played_records(
 
 
 def room_of_twelve(clock: Clock) -> HubRoom:
-    """Make the room. Table 7 calls for help, and table 12 is free."""
+    """Make the room of twelve tables. Table 7 calls for help, and table 12 is free."""
     room = HubRoom("Tuesday club", clock)
     fill_room(room, clock)
     return room

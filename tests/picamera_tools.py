@@ -1,10 +1,11 @@
-"""A fake of Picamera2 with the shapes and troubles of the real one (0.3.38).
+"""Helpers: a fake of Picamera2 0.3.38, with the shapes and the troubles of the real one.
 
-`test_camera_contract` runs on both, and fails where they differ.
+`test_camera_contract` runs on both, and fails where they differ. The troubles of the real one are:
 
-Its cameras are listed in libcamera's order and opened in the order of their ids, buffers come out
-of a contiguous memory that has an end, a failed opening leaves a pipe open, and `stop` waits for an
-event loop that may have ended.
+- libcamera lists cameras in another order than that of the numbers by which they are opened
+- buffers come from contiguous memory, which is limited
+- a camera that cannot be opened leaves a pipe open
+- `stop` waits for an event loop, even if that has ended
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from camera_tools import striped_picture
 # Rows of a stream begin at multiples of this number of bytes.
 STRIDE = 64
 IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
-# Size of an imx708's picture that shows its whole width and is fast enough.
+# Size of the fast pictures of an imx708 that show the whole width of its sensor.
 WIDE_PX = (2304, 1296)
 
 
 def stride_of(width: int) -> int:
-    """Return the bytes from one row to the next, which are always more than the picture has."""
+    """Return the bytes from one row to the next, which are always more than the picture's width."""
     return (width + 1 + STRIDE - 1) // STRIDE * STRIDE
 
 
 class FakeRequest:
-    """A completed request: YUV420 as (height * 3 / 2, stride), colour planes below."""
+    """A fake of a completed request: YUV420 of (height * 3 / 2, stride), with luma on top."""
 
     def __init__(self, camera: FakePicamera2) -> None:
         main = camera.configuration["main"]
@@ -56,7 +57,7 @@ class FakeRequest:
 
 
 class FakeLibcameraCamera:
-    """A fake of libcamera's own camera, which only one program at a time can acquire."""
+    """A fake of libcamera's camera, which only one program at a time can acquire."""
 
     def __init__(self, host: PiHost, identity: str) -> None:
         self.host, self.id = host, identity
@@ -93,8 +94,8 @@ class FakePicamera2:
         info = self.host.info[self.camera_idx]
         self.camera: Any = FakeLibcameraCamera(self.host, info["Id"])
         try:
-            if self.host.refuses:
-                raise self.host.refuses
+            if self.host.opening_error:
+                raise self.host.opening_error
             self.camera.acquire()
         except RuntimeError as error:
             raise RuntimeError("Camera __init__ sequence did not complete.") from error
@@ -103,9 +104,9 @@ class FakePicamera2:
         self.requests: list[FakeRequest] = []
         self.calls: list[str] = []
         self.trouble: Exception | None = None
-        """What waiting for a picture raises."""
+        """The error that waiting for a picture raises, if any."""
         self.buffer: Any = None
-        """The buffer of every request instead of a picture. None: a picture."""
+        """The buffer of every request, or None for one with a picture."""
         self.pending = 0
         self.light, self.noise, self.count = 1.0, True, 0
         self.configuration: dict[str, Any] = {}
@@ -129,13 +130,15 @@ class FakePicamera2:
             "FrameDurationLimits": (17849, 220535845, None),
         }
         self.camera_controls = {
-            name: range_ for name, range_ in controls.items() if name not in self.host.lacks
+            name: range_
+            for name, range_ in controls.items()
+            if name not in self.host.missing_controls
         }
         self.host.opened.append(self)
 
     @classmethod
     def global_camera_info(cls) -> list[dict[str, Any]]:
-        """List the cameras sorted as Picamera2 does. `Num` is the index in libcamera's own list."""
+        """List the cameras sorted as by Picamera2. `Num` is the index in libcamera's list."""
         listed = [{**info, "Num": number} for number, info in enumerate(cls.host.info)]
         return sorted(listed, key=lambda info: ("/usb" not in info["Id"], info["Id"]), reverse=True)
 
@@ -167,7 +170,7 @@ class FakePicamera2:
         self.calls.append("start")
 
     def end_loop(self) -> None:
-        """End its event loop without telling anybody."""
+        """End its event loop without a notice to anybody who waits for it."""
         self.loop_is_dead = True
 
     def cancel_all_and_flush(self) -> None:
@@ -226,7 +229,7 @@ class FakePicamera2:
 
 
 class FakeMappedArray:
-    """`picamera2.MappedArray`, which maps for writing unless it is told not to."""
+    """A fake of `picamera2.MappedArray`. The program must not map a buffer for writing."""
 
     def __init__(self, request: FakeRequest, stream: str, write: bool = True) -> None:
         assert stream == "main"
@@ -241,7 +244,7 @@ class FakeMappedArray:
 
 
 class PiHost:
-    """A Raspberry Pi, with the cameras on its ribbon cables and those that were opened."""
+    """A fake of a Raspberry Pi, with the cameras on its cables and those that were opened."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.info: list[dict[str, Any]] = [
@@ -251,16 +254,16 @@ class PiHost:
         self.opened: list[FakePicamera2] = []
         self.contiguous_bytes = 512 << 20
         self.busy: set[str] = set()
-        """Ids of the cameras that another program has."""
+        """Ids of the cameras that another program has acquired."""
         self.acquired: set[str] = set()
         self.running: set[str] = set()
-        self.lacks: set[str] = set()
-        """Controls that these cameras do not have."""
-        self.refuses: Exception | None = None
-        """The cause of the error that opening a camera raises. None: it opens."""
+        self.missing_controls: set[str] = set()
+        """Names of the controls that these cameras do not have."""
+        self.opening_error: Exception | None = None
+        """The cause of the error that opening a camera raises, or None if it can be opened."""
         self.close_hangs = False
         self.never = threading.Event()
-        """What a hanging camera waits for. It is set at the end, so that no thread is left."""
+        """What a hanging camera waits for. It is set only by `close`, so that no thread is left."""
         self.kind = type("Picamera2", (FakePicamera2,), {"host": self})
         monkeypatch.setitem(
             sys.modules,
@@ -269,7 +272,7 @@ class PiHost:
         )
 
     def close(self) -> None:
-        """Wake what hangs, and close what a test has left open."""
+        """Wake every hanging camera, and close those that a test has left open."""
         self.never.set()
         self.close_hangs = False
         for device in self.opened:

@@ -1,4 +1,7 @@
-"""Two tables that play one game, and a line in memory that can delay and repeat their messages."""
+"""Helpers: two tables that play a linked game over a line in memory instead of a hub.
+
+The line can delay and repeat their messages.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,12 @@ from companion.table.remote.messages import (
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
-# Identifier of the game that both tables play.
+# Identifier of the linked game of both tables.
 GAME = "00" * 8
 
 
 class HalfTable:
-    """One of two tables that play a game with each other, and the seat that is played there."""
+    """One of two tables that play a linked game, and the seat that is played there."""
 
     def __init__(self, folder: Path, seat: Seat, clock: FakeClock | None = None) -> None:
         self.folder, self.seat, self.clock = folder, seat, clock or FakeClock()
@@ -49,8 +52,8 @@ class HalfTable:
         self.table = self.rig.table
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
-        at = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
-        self.table.remote.begin_game(at, number, game, options, self.journal.next_number())
+        opponent = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
+        self.table.remote.begin_game(opponent, number, game, options, self.journal.next_number())
 
     @property
     def session(self) -> Session:
@@ -63,7 +66,7 @@ class HalfTable:
         return game
 
     def reopen(self) -> None:
-        """Restart as after a power cut: only what is in the journal remains."""
+        """Restart as after a power cut, so that only what is in the journal remains."""
         self.table.close()
         self.journal.close()
         self._open()
@@ -100,7 +103,7 @@ def act(table: Table, seat: Seat, rng: Random) -> bool:
 
 @dataclass
 class MemoryLine:
-    """A line in memory between two tables. Like a hub, it keeps all messages in order."""
+    """A line in memory between two tables. Like a hub, it stores all messages in their order."""
 
     south: HalfTable
     north: HalfTable
@@ -114,26 +117,26 @@ class MemoryLine:
         return self.north if half is self.south else self.south
 
     def send(self, half: HalfTable) -> bool:
-        """Take the next message of this table. Return False if there is none.
+        """Store the next message of this table. Return False if there is none.
 
-        The messages that it sent before must still be the same.
+        Also require that the table would still send the same messages as before.
         """
         game, messages = half.game, self.messages[half.seat]
         sent = [game.encode_message(number + 1) for number in range(len(game.outgoing_messages))]
         assert sent[: len(messages)] == messages
         if len(sent) == len(messages):
             return False
-        self._require_bound(half, sent[len(messages)])
+        self._require_receipt_first(half, sent[len(messages)])
         messages.append(sent[len(messages)])
         return True
 
-    def deliver(self, half: HalfTable, again: int = 0) -> bool:
-        """Deliver the next message to this table, or once more the one of `again` messages ago.
+    def deliver(self, half: HalfTable, messages_ago: int = 0) -> bool:
+        """Deliver the next message to this table, or an earlier one once more.
 
         Return False if there is none.
         """
         messages, received = self.messages_for(half), half.game.received_count
-        number = max(1, received + 1 - again)
+        number = max(1, received + 1 - messages_ago)
         if number > len(messages):
             return False
         half.table.remote.receive(GAME, number, messages[number - 1])
@@ -145,16 +148,16 @@ class MemoryLine:
         return self.messages[half.seat.other]
 
     def flush(self) -> None:
-        """Deliver all messages to both tables."""
+        """Send and deliver until neither table has a message left."""
         while any(
             [self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]
         ):
             pass
 
-    def _require_bound(self, half: HalfTable, payload: bytes) -> None:
-        """Require that a table opens an action only when it has the receipt of the other's.
+    def _require_receipt_first(self, half: HalfTable, payload: bytes) -> None:
+        """Require that a table opens an action only if it has received the other action's receipt.
 
-        That holds for turns in which both sides act.
+        This is about turns in which both seats hand in an action.
         """
         message = decode_remote_message(GAME, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):
@@ -189,44 +192,49 @@ def paired_tables(
 
 
 def play_roughly(
-    line: MemoryLine, rng: Random, *, kills: float = 0.02, most: int = 60_000, ends: float = 0.0
+    line: MemoryLine,
+    rng: Random,
+    *,
+    restart_probability: float = 0.02,
+    interruption_probability: float = 0.0,
+    max_steps: int = 60_000,
 ) -> None:
     """Play a whole game by random actions, while messages wait or come twice and tables restart.
 
-    `kills` and `ends` are the probabilities of a restart and of an interruption in each of at most
-    `most` steps.
+    The probabilities are those of each step.
     """
-    for _ in range(most):
+    for _ in range(max_steps):
         if all(half.session.phase is Phase.OVER for half in line.tables):
             return
         half = rng.choice(line.tables)
         half.clock.advance(rng.choice((0.01, 0.3, 2.0)))
-        if rng.random() < kills:
+        if rng.random() < restart_probability:
             half.reopen()
-        if rng.random() < ends:
+        if rng.random() < interruption_probability:
             _interrupt(half, rng)
         match rng.randrange(5):
             case 0:
-                with suppress(Stale):  # the time was over just now
+                with suppress(Stale):  # the seat has just run out of time
                     half.act(rng)
             case 1:
                 line.send(half)
             case 2:
                 line.deliver(half)
             case 3:
-                line.deliver(half, again=rng.randrange(1, 4))
+                line.deliver(half, messages_ago=rng.randrange(1, 4))
             case _:
                 half.table.step()
     raise AssertionError(
+        "the game did not end",
         [
             (half.session.phase, half.session.moment, half.game.received_count)
             for half in line.tables
-        ]
+        ],
     )
 
 
 def _interrupt(half: HalfTable, rng: Random) -> None:
-    """Let somebody offer or accept a draw, resign, stop the clock, or end the game, if allowed."""
+    """Let somebody offer or accept a draw, resign, stop the clock or end the game, if allowed."""
     table = half.table
     draws = [partial(table.offer_draw, half.seat)] * 4
     ends = [table.abandon, partial(table.resign, half.seat), partial(table.pause, half.seat)]
@@ -235,7 +243,7 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
 
 
 def assert_line_agrees(line: MemoryLine) -> None:
-    """Require that both tables have the same game, once all messages have arrived."""
+    """Deliver all messages, and require that both tables have the same finished game then."""
     line.flush()
     assert_tables_agree(*(half.table for half in line.tables))
 
@@ -243,18 +251,18 @@ def assert_line_agrees(line: MemoryLine) -> None:
 def assert_tables_agree(*tables: Table) -> None:
     """Require that both tables have the same finished game, also as their journals restore it.
 
-    Times of day and clocks may differ.
+    The times of day of its turns may differ.
     """
     south, north = map(session_of, tables)
     assert south.phase is Phase.OVER
     assert _game(south) == _game(north)
     assert south.outcome
-    is_agreed = (
+    is_ended_by_people = (
         south.outcome != south.require_game().outcome(south.state)
         and "time" not in south.outcome.reason
     )
-    # a table that restarts while it asks to end the game stops its clock, and tells nobody
-    if not is_agreed:
+    # a table that restarts while it asks to end the game stops only its own clock
+    if not is_ended_by_people:
         assert south.chess_clocks == north.chess_clocks
     for table in tables:
         session = session_of(table)
@@ -263,7 +271,7 @@ def assert_tables_agree(*tables: Table) -> None:
 
 
 def _game(session: Session) -> tuple[object, ...]:
-    """Return the parts of a session that both tables must have alike."""
+    """Return the parts of a session that must be the same at both tables."""
     turns = tuple((t.moment, t.stages, t.events, t.is_timed_out, t.number) for t in session.turns)
     return (
         build_game_file(session),
@@ -277,23 +285,24 @@ def _game(session: Session) -> tuple[object, ...]:
 
 
 def comparable_texts(half: HalfTable) -> list[str]:
-    """Return what is in a table's journal, views and public records, without what is random in
-    every run.
+    """Return a table's journal entries, views and public records as texts.
+
+    What is random in every run is removed.
     """
     entries = [
         repr(entry)
         for entry in half.journal.entries()
         if "take_seat" not in repr(type(entry.record))
     ]
-    own = [repr(half.table.view(seat)) for seat in (None, half.seat)]
+    views = [repr(half.table.view(seat)) for seat in (None, half.seat)]
     return [
         re.sub(r"nonce='[^']*'|commitment='[^']*'|sitting='[^']*'", "", text)
-        for text in (*entries, *own)
+        for text in (*entries, *views)
     ] + public_records(half)
 
 
 def public_records(half: HalfTable) -> list[str]:
-    """Return what this table sends to spectators. No name of a person may be in it."""
+    """Return what a table sends to spectators, and require that no person's name is in it."""
     outbox, records = Outbox(half.journal), []
     while (record := outbox.next()) is not None:
         records.append(encode_public(record).decode())

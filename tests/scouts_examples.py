@@ -1,14 +1,15 @@
-"""What Scouts refuses in set-up, turns and plays: what is tried, by notation or by hand, and what
-is answered.
+"""Examples of actions that Scouts refuses in the set-up and in turns, for each reason of a refusal.
+
+They are tried in notation, or as moves of hands on the board.
 """
 
 from scouts_tools import SET_UP, Example, hand_moves, make_state, start, state_after
 
 from companion.games.scouts.legal import Reason
 
-LAID = {"white boulder": "d5 e5 d6 e6"}
-TALL = make_state("c3 c4 e5", "c2 f8", black_low="c4")
-PLAYS: dict[Reason, list[Example]] = {
+LAID_BOULDER = {"white boulder": "d5 e5 d6 e6"}
+STACK_ON_C4 = make_state("c3 c4 e5", "c2 f8", black_low="c4")
+PLAY_EXAMPLES: dict[Reason, list[Example]] = {
     Reason.SETTING_UP: [
         Example(
             start(),
@@ -125,7 +126,7 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.ROCK_IN_THE_WAY: [
         Example(
-            make_state("c5", rocks=LAID),
+            make_state("c5", rocks=LAID_BOULDER),
             hand_moves("c5", "d6"),
             "The white boulder covers d6.",
             "rocks",
@@ -139,7 +140,7 @@ PLAYS: dict[Reason, list[Example]] = {
             "d5",
         ),
         Example(
-            make_state("b5", "c5", rocks=LAID),
+            make_state("b5", "c5", rocks=LAID_BOULDER),
             "b5^d5",
             "The white boulder covers d5.",
             "rocks",
@@ -148,7 +149,11 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.STACK_FULL: [
         Example(
-            TALL, "c3-c4", "Two scouts are on c4, and a stack has two at most.", "stacks", "c4"
+            STACK_ON_C4,
+            "c3-c4",
+            "Two scouts are on c4, and a stack has two at most.",
+            "stacks",
+            "c4",
         ),
     ],
     Reason.STACKING_OFF: [
@@ -205,7 +210,7 @@ PLAYS: dict[Reason, list[Example]] = {
     ],
     Reason.JUMP_OVER_STACK: [
         Example(
-            TALL,
+            STACK_ON_C4,
             hand_moves("c3", "c5"),
             "Two scouts are on c4, and nothing jumps over a stack.",
             "stacks",

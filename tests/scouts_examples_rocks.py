@@ -1,14 +1,14 @@
-"""What Scouts refuses of rocks: what is tried, and what is answered."""
+"""Examples of rocks and boulders that Scouts refuses, for each reason of a refusal."""
 
 from scouts_tools import Example, make_state
 
 from companion.games.scouts.legal import Reason
 
-LAID = {"white boulder": "d5 e5 d6 e6"}
-ROCKS: dict[Reason, list[Example]] = {
+LAID_BOULDER = {"white boulder": "d5 e5 d6 e6"}
+ROCK_EXAMPLES: dict[Reason, list[Example]] = {
     Reason.ROCK_SPENT: [
         Example(
-            make_state("c4", rocks=LAID),
+            make_state("c4", rocks=LAID_BOULDER),
             "B@a9",
             "The boulder does not go on a9. White has laid its boulder already.",
             "rocks",
@@ -66,7 +66,7 @@ ROCKS: dict[Reason, list[Example]] = {
             "e7",
         ),
         Example(
-            make_state("c4", rocks=LAID),
+            make_state("c4", rocks=LAID_BOULDER),
             {"f6": "white rock", "f7": "white rock"},
             "The rock does not fit on f6 and f7. It would touch the white boulder on e6.",
             "rocks",

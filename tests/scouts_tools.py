@@ -1,4 +1,4 @@
-"""States of Scouts built by hand, and a second, slow implementation of its rules."""
+"""Helpers: states of Scouts made by hand, and a second, slow implementation of its rules."""
 
 from __future__ import annotations
 
@@ -61,11 +61,12 @@ def make_state(
     turn: int = 7,
     **options: object,
 ) -> State:
-    """Make a state in play. `…_low` are the squares of scouts that lie beneath another one.
+    """Make a state after the set-up, from squares such as `c4 d4`.
 
-    `intel` and `lower_intel` are the squares of scouts that are turned over, and `rocks` those that
-    each face covers. `due` is the number of moves left in the turn, and `played` the square of the
-    scout that moved last.
+    `white` and `black` have the scouts on top, `white_low` and `black_low` those beneath another
+    one. `intel` and `lower_intel` are the squares of scouts that are turned over, and `rocks` the
+    squares that each face covers. `due` is the number of moves left in the turn, and `played` the
+    square of the scout that moved last.
     """
     parsed = GAME.options(options)
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
@@ -89,9 +90,9 @@ def make_state(
 
 
 def legal_texts(state: State) -> set[str]:
-    """Return the notation of every legal action. None may be listed twice."""
+    """Return the notation of every legal action, and require that none is listed twice."""
     actions = list(map(str, GAME.legal_actions(state, state.seat)))
-    assert len(actions) == len(set(actions)), "no action is listed twice"
+    assert len(actions) == len(set(actions)), "an action is listed twice"
     return set(actions)
 
 
@@ -101,7 +102,7 @@ def tops(state: State) -> dict[Square, str]:
 
 
 def faces_after_hands(state: State, changes: Mapping[str, str | None]) -> dict[Square, str]:
-    """Return the faces on top after hands have changed some squares. None: the square is empty."""
+    """Return the faces on top after hands have changed squares. None stands for an empty square."""
     faces = tops(state)
     for name, face in changes.items():
         faces.pop(Square.parse(name), None)
@@ -112,11 +113,11 @@ def faces_after_hands(state: State, changes: Mapping[str, str | None]) -> dict[S
 
 @dataclass(frozen=True)
 class Example:
-    """An action that the rules refuse."""
+    """An action that the rules refuse, and the refusal."""
 
     state: State
     tried: str | Mapping[str, str | None]
-    """The action in notation, or the faces that hands have changed by square."""
+    """The action in notation, or the face that hands have put on each square."""
     message: str
     """The sentence of the refusal."""
     rule: str
@@ -124,8 +125,8 @@ class Example:
     square: str | None = None
     """The square that the refusal points at."""
 
-    def refused(self) -> Illegal:
-        """Try it, and return the refusal."""
+    def refusal(self) -> Illegal:
+        """Try the action, and return its refusal."""
         seat = self.state.seat
         if isinstance(self.tried, str):
             with pytest.raises(Illegal) as caught:
@@ -140,7 +141,7 @@ def hand_moves(origin: str, target: str, face: str = "white scout") -> dict[str,
     return {origin: None, target: face}
 
 
-# ---- the rules once more -------------------------------------------------------------------------
+# ---- slow rules ----------------------------------------------------------------------------------
 
 # File and rank of a square, both from 0.
 Place = tuple[int, int]
@@ -157,7 +158,7 @@ def parse_place(name: str) -> Place:
 
 
 class SlowScouts:
-    """The rules once more, from the sentences of the rulings, with a list of scouts per square."""
+    """The rules, written after the sentences of the rulings, with a list of scouts per square."""
 
     def __init__(self, stacking: bool = True) -> None:
         self.stacking = stacking

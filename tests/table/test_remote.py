@@ -42,11 +42,11 @@ def test_both_tables_play_the_same_rough_game(
 ) -> None:
     with paired_tables(tmp_path, game, options) as line:
         # games of Scouts and Kahmate are long
-        ends = 0.002 if game in ("scouts", "kahmate") else 0.0
-        play_roughly(line, Random(game), ends=ends)
+        interruption_probability = 0.002 if game in ("scouts", "kahmate") else 0.0
+        play_roughly(line, Random(game), interruption_probability=interruption_probability)
         assert_line_agrees(line)
     with paired_tables(tmp_path / "ended", game, options) as line:
-        play_roughly(line, Random(len(game)), ends=0.01)
+        play_roughly(line, Random(len(game)), interruption_probability=0.01)
         assert_line_agrees(line)
 
 

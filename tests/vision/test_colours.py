@@ -46,7 +46,7 @@ def test_a_usb_camera_has_colours_in_every_format(
 ) -> None:
     webcam = UsbBus(monkeypatch, tmp_path).plug(0, Webcam(fourcc, SIZE_PX))
     jpeg = cv2.imencode(".jpg", red_picture(SIZE_PX))[1].ravel()[None]
-    webcam.sends = jpeg if fourcc == "MJPG" else red_picture(SIZE_PX)
+    webcam.sent_instead = jpeg if fourcc == "MJPG" else red_picture(SIZE_PX)
     assert looks_red(UsbCamera(0, CameraSettings(), FakeClock()).frame())
 
 

@@ -91,8 +91,8 @@ def test_a_lost_camera_closes(pi: PiHost, trouble: Exception, words: str) -> Non
 
 
 def test_a_failed_opening_names_its_first_cause(pi: PiHost) -> None:
-    pi.refuses = RuntimeError("Initialization failed.")
-    pi.refuses.__cause__ = RuntimeError("no tuning file for ov9999")
+    pi.opening_error = RuntimeError("Initialization failed.")
+    pi.opening_error.__cause__ = RuntimeError("no tuning file for ov9999")
     with pytest.raises(
         CameraError, match="cannot be opened: no tuning file for ov9999, check the ribbon cable"
     ):
@@ -180,14 +180,14 @@ def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
 
 
 def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
-    pi.lacks = {"AfMode", "LensPosition", "AeFlickerMode", "AeFlickerPeriod"}
+    pi.missing_controls = {"AfMode", "LensPosition", "AeFlickerMode", "AeFlickerPeriod"}
     camera = open_pi()
     assert camera.locks == Locks(None, False)
     camera.lock(True, None)
     for _ in range(45):
         camera.frame()
     assert camera.locks == Locks(None, True)
-    pi.lacks |= {"AeEnable"}
+    pi.missing_controls |= {"AeEnable"}
     camera.close()
     camera = open_pi()
     assert camera.locks is None

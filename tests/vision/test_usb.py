@@ -64,11 +64,11 @@ def test_settings_choose_the_size_of_mjpg(bus: UsbBus) -> None:
 def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = open_usb()
-    webcam.damaged = 3
+    webcam.incomplete_pictures = 3
     assert (camera.frame().luma[-1, 8:] > 20).all(), (
         "half a picture, filled up with grey, came through"
     )
-    webcam.damaged = 9
+    webcam.incomplete_pictures = 9
     with pytest.raises(
         CameraError, match=r"sends only damaged pictures: use a shorter cable, another socket"
     ):
@@ -87,7 +87,7 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
     ],
 )
 def test_what_is_no_picture_is_named(bus: UsbBus, sends: object, words: str) -> None:
-    bus.plug(0, Webcam()).sends = sends
+    bus.plug(0, Webcam()).sent_instead = sends
     with pytest.raises(CameraError, match=words):
         open_usb().frame()
 

@@ -324,9 +324,9 @@ def test_only_the_owner_commands_the_hub(
 ) -> None:
     browser, path = app.test_client(), f"/api/hub/{route}"
     assert browser.post(path, json=body, environ_overrides=FAR).status_code == 403
-    assert request_to_host not in host.asked
+    assert request_to_host not in host.calls
     assert browser.post(path, json=body, headers=KEY).status_code == 200
-    assert host.asked[-1] == request_to_host
+    assert host.calls[-1] == request_to_host
     if "number" in body:
         unknown_table = {**body, "number": 99}
         assert browser.post(path, json=unknown_table, headers=KEY).status_code == 404

@@ -6,8 +6,8 @@ They follow the sentences of the rulebook and of the rulings, and the worked exa
 from __future__ import annotations
 
 import pytest
-from scouts_examples import PLAYS
-from scouts_examples_rocks import ROCKS
+from scouts_examples import PLAY_EXAMPLES
+from scouts_examples_rocks import ROCK_EXAMPLES
 from scouts_tools import GAME, carry_out, legal_texts, make_state, state_after
 
 from companion.core.errors import Malformed
@@ -103,13 +103,13 @@ def test_malformed_text_says_what_was_expected(text: str, message: str) -> None:
     assert len(caught.value.message) < 140
 
 
-EXAMPLES = {**PLAYS, **ROCKS}
+EXAMPLES = {**PLAY_EXAMPLES, **ROCK_EXAMPLES}
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_refusals_have_a_sentence_rule_and_square(reason: Reason) -> None:
     for example in EXAMPLES[reason]:
-        refusal = example.refused()
+        refusal = example.refusal()
         assert refusal.message == example.message
         assert refusal.reason is reason
         assert (refusal.rule, refusal.square) == (example.rule, example.square)
