@@ -1,4 +1,4 @@
-"""The wiring: what a simulated companion does when it wakes up and when it goes."""
+"""Test how the service starts and closes its parts, in the test's process."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from companion.core.ports import Camera, CameraState
 from companion.service.app import Companion
 
 
-def test_all_lamps_greet_and_go_out(tmp_path: Path) -> None:
+def test_all_lamps_flash_at_the_start(tmp_path: Path) -> None:
     clock = FakeClock()
     with simulated(tmp_path, clock) as companion:
         assert companion.simulation is not None
-        lit = set()
+        lit_lamps = set()
         for _ in range(60):
             clock.advance(0.02)
             companion.step_keys()
-            lit |= {
-                name for name, is_lit in companion.simulation.hands.view().lamps.items() if is_lit
-            }
-        assert len(lit) == 8
+            lamps = companion.simulation.hands.view().lamps
+            lit_lamps |= {name for name, is_lit in lamps.items() if is_lit}
+        assert len(lit_lamps) == 8
         assert not any(companion.simulation.hands.view().lamps.values())
-    companion.close()
+    companion.close()  # may be called twice
 
 
-def test_it_says_what_it_found(tmp_path: Path) -> None:
-    off = local_settings(
+def test_notes_say_which_devices_are_missing(tmp_path: Path) -> None:
+    no_devices = local_settings(
         tmp_path, panel=PanelSettings(enabled="no"), camera=CameraSettings(source="none")
     )
-    with Companion(off, simulate=False, clock=FakeClock(), threads=False) as companion:
+    with Companion(no_devices, simulate=False, clock=FakeClock(), threads=False) as companion:
         assert companion.notes[0].startswith("No pads: The panel is switched off")
         assert companion.notes[1] == "No camera: switched off in the settings."
         assert companion.simulation is None
@@ -47,26 +46,26 @@ def test_it_says_what_it_found(tmp_path: Path) -> None:
 def test_pages_do_not_wait_for_slow_cameras(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready, opened = threading.Event(), threading.Event()
+    may_fail, is_opening = threading.Event(), threading.Event()
 
     def open_slowly(*_: object) -> Camera:
-        opened.set()
-        assert ready.wait(60)
+        is_opening.set()
+        assert may_fail.wait(60)
         raise CameraError("It is broken")
 
     monkeypatch.setattr("companion.service.board_watch.open_camera", open_slowly)
-    quiet = local_settings(
+    with_camera = local_settings(
         tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
     )
-    with Companion(quiet, simulate=False) as companion:
+    with Companion(with_camera, simulate=False) as companion:
         assert companion.notes[1] == "The camera is being opened; the pages work already."
-        assert opened.wait(60)
+        assert is_opening.wait(60)
         with urllib.request.urlopen(
             f"http://127.0.0.1:{companion.server.port}/", timeout=60
         ) as answer:
             assert answer.status == 200
         version = companion.table.version
-        ready.set()
+        may_fail.set()
         while companion.table.view().devices.camera.state is not CameraState.TROUBLE:
             assert (version := companion.table.wait(version, 20))
         assert companion.table.view().devices.camera.sentence == "It is broken"

@@ -1,5 +1,6 @@
-"""Every trouble of a camera as people meet it: on the pages and the lamps; play goes on, and the
-camera comes back.
+"""Test what people see of a camera's troubles: on pages, in signals and on the panel's lamps.
+
+The whole service runs without threads on a fake clock. Its webcam films a rendered table.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from hardware.simulated import SimulatedPanelHands, simulated_panel
 
 GAME = Outbuffered()
 KIT = GAME.kit(GAME.options({}))
-PERIOD_S = 0.1
+FRAME_INTERVAL_S = 0.1
 
 
-class House:
-    """A whole companion without threads, a webcam over a rendered table, a panel on mock pins."""
+class WebcamService:
+    """The service without threads, a webcam over a rendered table, and a panel on mock pins."""
 
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.bus = bus
@@ -52,63 +53,67 @@ class House:
         )
         return self.companion
 
-    def frames(self, count: int = 1) -> None:
+    def take_frames(self, count: int = 1) -> None:
         for _ in range(count):
             self.companion.step()
-            self.clock.advance(PERIOD_S)
+            self.clock.advance(FRAME_INTERVAL_S)
 
     @property
     def camera(self) -> dict[str, str]:
-        """What the pages say of the camera, as programs get it."""
+        """State and sentence of the camera in the answer of `/api/view`."""
         with urlopen(f"{self.companion.urls()[0]}api/view") as reply:
             return dict(json.load(reply)["camera"])
 
     @property
     def page(self) -> str:
+        """The table screen's page."""
         with urlopen(self.companion.urls()[0]) as reply:
             return str(reply.read().decode())
 
-    def flashes(self) -> int:
+    def count_flashes(self) -> int:
         """Count how often South's turn lamp goes on within two seconds."""
         assert self.hands is not None
-        lit, before = 0, 0.0
+        flash_count, former_level = 0, 0.0
         for _ in range(100):
             self.companion.step_keys()
-            now = self.hands.view().lamps["south_turn"]
-            lit += now > 0 and before == 0
-            before = now
+            level = self.hands.view().lamps["south_turn"]
+            flash_count += level > 0 and former_level == 0
+            former_level = level
             self.clock.advance(0.02)
-        return lit
+        return flash_count
 
 
 @pytest.fixture
-def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[House]:
+def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[WebcamService]:
+    """The service before its start, with no camera plugged in."""
     bus = UsbBus(monkeypatch, tmp_path)
     monkeypatch.setitem(sys.modules, "picamera2", None)
-    built = House(bus, tmp_path)
+    made = WebcamService(bus, tmp_path)
 
     def open_panel(settings: Any, clock: Any, on_press: Any) -> Any:
-        panel, built.hands = simulated_panel(settings, clock, on_press)
+        panel, made.hands = simulated_panel(settings, clock, on_press)
         return panel
 
     monkeypatch.setattr("companion.service.app.open_panel", open_panel)
-    yield built
-    built.companion.close()
+    yield made
+    made.companion.close()
 
 
-def freeze(house: House) -> None:
-    still = house.world.render_luma()
-    house.webcam.scene, house.webcam.noise = lambda: still, False
+def freeze(service: WebcamService) -> None:
+    """Let the webcam send exactly the same picture from now on."""
+    last_picture = service.world.render_luma()
+    service.webcam.scene, service.webcam.noise = lambda: last_picture, False
 
 
-def thaw(house: House) -> None:
-    house.webcam.scene, house.webcam.noise = house.world.render_luma, True
+def thaw(service: WebcamService) -> None:
+    service.webcam.scene, service.webcam.noise = service.world.render_luma, True
 
 
+# How each trouble begins and ends, and what the pages say of it.
 TROUBLES = [
     pytest.param(
-        lambda house: house.bus.pull(0),
-        lambda house: house.bus.plug(0, house.webcam),
+        lambda service: service.bus.pull(0),
+        lambda service: service.bus.plug(0, service.webcam),
         "USB camera 0 is missing (/dev/video0): plug it in",
         id="unplugged",
     ),
@@ -123,60 +128,64 @@ TROUBLES = [
 
 @pytest.mark.parametrize(("begin", "end", "words"), TROUBLES)
 def test_play_goes_on_until_the_camera_returns(
-    house: House, begin: Callable[[House], None], end: Callable[[House], None], words: str
+    service: WebcamService,
+    begin: Callable[[WebcamService], None],
+    end: Callable[[WebcamService], None],
+    words: str,
 ) -> None:
-    house.bus.plug(0, house.webcam)
-    with house.open() as companion:
+    service.bus.plug(0, service.webcam)
+    with service.open() as companion:
         table = companion.table
         companion.table.new_game("outbuffered", {}, 1)
-        house.world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(1))) or {})
-        house.frames(6)
-        assert house.camera == {"state": "sees_board", "sentence": "The camera sees the board"}
+        service.world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(1))) or {})
+        service.take_frames(6)
+        assert service.camera == {"state": "sees_board", "sentence": "The camera sees the board"}
         assert table.view().phase == "orders", "the camera did not tick off the set-up"
-        begin(house)
+        begin(service)
+        # 25 s: enough to notice the trouble, and to signal it twice if that were a fault
         for _ in range(25):
-            house.clock.advance(0.9)
-            house.frames(1)
-        assert house.camera["state"] == "trouble"
-        assert words in house.camera["sentence"]
-        assert words.split(":", maxsplit=1)[0] in house.page
-        assert house.cues.count(Cue.TROUBLE) == 1, "said again and again"
-        assert house.flashes() >= 2, "the lamp does not show it"
+            service.clock.advance(0.9)
+            service.take_frames(1)
+        assert service.camera["state"] == "trouble"
+        assert words in service.camera["sentence"]
+        assert words.split(":", maxsplit=1)[0] in service.page
+        assert service.cues.count(Cue.TROUBLE) == 1, "the trouble is signalled again and again"
+        assert service.count_flashes() >= 2, "the lamp does not show the trouble"
         moment = table.view().moment
         for seat in SEATS:
             table.hand_in(seat, moment, "UUS")
         while (view := table.view()).phase == "stages":
             table.confirm("south", view.moment, view.turn.stage)
         assert table.view().phase == "orders", "play does not go on by taps"
-        house.world.set_up(table.view().board.layout)
-        end(house)
+        service.world.set_up(table.view().board.layout)
+        end(service)
         for _ in range(12):
-            house.clock.advance(1.0)
-            house.frames(1)
-        house.frames(5)
-        assert house.camera["state"] == "sees_board"
-        house.world.set_up({})
-        house.frames(8)
+            service.clock.advance(1.0)
+            service.take_frames(1)
+        service.take_frames(5)
+        assert service.camera["state"] == "sees_board"
+        service.world.set_up({})
+        service.take_frames(8)
         assert table.view().board.problems, "the board is not followed any more"
 
 
-def test_a_camera_that_comes_late_is_used(
-    house: House,
+def test_a_camera_plugged_in_late_is_used(
+    service: WebcamService,
 ) -> None:
     auto = CameraSettings(source="auto")
-    house.settings = msgspec.structs.replace(house.settings, camera=auto)
-    with house.open():
-        house.frames(20)
-        assert house.camera == {
+    service.settings = msgspec.structs.replace(service.settings, camera=auto)
+    with service.open():
+        service.take_frames(20)
+        assert service.camera == {
             "state": "none",
             "sentence": "There is no camera: connect one and it will be used; "
             "without one you play by tapping",
         }
-        assert Cue.TROUBLE not in house.cues
-        house.bus.plug(2, house.webcam)
-        house.clock.advance(10.0)
-        house.frames(3)
-        assert house.camera["state"] == "sees_board"
-        house.bus.pull(2)
-        house.frames(1)
-        assert house.camera["state"] == "trouble", "a camera that was there is missed"
+        assert Cue.TROUBLE not in service.cues
+        service.bus.plug(2, service.webcam)
+        service.clock.advance(10.0)
+        service.take_frames(3)
+        assert service.camera["state"] == "sees_board"
+        service.bus.pull(2)
+        service.take_frames(1)
+        assert service.camera["state"] == "trouble", "a pulled camera is not missed"

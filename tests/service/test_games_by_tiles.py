@@ -1,5 +1,6 @@
-"""Outbuffered by tiles alone: a whole game in simulation, and nothing of a row at any door before
-both are revealed.
+"""Test Outbuffered with orders that lie on the table as tiles, in simulation.
+
+Neither row of tiles may appear in anything that people can see before both are revealed.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from companion.table.session import Phase
 from web.rendering.json_view import view_json
 
 SOUTH, NORTH = SEATS
-TILES = {"tiles": True}
+WITH_TILES = {"tiles": True}
 
 
-class Room(SimulatedRoom):
-    """Both sit down, and orders lie as tiles."""
+class TileRoom(SimulatedRoom):
+    """A simulated table at which both seats are taken and give their orders by tiles."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -35,103 +36,107 @@ class Room(SimulatedRoom):
             self.table.take_seat(seat, name)
 
     def begin(self, **options: object) -> None:
-        self.table.new_game("outbuffered", TILES | options, 7)
+        self.table.new_game("outbuffered", WITH_TILES | options, 7)
         self.look_at_new_game()
 
-    def ready(self, *seats: Seat) -> None:
+    def set_ready(self, *seats: Seat) -> None:
+        """Say for these seats, or for both, that their tiles are laid."""
         for seat in seats or SEATS:
             self.table.set_tiles_ready(seat, self.table.view().moment, True)
 
 
 @contextmanager
-def room(folder: Path) -> Iterator[Room]:
+def open_room(folder: Path) -> Iterator[TileRoom]:
     folder.mkdir(exist_ok=True)
-    opened = Room(folder)
-    with closing(opened.companion):
-        yield opened
+    room = TileRoom(folder)
+    with closing(room.companion):
+        yield room
+
+
+def revealed_actions(room: TileRoom) -> dict[Seat, str]:
+    """Return the action of each seat in the turn that was revealed last."""
+    return {order.seat: order.action for order in room.table.view().turn.revealed_orders}
 
 
 # ---- playing -------------------------------------------------------------------------------------
 
 
 def test_tiles_and_hands_play_a_whole_game(tmp_path: Path) -> None:
-    """No phone, no pad: tiles on the table, ready, and pieces that are moved."""
-    rng, played = Random(5), []
-    with room(tmp_path) as at:
-        at.begin(turn_limit=4)
-        while at.table.view().phase is Phase.ORDERS:
-            texts = {seat: "".join(rng.choices("UDLRIS", k=3)) for seat in SEATS}
-            for seat, text in texts.items():
-                at.world.lay_tiles(seat, text)
-            at.ready()
-            at.look()
-            played.append(texts)
-            at.follow()
-        assert at.table.view().phase is Phase.OVER
-        assert [
-            {each.seat: each.action for each in at.table.view().turn.revealed_orders}
-        ] == played[-1:]
-        assert 3 <= len(played) <= 4
+    """Play with tiles and pieces alone, until somebody wins or the limit of four turns ends it."""
+    rng, laid_rows = Random(5), []
+    with open_room(tmp_path) as room:
+        room.begin(turn_limit=4)
+        while room.table.view().phase is Phase.ORDERS:
+            rows = {seat: "".join(rng.choices("UDLRIS", k=3)) for seat in SEATS}
+            for seat, row in rows.items():
+                room.world.lay_tiles(seat, row)
+            room.set_ready()
+            room.look()
+            laid_rows.append(rows)
+            room.follow()
+        assert room.table.view().phase is Phase.OVER
+        assert revealed_actions(room) == laid_rows[-1]
+        assert 3 <= len(laid_rows) <= 4
 
 
-def test_pads_say_ready_and_back(tmp_path: Path) -> None:
-    with room(tmp_path) as at:
+def test_a_pad_key_withdraws_ready_tiles(tmp_path: Path) -> None:
+    with open_room(tmp_path) as room:
         for seat in SEATS:
-            at.table.change_door(seat, "pad")
-        at.begin()
-        at.world.lay_tiles(SOUTH, "UIR")
-        at.world.lay_tiles(NORTH, "LLL")
-        # Whoever enters orders by keys does not go by tiles.
-        for key, ready in (
+            room.table.change_door(seat, "pad")
+        room.begin()
+        room.world.lay_tiles(SOUTH, "UIR")
+        room.world.lay_tiles(NORTH, "LLL")
+        # South is ready with its tiles until it enters an order by a key. Without that order it
+        # can be ready again.
+        for key, ready_seats in (
             (PadKey.READY, {SOUTH}),
             (PadKey.UP, set()),
             (PadKey.BACK, set()),
             (PadKey.READY, {SOUTH}),
         ):
-            at.table.press(Press(SOUTH, key, at.clock.monotonic_s()))
-            at.look(1)
-            assert at.table.view().board.tiles_ready == ready
-        assert at.sign() == "Waiting for lime"
-        at.table.press(Press(NORTH, PadKey.READY, at.clock.monotonic_s()))
-        at.look()
-        assert at.table.view().phase is Phase.STAGES
+            room.table.press(Press(SOUTH, key, room.clock.monotonic_s()))
+            room.look(1)
+            assert room.table.view().board.tiles_ready == ready_seats
+        assert room.sign() == "Waiting for lime"
+        room.table.press(Press(NORTH, PadKey.READY, room.clock.monotonic_s()))
+        room.look()
+        assert room.table.view().phase is Phase.STAGES
 
 
-def test_wrong_tiles_are_named_and_phones_count(tmp_path: Path) -> None:
-    with room(tmp_path) as at:
-        at.begin()
-        at.world.lay_tiles(NORTH, "LIS")
-        at.world.lay_tiles(SOUTH, "UU")
-        at.ready()
-        at.look()
-        view = at.table.view()
+def test_missing_tiles_are_named_and_phones_override_tiles(tmp_path: Path) -> None:
+    with open_room(tmp_path) as room:
+        room.begin()
+        room.world.lay_tiles(NORTH, "LIS")
+        room.world.lay_tiles(SOUTH, "UU")
+        room.set_ready()
+        room.look()
+        view = room.table.view()
         assert str(view.sign.text) == "Purple: tile 3 is missing or covered"
         assert view.phase is Phase.ORDERS
-        assert view.board.tiles_ready == {NORTH}, "who has laid well stays ready"
-        assert not any(each.receipt for each in view.seats.values())
-        at.world.lay_tiles(SOUTH, "DUD")
-        at.ready(SOUTH)
-        at.look()
-        assert at.table.view().phase is Phase.STAGES
-        at.follow()
-        at.world.lay_tiles(SOUTH, "UUU")
-        at.ready(SOUTH)
-        at.table.hand_in(SOUTH, at.table.view().moment, "RRR")
-        assert at.table.view().board.tiles_ready == set()
-        assert at.table.view().phase is Phase.ORDERS
-        at.ready(NORTH)
-        at.look()
-        at.follow()
-        opened = {each.seat: each.action for each in at.table.view().turn.revealed_orders}
-        assert opened == {SOUTH: "RRR", NORTH: "LIS"}
+        assert view.board.tiles_ready == {NORTH}, "a seat whose tiles were read is no longer ready"
+        assert not any(seat.receipt for seat in view.seats.values())
+        room.world.lay_tiles(SOUTH, "DUD")
+        room.set_ready(SOUTH)
+        room.look()
+        assert room.table.view().phase is Phase.STAGES
+        room.follow()
+        room.world.lay_tiles(SOUTH, "UUU")
+        room.set_ready(SOUTH)
+        room.table.hand_in(SOUTH, room.table.view().moment, "RRR")
+        assert room.table.view().board.tiles_ready == set()
+        assert room.table.view().phase is Phase.ORDERS
+        room.set_ready(NORTH)
+        room.look()
+        room.follow()
+        assert revealed_actions(room) == {SOUTH: "RRR", NORTH: "LIS"}
 
 
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-def everything(at: Room) -> dict[str, object]:
-    """Return all that anybody can see: pictures of every kind, and the view of each viewer."""
-    eye = at.eye
+def visible_content(room: TileRoom) -> dict[str, object]:
+    """Return all pictures and views that people can see, by the place where they see them."""
+    eye = room.eye
     board = eye.board()
     lumas = {look.number: look.frame.luma.tobytes() for look in eye.settled_frames()}
     tints = {
@@ -139,14 +144,15 @@ def everything(at: Room) -> dict[str, object]:
         for look in eye.settled_frames()
         if look.frame.colours
     }
-    with zipfile.ZipFile(io.BytesIO(at.companion.support_zip())) as bundle:
+    with zipfile.ZipFile(io.BytesIO(room.companion.support_zip())) as bundle:
         pictures = {name: bundle.read(name) for name in bundle.namelist() if name.endswith(".png")}
     views = {
-        str(viewer): json.dumps(view_json(at.table.view(viewer)), default=str)
+        str(viewer): json.dumps(view_json(room.table.view(viewer)), default=str)
         for viewer in (None, *SEATS)
     }
     photographs = {
-        moment: at.companion.album.photograph(1, moment) for moment in at.companion.album.moments(1)
+        moment: room.companion.album.photograph(1, moment)
+        for moment in room.companion.album.moments(1)
     }
     return {
         "live": eye.picture(),
@@ -155,52 +161,54 @@ def everything(at: Room) -> dict[str, object]:
         "tints": tints,
         "photograph": eye.photograph(),
         "album": photographs,
-        "workbench": at.world.jpeg(),
-        "pieces": repr(at.world.pieces()),
+        "workbench": room.world.jpeg(),
+        "pieces": repr(room.world.pieces()),
         "bundle": pictures,
         "views": views,
     }
 
 
-def sights_of_turn(folder: Path, south: str, north: str) -> list[dict[str, object]]:
-    """Play a turn up to the reveal with these tiles, a bumped camera, a hand and a fault on the
-    way.
+def content_during_turn(folder: Path, south: str, north: str) -> list[dict[str, object]]:
+    """Return what people can see at eight points of a turn, from its start until South is ready.
+
+    Both rows of tiles lie from the second point on. Then the camera is bumped, so that the board
+    has to be found again, and tilted.
     """
-    sights = []
-    with room(folder) as at:
-        at.begin()
-        sights.append(everything(at))
-        at.world.lay_tiles(SOUTH, south)
-        at.world.lay_tiles(NORTH, north)
-        at.look()
-        sights.append(everything(at))
-        at.world.set_view(replace(at.world.view, shift_mm=(25.0, 10.0), board_turn_deg=6.0))
+    contents = []
+    with open_room(folder) as room:
+        room.begin()
+        contents.append(visible_content(room))
+        room.world.lay_tiles(SOUTH, south)
+        room.world.lay_tiles(NORTH, north)
+        room.look()
+        contents.append(visible_content(room))
+        room.world.set_view(replace(room.world.view, shift_mm=(25.0, 10.0), board_turn_deg=6.0))
         for _ in range(4):
-            at.look(1)
-            sights.append(everything(at))
-        at.world.set_view(replace(at.world.view, tilt_deg=30.0))
-        at.look(1)
-        sights.append(everything(at))
-        at.look()
-        at.ready(SOUTH)
-        at.look(2)
-        sights.append(everything(at))
-    return sights
+            room.look(1)
+            contents.append(visible_content(room))
+        room.world.set_view(replace(room.world.view, tilt_deg=30.0))
+        room.look(1)
+        contents.append(visible_content(room))
+        room.look()
+        room.set_ready(SOUTH)
+        room.look(2)
+        contents.append(visible_content(room))
+    return contents
 
 
-def test_no_door_depends_on_the_rows(
+def test_visible_content_does_not_depend_on_tiles(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("secrets.token_urlsafe", lambda *_: "the-same")
     caplog.set_level(logging.DEBUG)
-    one, other = (
-        sights_of_turn(tmp_path / "one", "UDL", "RSI"),
-        sights_of_turn(tmp_path / "other", "SSI", "DUU"),
+    first, second = (
+        content_during_turn(tmp_path / "first", "UDL", "RSI"),
+        content_during_turn(tmp_path / "second", "SSI", "DUU"),
     )
-    assert len(one) == len(other) == 8
-    for number, (before, after) in enumerate(zip(one, other, strict=True)):
-        for door in before:
-            assert before[door] == after[door], (number, door)
-    assert any(each["photograph"] for each in one), "the board itself is shown"
-    for text in ("UDL", "RSI", "SSI", "DUU"):
-        assert text not in caplog.text
+    assert len(first) == len(second) == 8
+    for point, (content, other_content) in enumerate(zip(first, second, strict=True)):
+        for place in content:
+            assert content[place] == other_content[place], (point, place)
+    assert any(content["photograph"] for content in first), "no photograph shows the board"
+    for row in ("UDL", "RSI", "SSI", "DUU"):
+        assert row not in caplog.text

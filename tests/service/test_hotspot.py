@@ -1,5 +1,6 @@
-"""The hotspot's profile, names and code, and the addresses under which phones find the table, with
-and without one.
+"""Test `companion hotspot`, and the addresses at which phones reach the table with and without it.
+
+FakeCommands of the system are fakes, and files are written below a folder that stands for `/`.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ CONNECTION = "tabletop-companion-hotspot"
 PROFILE = f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection"
 
 
-class Commands:
-    """What was run, and an answer to it."""
+class FakeCommands:
+    """Runs no command, but notes each one and returns always the same status and output."""
 
-    def __init__(self, status: int = 0, said: str = "") -> None:
-        self.run: list[str] = []
-        self._answer = (status, said)
+    def __init__(self, status: int = 0, output: str = "") -> None:
+        self.lines: list[str] = []
+        self._result = (status, output)
 
     def __call__(self, command: Sequence[str]) -> tuple[int, str]:
-        self.run.append(" ".join(command))
-        return self._answer
+        self.lines.append(" ".join(command))
+        return self._result
 
 
-def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
+def test_on_writes_the_profile_and_prints_addresses(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("# mine\n[web]\nport = 9000\n")
-    commands = Commands()
-    said = Hotspot(settings, tmp_path, commands).open("Our table")
-    assert "http://table.lan:9000/ or http://10.42.0.1:9000/" in said
+    commands = FakeCommands()
+    output = Hotspot(settings, tmp_path, commands).open("Our table")
+    assert "http://table.lan:9000/ or http://10.42.0.1:9000/" in output
     profile = configparser.ConfigParser(interpolation=None)
     profile.read(tmp_path / PROFILE)
     ssid = bytes(int(byte) for byte in profile["wifi"]["ssid"].split(";") if byte)
@@ -58,22 +59,23 @@ def test_on_writes_profile_and_names_and_tells_phones(tmp_path: Path) -> None:
     assert (
         tmp_path / HOTSPOT_NAMES_FILE
     ).read_text() == "address=/table.lan/10.42.0.1\naddress=/table/10.42.0.1\n"
-    found = load_settings(settings)
-    assert (found.wifi.name, found.wifi.password, found.web.port) == ("Our table", password, 9000)
+    changed = load_settings(settings)
+    assert changed.wifi.name == "Our table"
+    assert (changed.wifi.password, changed.web.port) == (password, 9000)
     assert settings.read_text().startswith("# mine\n")
-    assert commands.run == [
+    assert commands.lines == [
         f"nmcli connection load {tmp_path / PROFILE}",
         f"nmcli connection up {CONNECTION}",
         "systemctl kill --signal=SIGUSR1 --kill-whom=main companion.service",
     ]
-    assert password not in said
-    assert password not in " ".join(commands.run), "anybody may read the list of processes"
+    assert password not in output
+    assert password not in " ".join(commands.lines), "processes show the password to everybody"
     Hotspot(settings, tmp_path, commands).open("Another name")
-    assert password in (tmp_path / PROFILE).read_text(), "phones that know it still get in"
+    assert password in (tmp_path / PROFILE).read_text(), "phones have to learn a new password"
 
 
-def test_off_forgets_all_of_it(tmp_path: Path) -> None:
-    settings, commands = tmp_path / "settings.toml", Commands()
+def test_off_removes_the_hotspot_and_its_password(tmp_path: Path) -> None:
+    settings, commands = tmp_path / "settings.toml", FakeCommands()
     hotspot = Hotspot(settings, tmp_path, commands)
     assert hotspot.close() == "The hotspot was not on."
     hotspot.open("Table")
@@ -81,26 +83,26 @@ def test_off_forgets_all_of_it(tmp_path: Path) -> None:
     assert not (tmp_path / PROFILE).exists()
     assert not (tmp_path / HOTSPOT_NAMES_FILE).exists()
     assert load_settings(settings).wifi.name == ""
-    assert f"nmcli connection delete {CONNECTION}" in commands.run
+    assert f"nmcli connection delete {CONNECTION}" in commands.lines
     hotspot.open("Table")
-    own = '[wifi]\nname = "Café"\npassword = "their own one"\n'
-    settings.write_text(own)
+    other_wifi = '[wifi]\nname = "Café"\npassword = "their own one"\n'
+    settings.write_text(other_wifi)
     hotspot.close()
-    assert settings.read_text() == own, "a Wi-Fi that is not the hotspot's is left alone"
+    assert settings.read_text() == other_wifi, "a Wi-Fi that is not the hotspot's was changed"
 
 
 def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     with pytest.raises(HotspotError, match="The hotspot cannot be opened: no Wi-Fi device"):
-        Hotspot(settings, tmp_path, Commands(10, "no Wi-Fi device")).open("Table")
+        Hotspot(settings, tmp_path, FakeCommands(10, "no Wi-Fi device")).open("Table")
     assert not settings.exists()
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()], (
-        "else it would be tried at every start"
-    )
+    # A profile that stays would be tried at every start.
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anybody")
-def test_links_in_the_folder_lead_root_nowhere(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write as another user")
+def test_root_writes_settings_through_no_link(tmp_path: Path) -> None:
+    """Files are written as the folder's owner, who could link them to a file that is root's."""
     folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
     folder.mkdir(parents=True)
     victim.write_text("")
@@ -109,21 +111,21 @@ def test_links_in_the_folder_lead_root_nowhere(tmp_path: Path) -> None:
     (folder / "settings.toml").symlink_to(victim)
     os.chown(folder, 12345, 12345)
     with pytest.raises(SystemTrouble, match="cannot be written"):
-        Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+        Hotspot(folder / "settings.toml", tmp_path, FakeCommands()).open("Table")
     assert (victim.read_text(), victim.stat().st_uid, os.geteuid()) == ("", 0, 0)
     (folder / "settings.toml").unlink()
-    Hotspot(folder / "settings.toml", tmp_path, Commands()).open("Table")
+    Hotspot(folder / "settings.toml", tmp_path, FakeCommands()).open("Table")
     assert (folder / "settings.toml").stat().st_uid == 12345
 
 
 @pytest.mark.parametrize("name", ["x" * 33, "a\nb"])
 def test_names_that_break_the_profile_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(Malformed, match="name of a Wi-Fi"):
-        Hotspot(tmp_path / "settings.toml", tmp_path, Commands()).open(name)
+        Hotspot(tmp_path / "settings.toml", tmp_path, FakeCommands()).open(name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_rights_it_says_sudo(
+def test_a_user_without_rights_is_told_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -139,7 +141,7 @@ CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
 
 
 @pytest.mark.parametrize(
-    ("own", "routed", "first"),
+    ("interfaces", "outbound", "first_addresses"),
     [
         ([HOME], "", [HOME.ip]),
         ([HOTSPOT], "", [HOTSPOT.ip]),
@@ -149,25 +151,25 @@ CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
     ],
     ids=["no way out", "hotspot", "hotspot and cable", "two networks", "VPN"],
 )
-def test_phones_are_sent_where_they_can_get(
+def test_addresses_that_phones_reach_come_first(
     monkeypatch: pytest.MonkeyPatch,
-    own: list[InterfaceAddress],
-    routed: str,
-    first: list[str],
+    interfaces: list[InterfaceAddress],
+    outbound: str,
+    first_addresses: list[str],
 ) -> None:
-    monkeypatch.setattr(network, "interface_addresses", lambda: own)
-    monkeypatch.setattr(network, "outbound_address", lambda: routed)
-    found = list_addresses("0.0.0.0")
-    assert found[: len(first)] == first
-    assert found[-1].endswith(".local")
+    monkeypatch.setattr(network, "interface_addresses", lambda: interfaces)
+    monkeypatch.setattr(network, "outbound_address", lambda: outbound)
+    addresses = list_addresses("0.0.0.0")
+    assert addresses[: len(first_addresses)] == first_addresses
+    assert addresses[-1].endswith(".local")
 
 
-def test_without_any_network_it_is_the_machine_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_network_only_the_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "interface_addresses", list)
     monkeypatch.setattr(network, "outbound_address", str)
     assert list_addresses("0.0.0.0") == ["127.0.0.1"]
 
 
-def test_the_hotspots_names_are_the_tables_own() -> None:
+def test_the_pages_accept_the_hotspots_names() -> None:
     assert MachineNames([]).knows("table.lan:8080")
     assert MachineNames([]).knows("table")

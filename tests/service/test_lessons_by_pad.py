@@ -1,5 +1,6 @@
-"""A whole lesson of every game without a phone: through mock pins, as the table screen's page
-says.
+"""Test each game's whole lesson, played as the table screen says at a table that has only pads.
+
+The whole service runs in simulation. Its pads are keys on mock pins.
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from companion.games.lesson import LessonStep
 from companion.table.prompts.guide import GuideView
 from companion.table.session import Phase
 
-# How the orders of each lesson are given where both seats have only pads. Cards are held on
-# phones.
-BY = {
+# The inputs that each lesson needs where both seats have only pads: keys of a pad, a piece that is
+# moved on the board, or a phone. Cards are held on phones.
+EXPECTED_INPUTS = {
     "outbuffered": {"pad"},
     "arena": {"pad"},
-    "scouts": {"pad", "hand"},
-    "kahmate": {"pad", "hand"},
+    "scouts": {"pad", "board"},
+    "kahmate": {"pad", "board"},
     "binmat": {"phone"},
 }
 
 
 @pytest.fixture(scope="module")
 def pad_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PadRoom]:
+    """One simulated room for all tests of this file."""
     room = PadRoom(tmp_path_factory.mktemp("lessons"))
     with room.companion:
         yield room
@@ -39,69 +41,73 @@ def pad_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PadRoom]:
 
 @pytest.fixture
 def room(pad_room: PadRoom) -> Iterator[PadRoom]:
+    """The simulated room. Its game is abandoned after the test."""
     yield pad_room
     pad_room.table.abandon()
 
 
-def test_binmat_says_that_its_lesson_needs_a_phone(room: PadRoom) -> None:
+def test_binmat_lesson_continues_on_a_phone(room: PadRoom) -> None:
     room.begin("binmat")
     assert room.sign() == "Defender: do what is shown here"
     assert str(room.table.view().sign.small).startswith("Not by this pad")
     moment = room.table.view().moment
     room.press(Seat.SOUTH, "a", "ready")
-    assert room.table.view().moment == moment, "no key of a pad is taken for an order"
+    assert room.table.view().moment == moment, "a key of the pad was taken for an order"
     room.table.change_door(Seat.SOUTH, "phone")
     room.look()
-    step = room.table.view().guide
-    assert step
-    room.table.hand_in(Seat.SOUTH, moment, step.step.orders[Seat.SOUTH])
+    guide = room.table.view().guide
+    assert guide
+    room.table.hand_in(Seat.SOUTH, moment, guide.step.orders[Seat.SOUTH])
     room.follow()
-    assert room.table.view().guide != step
+    assert room.table.view().guide != guide
 
 
-def assert_told(room: PadRoom, guide: GuideView) -> None:
-    """Check that the table screen says which orders to give, why, and how far the lesson is."""
+def assert_screen_explains(room: PadRoom, guide: GuideView) -> None:
+    """Check that the table screen names the orders to give, the reason and the lesson's parts."""
     page = html.unescape(page_text(app_of(room.companion.server).test_client(), "/?screen"))
-    for order in (order for orders in guide.orders.values() for order in orders):
-        assert translate(order.words) in page
+    for orders in guide.orders.values():
+        for order in orders:
+            assert translate(order.words) in page
     assert translate(guide.step.why) in page
     assert all(translate(title) in page for title in guide.lesson.titles)
 
 
-def give(room: PadRoom, seat: Seat, step: LessonStep) -> str:
-    """Give a seat's order by the keys of its pad, with its hand, or by a phone. Return by which of
-    them.
+def give_order(room: PadRoom, seat: Seat, step: LessonStep) -> str:
+    """Enter the order of a lesson's step for a seat.
+
+    Return what it was entered with: `pad` where its keys can spell the order, else `phone` where
+    cards are held there, else `board`.
     """
-    text = step.orders[seat]
+    action_text = step.orders[seat]
     grammar = room.table.view(seat).own.pad
-    keys = grammar.spell(text) if grammar else ()
-    if grammar and grammar.text(keys) == text:
+    keys = grammar.spell(action_text) if grammar else ()
+    if grammar and grammar.text(keys) == action_text:
         room.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
         return "pad"
     if room.table.view().board.card_ui:
         if room.table.view().seats[seat].door == "pad":
             room.table.change_door(seat, "phone")
-        room.table.hand_in(seat, room.table.view().moment, text)
+        room.table.hand_in(seat, room.table.view().moment, action_text)
         room.look()
         return "phone"
     assert str(room.table.view().sign.small).startswith("Not by this pad: move it on the board")
-    room.hand_moves(seat, text)
-    return "hand"
+    room.hand_moves(seat, action_text)
+    return "board"
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_pads_play_lessons_as_the_screen_says(room: PadRoom, name: str) -> None:
     room.begin(name)
-    by = set()
-    steps = 0
+    inputs = set()
+    step_count = 0
     while guide := room.table.view().guide:
-        assert_told(room, guide)
-        by |= {give(room, seat, guide.step) for seat in sorted(guide.step.orders)}
+        assert_screen_explains(room, guide)
+        inputs |= {give_order(room, seat, guide.step) for seat in sorted(guide.step.orders)}
         room.follow()
-        steps += 1
-        assert steps <= len(guide.lesson.steps), room.sign()
-    assert steps == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
-    assert by == BY[name]
-    assert room.table.view().phase is Phase.ORDERS, "the game goes on"
+        step_count += 1
+        assert step_count <= len(guide.lesson.steps), room.sign()
+    assert step_count == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
+    assert inputs == EXPECTED_INPUTS[name]
+    assert room.table.view().phase is Phase.ORDERS, "the game does not go on after its lesson"
     if clock := room.table.view().time.clock:
-        assert clock.paused == "start", "nobody is hurried out of a lesson"
+        assert clock.paused == "start", "the clock runs as soon as the lesson ends"

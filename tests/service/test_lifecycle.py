@@ -1,4 +1,4 @@
-"""The settings with which the service starts: where they lie, and which ones worked last."""
+"""Test which settings the service starts with: where they lie, and what a failed start restores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from companion.service import lifecycle
 def test_three_failed_starts_restore_the_last_good_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
-    LastGoodSettings(path).record_success(good)
+    path, last_good = tmp_path / "settings.toml", b"[web]\nviewers = 20\n"
+    LastGoodSettings(path).record_success(last_good)
     path.write_bytes(b"[web]\nviewers = 30\n")
 
     def refuse(*_: object, **__: object) -> None:
@@ -26,20 +26,24 @@ def test_three_failed_starts_restore_the_last_good_settings(
     monkeypatch.setattr("companion.service.app.Companion", refuse)
     monkeypatch.setattr(lifecycle, "tune_allocator", lambda: True)
     monkeypatch.setattr(signal, "pthread_sigmask", lambda *_: None)
-    for number in range(4):
-        assert (path.read_bytes() == good) is False, number
+    # The fourth start restores the settings before it fails as well.
+    for failed_starts in range(4):
+        assert path.read_bytes() != last_good, f"restored after {failed_starts} failed starts"
         with pytest.raises(SystemTrouble):
             lifecycle.run_service(lambda: load_settings(path), path, None, lambda *_: None)
-    assert path.read_bytes() == good
+    assert path.read_bytes() == last_good
 
 
 @pytest.mark.parametrize(
-    ("given", "folder", "path"),
+    ("settings_option", "folder_option", "found"),
     [
         ("/etc/x.toml", "/var/y", "/etc/x.toml"),
         (None, "/var/y", "/var/y/settings.toml"),
         (None, None, str(Path.home() / ".local/share/tabletop-companion/settings.toml")),
     ],
 )
-def test_settings_are_found_in_this_order(given: str | None, folder: str | None, path: str) -> None:
-    assert find_settings(Path(given) if given else None, folder) == Path(path)
+def test_options_say_where_settings_lie(
+    settings_option: str | None, folder_option: str | None, found: str
+) -> None:
+    given = Path(settings_option) if settings_option else None
+    assert find_settings(given, folder_option) == Path(found)
