@@ -1,4 +1,7 @@
-"""Where log lines go, what fields they carry, and what they never say."""
+"""Test where log lines go, which fields they have, and that errors are logged without their words.
+
+systemd's journal is a socket of the test, and the console is a `StringIO`.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,26 @@ from companion.core.log_fields import log_fields
 from companion.service import logs
 from companion.service.logs import JournalHandler, PlainFormatter, encode_datagram
 
-SECRET = "the order UDS is none"
+# An error's words. The order in them, UDS, must never be logged.
+SECRET = "the order UDS is not valid"
 
 
 @pytest.fixture
 def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """systemd's journal, as far as a program sees it: a socket that takes datagrams."""
+    """What a program sees of systemd's journal: a socket that takes datagrams."""
     path = tmp_path / "socket"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
-        listening.bind(str(path))
-        listening.settimeout(60)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(str(path))
+        receiver.settimeout(60)
         monkeypatch.setattr(JournalHandler.__init__, "__defaults__", (str(path),))
-        yield listening
+        yield receiver
 
 
 @pytest.fixture
 def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
-    """Logging as a new process finds it, once a test has cleared the handlers that pytest has
-    added.
+    """The root logger, restored after the test.
+
+    A test clears its handlers first, which are those of pytest.
     """
     root, level = logging.getLogger(), logging.getLogger().level
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
@@ -54,7 +59,7 @@ def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
 
 @pytest.fixture
 def console(root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What a process without systemd says on its console."""
+    """The output of a process without systemd, whose log goes to the console."""
     monkeypatch.setenv("JOURNAL_STREAM", "")
     monkeypatch.setattr(sys, "stderr", output := io.StringIO())
     root_logger.handlers.clear()
@@ -62,17 +67,21 @@ def console(root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.
     return output
 
 
-def fields_of(sent: bytes) -> dict[str, str]:
-    """Read a datagram as systemd does."""
+def fields_of(datagram: bytes) -> dict[str, str]:
+    """Read a datagram as systemd does.
+
+    A field is a line `NAME=value`, or a line `NAME` with the value's length in eight bytes and the
+    value after it.
+    """
     fields = {}
-    while sent:
-        line, _, rest = sent.partition(b"\n")
+    while datagram:
+        line, _, rest = datagram.partition(b"\n")
         name, is_short, value = line.partition(b"=")
         if is_short:
-            sent = rest
+            datagram = rest
         else:
             length = int.from_bytes(rest[:8], "little")
-            value, sent = rest[8 : 8 + length], rest[9 + length :]
+            value, datagram = rest[8 : 8 + length], rest[9 + length :]
         fields[name.decode()] = value.decode()
     return fields
 
@@ -88,7 +97,7 @@ def record(
 
 
 def error_record() -> logging.LogRecord:
-    """Return the log record of an error whose words hold an order."""
+    """Return the log record of an error whose words contain an order."""
     try:
         raise ValueError(SECRET)
     except ValueError:
@@ -112,11 +121,13 @@ def test_a_line_has_its_priority_and_fields() -> None:
 
 def test_priorities_are_those_of_syslog() -> None:
     levels = (10, 20, 25, 30, 40, 50)
-    output = [fields_of(encode_datagram(record("x", level=level)))["PRIORITY"] for level in levels]
-    assert output == list("766432")
+    datagrams = [encode_datagram(record("x", level=level)) for level in levels]
+    priorities = [fields_of(datagram)["PRIORITY"] for datagram in datagrams]
+    # debug, information, information, warning, error, critical
+    assert priorities == ["7", "6", "6", "4", "3", "2"]
 
 
-def test_an_error_names_places_but_no_words() -> None:
+def test_an_error_is_logged_without_its_words() -> None:
     for text in (
         fields_of(encode_datagram(error_record()))["MESSAGE"],
         PlainFormatter().format(error_record()),
@@ -126,7 +137,7 @@ def test_an_error_names_places_but_no_words() -> None:
         assert "UDS" not in text
 
 
-def test_the_systems_message_is_reported() -> None:
+def test_an_error_of_the_system_keeps_its_words() -> None:
     try:
         open("/nowhere/at/all")  # noqa: SIM115 - it never opens
     except OSError:
@@ -143,32 +154,33 @@ def test_the_systems_message_is_reported() -> None:
     assert "D7" not in PlainFormatter().format(log_record)
 
 
-def test_nobody_waits_for_a_journal_that_takes_nothing(journal: socket.socket) -> None:
+def test_a_journal_that_takes_nothing_blocks_nobody(journal: socket.socket) -> None:
     handler = JournalHandler()
-    for _ in range(2000):  # far more than a socket keeps
+    for _ in range(2000):  # far more than a socket's buffer holds
         handler.handle(record("x" * 1000))
     handler.close()
     assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "x" * 1000
     handler.handle(record("after the end"))
 
 
-def test_a_foreign_line_that_misfits_is_dropped(
+def test_a_librarys_malformed_line_is_dropped(
     journal: socket.socket, root_logger: logging.Logger, console: io.StringIO
 ) -> None:
-    foreign = record("%d of %s", SECRET)
+    malformed = record("%d of %s", SECRET)
     handler = JournalHandler()
-    handler.handle(foreign)
+    handler.handle(malformed)
     handler.handle(record("next"))
     handler.close()
     assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "next"
-    root_logger.handle(foreign)
+    root_logger.handle(malformed)
     assert console.getvalue() == ""
 
 
 # ---- setting up ----------------------------------------------------------------------------------
 
 
-def be_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def imitate_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the environment in which systemd starts a service whose errors go to its journal."""
     status = os.fstat(2)
     monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
 
@@ -176,7 +188,7 @@ def be_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_under_systemd_lines_go_to_its_journal(
     root_logger: logging.Logger, journal: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    be_a_service(monkeypatch)
+    imitate_systemd(monkeypatch)
     root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
     logging.getLogger("table").info("Game %d has begun", 7, extra=log_fields("game_begun", game=7))
@@ -187,7 +199,7 @@ def test_under_systemd_lines_go_to_its_journal(
 
 
 @pytest.mark.parametrize("stream", ["", "1:2", "not:numbers", "7"])
-def test_elsewhere_they_go_to_the_console(
+def test_without_systemd_lines_go_to_the_console(
     root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, stream: str
 ) -> None:
     monkeypatch.setenv("JOURNAL_STREAM", stream)
@@ -196,7 +208,7 @@ def test_elsewhere_they_go_to_the_console(
     logs.set_up_logging(verbose=False)
     assert root_logger.level == logging.WARNING
     logs.set_level("debug", verbose=False)
-    assert root_logger.level == logging.WARNING, "without -v a console stays quiet"
+    assert root_logger.level == logging.WARNING, "the console is not quiet without -v"
     logs.set_level("debug", verbose=True)
     assert root_logger.level == logging.DEBUG
     logging.getLogger("x").warning("Look", extra=log_fields("look"))
@@ -217,7 +229,7 @@ def test_a_thread_that_dies_is_logged_without_words(console: io.StringIO) -> Non
     assert "UDS" not in output
 
 
-def test_the_web_servers_own_complaint_names_no_address(console: io.StringIO) -> None:
+def test_the_web_servers_errors_name_no_address(console: io.StringIO) -> None:
     try:
         raise ValueError(SECRET)
     except ValueError:

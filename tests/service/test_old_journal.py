@@ -1,6 +1,4 @@
-"""A folder that version 1.0 has left, with a game on, is opened by the real service: nothing in it
-is lost.
-"""
+"""Test that the service continues a game of version 1.0 from its folder, and loses nothing."""
 
 from __future__ import annotations
 
@@ -20,16 +18,17 @@ from companion.service.app import Companion
 from companion.storage.journal import Journal
 from companion.table.records import HandIn
 
-# Written by version 1.0 in simulation: five games by self-play, and a sixth that was on when the
-# process was killed.
-WRITTEN = Path(__file__).parents[1] / "journal_of_1_0"
+# Written by version 1.0 in simulation: five games by self-play, and a sixth in which North had
+# handed in its orders when the process was killed.
+FOLDER_OF_1_0 = Path(__file__).parents[1] / "journal_of_1_0"
 GAMES = ["outbuffered", "scouts", "arena", "kahmate", "binmat"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the folder that all tests share."""
     folder = tmp_path_factory.mktemp("old") / "state"
-    shutil.copytree(WRITTEN, folder)
+    shutil.copytree(FOLDER_OF_1_0, folder)
     return folder
 
 
@@ -45,11 +44,11 @@ def browser(companion: Companion) -> FlaskClient:
     return app_of(companion.server).test_client()
 
 
-def test_a_game_of_before_goes_on(companion: Companion, browser: FlaskClient) -> None:
+def test_a_game_of_version_1_0_continues(companion: Companion, browser: FlaskClient) -> None:
     view = browser.get("/api/view").json
     assert view
     assert (view["game"], view["phase"], view["moment"]) == ("outbuffered", "orders", "6.3")
-    assert view["seats"]["north"]["sealed_at"], "North's order was in when the process was killed"
+    assert view["seats"]["north"]["sealed_at"], "North's sealed orders are lost"
     assert view["seats"]["south"]["awaited"]
     assert view["orders"] == []
     assert "damaged" not in "".join(companion.notes)
@@ -64,18 +63,19 @@ def test_every_finished_game_has_a_page(browser: FlaskClient) -> None:
         assert (file["game"], bool(file["turns"]), bool(file["outcome"])) == (game, True, True)
 
 
-def test_a_sealed_order_is_opened_with_the_other(tmp_path: Path) -> None:
-    shutil.copytree(WRITTEN, tmp_path, dirs_exist_ok=True)
+def test_orders_sealed_by_version_1_0_are_opened(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER_OF_1_0, tmp_path, dirs_exist_ok=True)
     with open_table_rig(tmp_path) as rig:
         rig.table.hand_in(Seat.SOUTH, "6.3", "UUS", "salt")
         orders = rig.table.view().turn.orders
-        assert [orders[step][Seat.NORTH].letter for step in range(1)] == ["U"]
+        # North's orders were URS. Only those of the first step are shown at once.
+        assert orders[0][Seat.NORTH].letter == "U"
         rig.finish_stages()
         assert rig.table.view().moment == "6.4"
 
 
 @pytest.mark.usefixtures("companion")
-def test_nothing_of_the_journal_is_lost(folder: Path) -> None:
+def test_the_journal_loses_no_game_or_order(folder: Path) -> None:
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:
         assert journal.games() == [1, 2, 3, 4, 5, 6]

@@ -1,6 +1,4 @@
-"""The service as a process: what it finds, what it refuses, cameras that are files, commands as the
-documentation says them.
-"""
+"""Test the service as a process, and the other commands in the test's own process."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ from companion.core.kit import Seat
 from companion.service.app import Companion
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process."""
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process. Return its status, output and errors."""
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
         try:
@@ -48,14 +46,14 @@ def test_a_start_says_what_was_found(service: ServiceProcess) -> None:
     text = "\n".join(service.output_lines)
     assert "No camera" in text
     assert "No pads" in text
-    assert "Simulation" in text, "without any hardware it simulates"
-    assert not re.search(r"[█▀▄]", text), "QR codes are for terminals"
+    assert "Simulation" in text, "no simulation starts without hardware"
+    assert not re.search(r"[█▀▄]", text), "a QR code is printed although no terminal shows it"
 
 
-def test_a_second_service_at_one_journal_is_refused(service: ServiceProcess) -> None:
-    words = ["play", "--state-dir", str(service.folder), "--simulate", "--port", "0"]
+def test_a_second_service_on_one_journal_is_refused(service: ServiceProcess) -> None:
+    arguments = ["play", "--state-dir", str(service.folder), "--simulate", "--port", "0"]
     second = subprocess.run(
-        [sys.executable, "-m", "companion", *words],
+        [sys.executable, "-m", "companion", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -76,7 +74,7 @@ def test_a_port_in_use_is_refused(service: ServiceProcess, tmp_path: Path) -> No
 
 
 def test_a_service_ends_with_open_streams(service: ServiceProcess) -> None:
-    """No test after this one has the service."""
+    """Stop the service while a browser listens. No test after this one can use it."""
     stream = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     stream.request("GET", "/live/table")
     stream.getresponse().readline()
@@ -108,28 +106,28 @@ def test_a_service_ends_with_open_streams(service: ServiceProcess) -> None:
         (("read", "/nowhere.png", "--dictionary", "DICT_9X9"), 1, "DICT_9X9"),
     ],
 )
-def test_errors_are_one_line_and_have_their_status(
+def test_a_failed_command_prints_one_line(
     arguments: tuple[str, ...], status: int, words: str
 ) -> None:
-    run = command(*arguments)
-    assert run.returncode == status
-    assert words in run.stderr
-    assert "Traceback" not in run.stderr
+    finished = run_command(*arguments)
+    assert finished.returncode == status
+    assert words in finished.stderr
+    assert "Traceback" not in finished.stderr
     if status == 1:
-        assert run.stderr.count("\n") == 1
+        assert finished.stderr.count("\n") == 1
 
 
 def test_replay_prints_a_game_by_number_or_file(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.begin()
-        running = command("replay", "1", "--state-dir", str(tmp_path))
+        running = run_command("replay", "1", "--state-dir", str(tmp_path))
         assert (running.returncode, running.stderr) == (
             1,
             "companion: The game is still on: it can be exported when it is over\n",
         )
         rig.table.resign(Seat.SOUTH)
-    replay = command("replay", "1", "--state-dir", str(tmp_path))
+    replay = run_command("replay", "1", "--state-dir", str(tmp_path))
     assert replay.stdout == "Purple resigns.\n", replay.stderr
     file = tmp_path / "game.json"
-    file.write_text(command("export", "1", "--state-dir", str(tmp_path)).stdout)
-    assert command("replay", str(file)).stdout == "Purple resigns.\n"
+    file.write_text(run_command("export", "1", "--state-dir", str(tmp_path)).stdout)
+    assert run_command("replay", str(file)).stdout == "Purple resigns.\n"

@@ -1,4 +1,7 @@
-"""The support bundle: what it holds, and that nothing secret is in it."""
+"""Test what the support bundle contains, and that it contains nothing secret.
+
+The service runs in simulation on a fake clock.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ def open_companion(folder: Path) -> Iterator[tuple[Companion, FakeClock]]:
         yield companion, clock
 
 
-def rounds(companion: Companion, clock: FakeClock, number: int = 4) -> None:
+def run_rounds(companion: Companion, clock: FakeClock, number: int = 4) -> None:
+    """Let the service work, and its camera take this number of pictures."""
     for _ in range(number):
         clock.advance(0.1)
         companion.step()
@@ -42,27 +46,27 @@ def begin_game(companion: Companion, clock: FakeClock, game: str, **options: Any
     companion.table.take_seat(Seat.SOUTH, "Marabella")
     companion.table.take_seat(Seat.NORTH, "Jonathan")
     companion.table.new_game(game, options, 987_654_321)
-    rounds(companion, clock)
+    run_rounds(companion, clock)
 
 
-def parts_of(bundle: bytes) -> dict[str, bytes]:
+def files_in(bundle: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def last_picture(parts: dict[str, bytes]) -> np.ndarray:
-    name = max(name for name in parts if name.endswith(".png"))
-    return np.asarray(cv2.imdecode(np.frombuffer(parts[name], np.uint8), cv2.IMREAD_GRAYSCALE))
+def last_picture(files: dict[str, bytes]) -> np.ndarray:
+    name = max(name for name in files if name.endswith(".png"))
+    return np.asarray(cv2.imdecode(np.frombuffer(files[name], np.uint8), cv2.IMREAD_GRAYSCALE))
 
 
-def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bundle_contains_no_secret(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with open_companion(tmp_path) as (companion, clock):
         begin_game(companion, clock, "outbuffered")
         salt = "5a17" * 8
         companion.table.hand_in(Seat.SOUTH, companion.table.view().moment, "USL", salt)
-        rounds(companion, clock)
-        content = b"".join(parts_of(companion.support_zip()).values())
+        run_rounds(companion, clock)
+        content = b"".join(files_in(companion.support_zip()).values())
         nonces = [companion.table.nonce_of(seat) or "?" for seat in Seat]
         keys = [
             companion.host_key,
@@ -81,10 +85,13 @@ def test_nothing_secret_is_in_it(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         assert secret.encode() not in content, secret
 
 
-def test_a_sealed_order_changes_no_byte(
+def test_bundles_do_not_depend_on_sealed_orders(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The machine's own findings change from second to second, so that they are left out here."""
+    """Compare the bundles of two games that differ only in South's sealed orders.
+
+    Findings about the machine are left out, because free memory and heat change all the time.
+    """
     monkeypatch.setattr("companion.service.health.ServiceHealth.run_checks", lambda _: ())
     caplog.set_level(logging.INFO)
     bundles = []
@@ -94,40 +101,42 @@ def test_a_sealed_order_changes_no_byte(
             companion.table.hand_in(
                 Seat.SOUTH, companion.table.view().moment, order, order.lower() * 5
             )
-            rounds(companion, clock)
-            bundles.append(parts_of(companion.support_zip()))
-    for parts in bundles:
-        lines = parts["log.txt"].decode().splitlines()
-        parts["log.txt"] = "\n".join(line.split(" seconds=")[0][20:] for line in lines).encode()
+            run_rounds(companion, clock)
+            bundles.append(files_in(companion.support_zip()))
+    for files in bundles:
+        lines = files["log.txt"].decode().splitlines()
+        # without the time at the start and durations at the end
+        files["log.txt"] = "\n".join(line.split(" seconds=")[0][20:] for line in lines).encode()
     assert bundles[0] == bundles[1]
 
 
-def test_frames_of_a_game_show_only_boards(tmp_path: Path) -> None:
+def test_still_frames_show_only_the_board(tmp_path: Path) -> None:
     with open_companion(tmp_path) as (companion, clock):
         begin_game(companion, clock, "scouts")
         assert companion.eye is not None
         frame = companion.eye.settled_frames()[-1]
-        picture = last_picture(parts_of(companion.support_zip()))
-    inside = np.zeros(picture.shape, np.uint8)
-    cv2.fillConvexPoly(inside, np.array(frame.outline_px).round().astype(np.int32), 1)
-    assert (picture[inside == 0] == 128).all()
-    assert np.array_equal(picture[inside == 1], frame.frame.luma[inside == 1])
-    assert 0.2 < inside.mean() < 0.8
+        picture = last_picture(files_in(companion.support_zip()))
+    is_board = np.zeros(picture.shape, np.uint8)
+    cv2.fillConvexPoly(is_board, np.array(frame.outline_px).round().astype(np.int32), 1)
+    assert (picture[is_board == 0] == 128).all()
+    assert np.array_equal(picture[is_board == 1], frame.frame.luma[is_board == 1])
+    # The board fills a fair part of the picture, so that both assertions see many pixels.
+    assert 0.2 < is_board.mean() < 0.8
 
 
-def test_addresses_and_folders_are_left_out() -> None:
+def test_findings_contain_no_addresses_and_private_folders() -> None:
     findings = [
         Finding("network", Grade.OK, "Phones reach the table at 10.0.0.7."),
         Finding("disk", Grade.OK, "4321 MB are free for /home/mara/games."),
     ]
-    text = parts_of(make_bundle(findings, private=["/home/mara/games"]))["findings.txt"].decode()
+    text = files_in(make_bundle(findings, private=["/home/mara/games"]))["findings.txt"].decode()
     assert text.splitlines() == [
         "ok    network  (left out: it may name an address)",
         "ok    disk     4321 MB are free for ….",
     ]
 
 
-def test_the_command_saves_findings_versions_log_and_frames(
+def test_the_doctor_saves_a_bundle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -137,8 +146,8 @@ def test_the_command_saves_findings_versions_log_and_frames(
         command = ["doctor", "--state-dir", str(tmp_path), "--port", port, "--save", str(file)]
         assert main(command) == 0
     assert "Look into it before you send it" in capsys.readouterr().out
-    parts = parts_of(file.read_bytes())
-    assert f"companion {__version__}" in parts["findings.txt"].decode()
-    assert "Game 1 has begun event=game_begun" in parts["log.txt"].decode()
-    assert "outbuffered; a1 purple robot" in parts["frames.txt"].decode()
-    assert any(name.endswith(".png") for name in parts)
+    files = files_in(file.read_bytes())
+    assert f"companion {__version__}" in files["findings.txt"].decode()
+    assert "Game 1 has begun event=game_begun" in files["log.txt"].decode()
+    assert "outbuffered; a1 purple robot" in files["frames.txt"].decode()
+    assert any(name.endswith(".png") for name in files)

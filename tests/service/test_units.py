@@ -1,6 +1,4 @@
-"""The units: closed as far as they can be, understood by systemd, fitting the program; and a start
-without a network.
-"""
+"""Test the systemd units against systemd's own checks and the program, and compiled templates."""
 
 from __future__ import annotations
 
@@ -30,13 +28,14 @@ UNITS = sorted(
 )
 # Highest exposure of each unit by `systemd-analyze security`, 0 to 10. docs/security.md says why
 # a browser cannot be closed further.
-MOST_EXPOSED = {
+MAX_EXPOSURE = {
     "companion.service": 2.0,
     "companion-lamp.service": 2.0,
     "companion-poweroff.service": 2.0,
     "companion-wifi.service": 2.0,
     "companion-kiosk.service": 7.0,
 }
+# Keys that systemd 252 of Debian 12 does not know yet. It ignores them.
 UNKNOWN_TO_252 = {"RestartSteps", "RestartMaxDelaySec"}
 needs_systemd = pytest.mark.skipif(
     not shutil.which("systemd-analyze"), reason="systemd is not installed"
@@ -44,7 +43,7 @@ needs_systemd = pytest.mark.skipif(
 
 
 class Unit(configparser.RawConfigParser):
-    """A unit file: keys as they are written, the last of those that come twice."""
+    """A unit file. Keys keep their capitals. Of a key that comes twice, the last value counts."""
 
     def __init__(self, name: str) -> None:
         super().__init__(strict=False)
@@ -53,18 +52,18 @@ class Unit(configparser.RawConfigParser):
 
 
 @needs_systemd
-@pytest.mark.parametrize(("name", "most"), MOST_EXPOSED.items())
-def test_it_is_as_closed_as_it_should_be(name: str, most: float) -> None:
+@pytest.mark.parametrize(("name", "max_exposure"), MAX_EXPOSURE.items())
+def test_a_unit_is_closed_as_far_as_promised(name: str, max_exposure: float) -> None:
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager", str(SYSTEMD / name)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
-    assert found, done.stderr
-    print(f"systemd-analyze security {name}: {found[1]}")
-    assert float(found[1]) <= most
+    analysis = subprocess.run(command, capture_output=True, text=True, check=False)
+    exposure = re.search(r"exposure level for \S+: ([\d.]+)", analysis.stdout)
+    assert exposure, analysis.stderr
+    print(f"systemd-analyze security {name}: {exposure[1]}")
+    assert float(exposure[1]) <= max_exposure
 
 
 def test_every_service_has_a_bounded_exposure() -> None:
-    assert set(MOST_EXPOSED) == {name for name in UNITS if name.endswith(".service")}
+    assert set(MAX_EXPOSURE) == {name for name in UNITS if name.endswith(".service")}
     page = " ".join((SYSTEMD.parent / "docs/security.md").read_text(encoding="utf-8").split())
     assert "`companion-kiosk` stays at 7.0 or below, because" in page
 
@@ -72,7 +71,8 @@ def test_every_service_has_a_bounded_exposure() -> None:
 @needs_systemd
 @pytest.mark.parametrize("name", UNITS)
 def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
-    for unit in UNITS:  # with programs that are there: what is wrong then is the unit's own
+    # Programs that are not installed here are replaced: systemd refuses units without theirs.
+    for unit in UNITS:
         text = (SYSTEMD / unit).read_text()
         (tmp_path / unit).write_text(
             re.sub(
@@ -82,19 +82,19 @@ def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
             )
         )
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / name)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
-    ours = [line for line in said if str(tmp_path) in line or line.startswith(name)]
+    errors = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    ours = [line for line in errors.splitlines() if str(tmp_path) in line or line.startswith(name)]
     assert [line for line in ours if not any(f"'{key}'" in line for key in UNKNOWN_TO_252)] == []
 
 
-def test_nothing_waits_for_a_network() -> None:
+def test_no_unit_waits_for_a_network() -> None:
     for name in UNITS:
         unit = Unit(name)["Unit"]
         for key in ("After", "Wants", "Requires", "BindsTo"):
             assert "network" not in unit.get(key, ""), f"{name}: {key}"
 
 
-def test_folders_are_those_that_the_program_means() -> None:
+def test_units_and_program_agree_on_paths() -> None:
     folder = f"/run/{Unit('companion.service')['Service']['RuntimeDirectory']}"
     assert str(RUN_FOLDER) == folder
     assert Unit("companion-poweroff.path")["Path"]["PathExists"] == f"{folder}/{POWER_FILE}"
@@ -106,19 +106,19 @@ def test_folders_are_those_that_the_program_means() -> None:
 
 
 def test_units_start_only_existing_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [
+    commands_by_unit = [
         re.findall(r"(?m)^ExecStart=.*/bin/companion (\w+)", (SYSTEMD / name).read_text())
         for name in UNITS
     ]
-    commands = {command for each in found for command in each}
+    commands = {command for unit_commands in commands_by_unit for command in unit_commands}
     assert commands == {"play", "lamp", "wifi"}
     for command in commands:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main([command, "--help"])
-        assert ended.value.code == 0, command
+        assert exit_info.value.code == 0, command
 
 
-def test_the_network_name_leads_to_the_pages() -> None:
+def test_the_announced_service_is_the_pages_port() -> None:
     service = ElementTree.parse(SYSTEMD / "avahi.service").getroot().find("service")
     assert service is not None
     assert service.findtext("type") == "_http._tcp"
@@ -129,19 +129,19 @@ def test_the_network_name_leads_to_the_pages() -> None:
 
 
 def test_damaged_compiled_templates_are_compiled_again(tmp_path: Path) -> None:
-    def page(text: str) -> str:
-        cache = CompiledTemplates(tmp_path / "kept")
+    def render(text: str) -> str:
+        cache = CompiledTemplates(tmp_path / "cache")
         return (
             Environment(loader=DictLoader({"a": text}), bytecode_cache=cache, autoescape=True)
             .get_template("a")
             .render()
         )
 
-    assert page("one {{ 1 + 1 }}") == "one 2"
-    (kept,) = (tmp_path / "kept").iterdir()
-    whole = kept.read_bytes()
-    assert page("two {{ 1 + 1 }}") == "two 2", "another text is another template"
-    for damaged in (b"", whole[:9], whole[:-1]):
-        kept.write_bytes(damaged)
-        assert page("one {{ 1 + 1 }}") == "one 2"
-        assert kept.read_bytes() == whole, "mended"
+    assert render("one {{ 1 + 1 }}") == "one 2"
+    (file,) = (tmp_path / "cache").iterdir()
+    compiled = file.read_bytes()
+    assert render("two {{ 1 + 1 }}") == "two 2", "a changed template is taken from the cache"
+    for damaged in (b"", compiled[:9], compiled[:-1]):
+        file.write_bytes(damaged)
+        assert render("one {{ 1 + 1 }}") == "one 2"
+        assert file.read_bytes() == compiled, "the damaged file is not written again"
