@@ -11,6 +11,7 @@ from table_tools import TableRig, open_table_rig, seat_both
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[TableRig]:
+    """A table at which both people play on phones."""
     with open_table_rig(tmp_path) as opened:
         seat_both(opened)
         yield opened

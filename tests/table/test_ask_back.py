@@ -1,5 +1,6 @@
-"""Whoever wants back what the other has done asks him; without a yes within 20 s nothing
-happens.
+"""Test requests that the other side has to agree to: undoing its turn, and a draw.
+
+A request that is not answered within 20 s lapses.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from companion.core.kit import Seat
 from companion.table.table_view import ClockView
 
 
-def to_second_turn(rig: TableRig) -> tuple[Seat, str]:
-    """Play BINMAT's clock through the first turn. Return who took it, and the moment."""
+def play_first_turn(rig: TableRig) -> tuple[Seat, str]:
+    """Play the first turn of BINMAT. Return the seat that took it, and the next moment."""
     rig.table.new_game("binmat", {"way": "referee"}, seed=1)
     rig.table.resume("host")
-    (doer,) = (seat for seat, shown in rig.view.seats.items() if shown.is_awaited)
+    (active,) = (seat for seat, state in rig.view.seats.items() if state.is_awaited)
     rig.table.act(rig.view.moment, ".")
-    return doer, rig.view.moment
+    return active, rig.view.moment
 
 
-def to_second_move(rig: TableRig) -> None:
-    """Begin Scouts with its clock running, after White's first move."""
+def play_first_move(rig: TableRig) -> None:
+    """Begin Scouts with its clock running, and make White's first move."""
     rig.table.new_game("scouts", {"start": "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"}, 1)
     rig.confirm()
     rig.table.resume("host")
@@ -30,32 +31,33 @@ def to_second_move(rig: TableRig) -> None:
     rig.finish_stages()
 
 
-def clock(rig: TableRig) -> ClockView:
-    shown = rig.view.time.clock
-    assert shown is not None
-    return shown
+def clock_view(rig: TableRig) -> ClockView:
+    clock = rig.view.time.clock
+    assert clock is not None
+    return clock
 
 
 @pytest.mark.parametrize("answer", ["yes", "no", "withdrawn", "none"])
-def test_other_is_asked_for_his_turn(rig: TableRig, answer: str) -> None:
-    doer, moment = to_second_turn(rig)
-    wanting = doer.other
-    rig.table.request_undo(wanting, moment)
-    assert rig.view.match.undo_requester is wanting
+def test_an_undo_needs_the_other_sides_yes(rig: TableRig, answer: str) -> None:
+    active, moment = play_first_turn(rig)
+    requester = active.other
+    rig.table.request_undo(requester, moment)
+    assert rig.view.match.undo_requester is requester
     assert rig.view.moment == moment
     if answer == "yes":
-        rig.table.request_undo(wanting.other, moment)
+        rig.table.request_undo(active, moment)
     elif answer == "none":
         rig.wait(20.5)
     else:
-        rig.table.decline(wanting if answer == "withdrawn" else wanting.other)
+        rig.table.decline(requester if answer == "withdrawn" else active)
     assert rig.view.match.undo_requester is None
     assert rig.view.match.can_undo is (answer != "yes")
 
 
 @pytest.mark.parametrize("by", list(Seat))
-def test_draw_is_declined_or_withdrawn(rig: TableRig, by: Seat) -> None:
-    to_second_turn(rig)
+def test_either_side_ends_an_offered_draw(rig: TableRig, by: Seat) -> None:
+    """South offers the draw: South withdraws it, or North declines it."""
+    play_first_turn(rig)
     rig.table.offer_draw(Seat.SOUTH)
     rig.table.decline(by)
     assert rig.view.match.draw_offer is None
@@ -63,23 +65,21 @@ def test_draw_is_declined_or_withdrawn(rig: TableRig, by: Seat) -> None:
         rig.table.decline(by)
 
 
-def test_clock_stops_when_nobody_acts_any_more(rig: TableRig) -> None:
-    """Two turns of each side pass by time; after the fourth the clock waits for somebody, and so
-    once more.
-    """
+def test_the_clock_stops_after_four_unused_turns(rig: TableRig) -> None:
+    """Let four turns run out, two of each side, and four more once the clock is resumed."""
     rig.table.new_game("binmat", {"way": "referee"}, seed=1)
     for _ in range(2):
         rig.table.resume("host")
         for _ in range(4):
-            assert not clock(rig).paused
-            rig.wait(clock(rig).limit_s + 1)
-        assert clock(rig).paused == "idle"
+            assert not clock_view(rig).paused
+            rig.wait(clock_view(rig).limit_s + 1)
+        assert clock_view(rig).paused == "idle"
 
 
-def test_clocks_wait_for_the_answer_and_go_on(rig: TableRig) -> None:
-    to_second_move(rig)
+def test_chess_clocks_stop_while_an_answer_is_due(rig: TableRig) -> None:
+    play_first_move(rig)
     rig.table.request_undo(Seat.NORTH, rig.view.moment)
-    assert clock(rig).due_s is None
+    assert clock_view(rig).due_s is None
     view = rig.table.view(Seat.SOUTH)
     assert [(str(move.origin), str(move.target)) for move in view.board.undo_moves] == [
         ("a2", "a1")
@@ -89,10 +89,11 @@ def test_clocks_wait_for_the_answer_and_go_on(rig: TableRig) -> None:
     with pytest.raises(CompanionError, match="answer first"):
         rig.hand_in(Seat.SOUTH, ".")
     rig.table.decline(Seat.SOUTH)
-    assert clock(rig).due_s
+    assert clock_view(rig).due_s
 
 
-def test_the_table_screen_asks_whose_turn_it_was(rig: TableRig) -> None:
-    doer, moment = to_second_turn(rig)
+def test_an_undo_on_the_table_screen_asks_too(rig: TableRig) -> None:
+    """The request counts as one of the side that has not taken the turn."""
+    active, moment = play_first_turn(rig)
     rig.table.undo(moment)
-    assert rig.view.match.undo_requester is doer.other
+    assert rig.view.match.undo_requester is active.other

@@ -1,6 +1,4 @@
-"""What people, phones and strangers send wrongly: a clear word each time, nothing changed, nothing
-told.
-"""
+"""Test requests that a table refuses: the answer says why, shows no secret and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,18 +14,20 @@ from web_fixtures import WebRig, open_web_rig
 from companion.core.errors import Malformed
 from companion.core.kit import Seat
 
+# South's sealed orders and their salt, which no answer may contain.
 SECRET = "RLI"
 SALT = "5a17" * 8
 JSON = {"Content-Type": "application/json"}
 
 
-def order(moment: str = "1.1", action: object = "DDD", salt: str = "00") -> bytes:
+def hand_in_body(moment: str = "1.1", action: object = "DDD", salt: str = "00") -> bytes:
     return json.dumps({"moment": moment, "action": action, "salt": salt}).encode()
 
 
 HAND_IN = "/api/seat/north/hand-in"
+# Path, body (none: a GET), headers, status of the answer, and words in it.
 CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
-    "too short": (HAND_IN, order(action="UU"), JSON, 400, "exactly three of"),
+    "too short": (HAND_IN, hand_in_body(action="UU"), JSON, 400, "exactly three of"),
     "not JSON": (HAND_IN, b"{action:", JSON, 400, ""),
     "deeply nested": (HAND_IN, b'{"moment":' + b"[" * 4000 + b"]" * 4000 + b"}", JSON, 400, ""),
     "an unknown field": (
@@ -37,10 +37,10 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
         400,
         "unknown field `x`",
     ),
-    "a bad salt": (HAND_IN, order(salt="no spaces"), JSON, 400, "salt"),
-    "the other seat": ("/api/seat/south/hand-in", order(), JSON, 403, "seat"),
+    "a bad salt": (HAND_IN, hand_in_body(salt="no spaces"), JSON, 400, "salt"),
+    "the other seat": ("/api/seat/south/hand-in", hand_in_body(), JSON, 403, "seat"),
     "the other's view": ("/api/seat/south/view", None, {}, 403, "seat"),
-    "plain text": (HAND_IN, order(), {"Content-Type": "text/plain"}, 415, ""),
+    "plain text": (HAND_IN, hand_in_body(), {"Content-Type": "text/plain"}, 415, ""),
     "an oversize body": (HAND_IN, b"x" * 20_000, JSON, 413, ""),
     "nothing to take back": (
         "/api/seat/north/take-back",
@@ -71,18 +71,20 @@ def north(web_rig: WebRig) -> FlaskClient:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_refused_clearly(web_rig: WebRig, north: FlaskClient, name: str) -> None:
+def test_a_wrong_request_is_refused_with_a_reason(
+    web_rig: WebRig, north: FlaskClient, name: str
+) -> None:
     path, body, headers, status, words = CASES[name]
-    before = replace(web_rig.table.view(Seat.SOUTH), version=0)
+    view_before = replace(web_rig.table.view(Seat.SOUTH), version=0)
     method = "GET" if body is None else "POST"
     answer = north.open(path, method=method, data=body, headers=headers)
     text = answer.get_data(as_text=True)
     assert answer.status_code == status, text
     assert words in text
-    assert text, "a refusal says something"
+    assert text
     for forbidden in ("Traceback", SECRET, SALT):
         assert forbidden not in text + str(answer.headers)
-    assert replace(web_rig.table.view(Seat.SOUTH), version=0) == before
+    assert replace(web_rig.table.view(Seat.SOUTH), version=0) == view_before
 
 
 @pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "one\ntwo", "\u202eAnn"])

@@ -1,4 +1,4 @@
-"""What the referee says about boards."""
+"""Test the board check: readings of boards against the layouts that are expected."""
 
 from __future__ import annotations
 
@@ -28,48 +28,51 @@ KIT = GAME.kit(GAME.options({}))
 START = GAME.expected(GAME.setup(GAME.options({}), Random(0))) or {}
 
 
-def sq(text: str) -> Square:
+def square(text: str) -> Square:
     return Square.parse(text)
 
 
 def layout(**stacks: str) -> Layout:
-    """Make a layout: `layout(a1="purple flag, purple robot")`, from bottom to top."""
-    return {sq(square): tuple(faces.split(", ")) for square, faces in stacks.items()}
+    """Make a layout: `layout(a1="purple flag, purple robot")`, each stack from bottom to top."""
+    return {square(name): tuple(faces.split(", ")) for name, faces in stacks.items()}
 
 
 def reading(unknown: str = "", quiet: bool = True, **seen: str) -> Reading:
-    hidden = frozenset(sq(text) for text in unknown.split())
+    """Make a reading of the top faces on squares. `unknown` names squares that are hidden."""
+    hidden = frozenset(map(square, unknown.split()))
     return Reading(
-        {sq(square): face for square, face in seen.items()}, hidden, quiet=quiet, game="outbuffered"
+        {square(name): face for name, face in seen.items()},
+        hidden,
+        quiet=quiet,
+        game="outbuffered",
     )
 
 
-STILL = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "lime flag"}
+# The top faces of the board's start layout.
+START_FACES = {"a1": "purple robot", "b1": "purple flag", "c4": "lime robot", "b4": "lime flag"}
 
 
-def test_a_layout_agrees_by_its_tops_alone() -> None:
+def test_only_the_top_faces_are_compared() -> None:
     carried = layout(a1="lime flag, purple robot", b1="purple flag", c4="lime robot")
     assert shows_layout(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
-    assert shows_layout(START, reading(**STILL))
-    assert shows_layout(START, reading("b2", **STILL)), (
-        "what is hidden beside the pieces does not matter"
-    )
-    assert not shows_layout(START, reading("a1", **STILL)), "a piece under a hand is not seen"
-    assert not shows_layout(START, reading(quiet=False, **STILL))
-    assert not shows_layout(START, reading(**(STILL | {"a2": "lime robot"})))
+    assert shows_layout(START, reading(**START_FACES))
+    assert shows_layout(START, reading("b2", **START_FACES)), "a hidden empty square matters"
+    assert not shows_layout(START, reading("a1", **START_FACES)), "a hidden piece counts as seen"
+    assert not shows_layout(START, reading(quiet=False, **START_FACES))
+    assert not shows_layout(START, reading(**(START_FACES | {"a2": "lime robot"})))
 
 
-def test_what_has_not_moved_may_be_hidden() -> None:
+def test_a_piece_that_stays_may_be_hidden() -> None:
     """A robot on b3 is so tall that the camera does not see the flag on b4 behind it."""
     before = layout(a1="purple robot", b2="lime robot", b4="lime flag")
     after = layout(a1="purple robot", b3="lime robot", b4="lime flag")
     hidden = reading("b4", a1="purple robot", b3="lime robot")
     assert shows_layout(after, hidden, before)
-    assert not shows_layout(after, hidden), "in a set-up everything must be seen"
-    below = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
-    assert shows_layout(after, hidden, below), "what lay on it has gone"
+    assert not shows_layout(after, hidden), "a set-up agrees although a piece is hidden"
+    under_robot = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
+    assert shows_layout(after, hidden, under_robot), "the robot that was on the flag is gone"
     assert not shows_layout(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
-        "what has moved must be seen"
+        "the moved robot counts although it is hidden"
     )
     assert not shows_layout(
         after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before
@@ -80,18 +83,19 @@ def test_hand_moves_follow_stacks() -> None:
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")
     assert set(hand_moves(KIT, before, after)) == {
-        HandMove(("lime flag", "purple robot"), sq("b3"), sq("b2")),
-        HandMove(("lime robot",), sq("c4"), sq("c3")),
+        HandMove(("lime flag", "purple robot"), square("b3"), square("b2")),
+        HandMove(("lime robot",), square("c4"), square("c3")),
     }
     seen = reading(b2="purple robot", c4="lime robot")
     done = {move.faces[-1]: move.is_done for move in hand_moves(KIT, before, after, seen)}
     assert done == {"purple robot": True, "lime robot": False}
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
-    assert not hand_moves(KIT, before, after, left_behind)[0].is_done, "the flag was forgotten"
-    covered = reading("b3 c4", b2="purple robot", c3="lime robot")
-    assert not any(move.is_done for move in hand_moves(KIT, before, after, covered)), (
-        "a hand is over where they were"
+    assert not hand_moves(KIT, before, after, left_behind)[0].is_done, (
+        "the move is done although its flag was left behind"
     )
+    covered = reading("b3 c4", b2="purple robot", c3="lime robot")
+    # A hand hides the squares that the pieces left, so that they may still be there.
+    assert not any(move.is_done for move in hand_moves(KIT, before, after, covered))
 
 
 @pytest.mark.parametrize(
@@ -109,19 +113,19 @@ def test_hand_moves_follow_stacks() -> None:
         ),
     ],
 )
-def test_wrong_pieces_are_named_with_their_way_back(
+def test_wrong_pieces_are_named_with_their_square(
     seen: dict[str, str | None], text: str, sign: str
 ) -> None:
-    squares = {square: face for square, face in (STILL | seen).items() if face}
-    found = find_problems(KIT, START, START, reading(**squares))
-    assert [(problem.text, problem.sign) for problem in found] == [(text, sign)]
+    faces = {name: face for name, face in (START_FACES | seen).items() if face}
+    problems = find_problems(KIT, START, START, reading(**faces))
+    assert [(problem.text, problem.sign) for problem in problems] == [(text, sign)]
 
 
-def test_on_the_way_nothing_is_wrong() -> None:
+def test_unfinished_moves_are_no_problems() -> None:
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
-    assert find_problems(KIT, START, after, reading(**STILL)) == (), "not begun"
-    assert find_problems(KIT, START, after, reading(**lifted)) == (), "both in the air"
+    assert find_problems(KIT, START, after, reading(**START_FACES)) == (), "nobody has begun"
+    assert find_problems(KIT, START, after, reading(**lifted)) == (), "both robots are in hands"
     assert (
         find_problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot"))
         == ()
@@ -130,44 +134,46 @@ def test_on_the_way_nothing_is_wrong() -> None:
     assert [problem.text for problem in wrong] == [
         "Purple robot expected on a2, seen on b2: move it to a2."
     ]
-    assert wrong[0].home == sq("a2")
+    assert wrong[0].home == square("a2")
     swapped = find_problems(
         KIT, START, after, reading(**lifted, a2="lime robot", c3="purple robot")
     )
     assert {problem.square: problem.home for problem in swapped} == {
-        sq("a2"): sq("c3"),
-        sq("c3"): sq("a2"),
+        square("a2"): square("c3"),
+        square("c3"): square("a2"),
     }
 
 
 @pytest.mark.parametrize(
-    ("faces", "seen", "fits"),
+    ("faces", "seen", "is_accepted"),
     [
         ("lime flag, purple robot", {"b3": "lime flag"}, True),
         ("lime flag, purple robot", {"b3": "lime flag", "a1": "purple robot"}, False),
         ("lime flag, purple robot", {"b3": "lime robot"}, False),
     ],
 )
-def test_a_flag_lies_above_or_below_its_robot(faces: str, seen: dict[str, str], fits: bool) -> None:
+def test_a_flag_lies_above_or_below_its_robot(
+    faces: str, seen: dict[str, str], is_accepted: bool
+) -> None:
     after = layout(b3=faces, b1="purple flag")
-    look = reading(b1="purple flag", **seen)
-    assert shows_layout(after, with_expected_stacks(KIT, after, look)) is fits
-    assert (find_problems(KIT, after, after, look) == ()) is fits
+    board = reading(b1="purple flag", **seen)
+    assert shows_layout(after, with_expected_stacks(KIT, after, board)) is is_accepted
+    assert (find_problems(KIT, after, after, board) == ()) is is_accepted
 
 
-def test_a_misplaced_lower_piece_is_told_its_square() -> None:
+def test_a_misplaced_lower_piece_is_named_with_its_square() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     after = layout(d6="blue fast, ball")
-    (astray,) = find_problems(kit, after, after, reading(e6="blue fast", d6="ball"))
-    assert astray.text == "Blue fast expected on d6, seen on e6: move it back."
+    (problem,) = find_problems(kit, after, after, reading(e6="blue fast", d6="ball"))
+    assert problem.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
-        instruction = build_instruction(Session(), kit, HandMove(faces, sq("d4"), sq("d6")))
-        assert instruction.seat is Seat.NORTH, "a ball is nobody’s"
+        instruction = build_instruction(Session(), kit, HandMove(faces, square("d4"), square("d6")))
+        assert instruction.seat is Seat.NORTH, "the ball’s owner is asked"
         assert instruction.text == "Pink: fast and ball, d4 to d6"
 
 
-def test_the_one_play_is_found() -> None:
+def test_actions_that_lead_to_the_board_are_found() -> None:
     toy = Toy()
     state = toy.setup(toy.options({}), Random(0))
     outcomes = []
@@ -175,9 +181,10 @@ def test_the_one_play_is_found() -> None:
         step = toy.apply(state, {Seat.SOUTH: action}, Random(0))
         outcomes.append((action, (toy.expected(step.state) or {},)))
     before = BoardBefore(toy.kit(toy.options({})), toy.expected(state) or {})
-    seen = reading(a3="white counter", b1="black counter")
-    assert match_actions(outcomes, seen, before) == ([2], [])
-    astray = reading(a5="white counter", b1="black counter")
-    assert match_actions(outcomes, astray, before) == ([], [])
-    both = [*outcomes, (1, outcomes[1][1])]
-    assert match_actions(both, seen, before) == ([2, 1], [])
+    # White's counter went two squares, by the action 2.
+    board = reading(a3="white counter", b1="black counter")
+    assert match_actions(outcomes, board, before) == ([2], [])
+    impossible = reading(a5="white counter", b1="black counter")
+    assert match_actions(outcomes, impossible, before) == ([], [])
+    ambiguous = [*outcomes, (1, outcomes[1][1])]  # the same outcome by the action 1, too
+    assert match_actions(ambiguous, board, before) == ([2, 1], [])
