@@ -121,7 +121,7 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
         assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared"}
 
 
-@pytest.mark.parametrize("secret", ["buffer", "card", "order sheet", "strength card"])
+@pytest.mark.parametrize("secret", ["orders", "card", "order sheet", "strength card"])
 def test_a_secret_changes_no_message(
     tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:

@@ -1,4 +1,7 @@
-"""Fair chance: bound by a commitment, opened at the end; a chosen one is announced."""
+"""Test fair chance: the commitment before a game, what is published after it, and chosen chance.
+
+Tests ask the table's pages through Flask's client, and compute the chance again independently.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,10 @@ from companion.table.records import Commit
 from companion.table.seats.machine_seats import state_after_turns
 
 HOST = {"X-Host-Key": HOST_KEY}
+# 32 bytes in hexadecimal digits.
 HEX = st.text("0123456789abcdef", min_size=64, max_size=64)
-FULL = {"way": "full", "seconds": 0}
+# BINMAT on phones with all of its cards, without a clock.
+BINMAT_ON_PHONES = {"way": "full", "seconds": 0}
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
         yield opened
 
 
-def both_sit(rig: WebRig) -> tuple[Any, Any, str]:
+def seat_two_phones(rig: WebRig) -> tuple[Any, Any, str]:
     """Seat two phones. Return them and the commitment to the next game."""
     south, north = rig.sit("south", "Ann"), rig.sit("north", "Bob")
     return south, north, next_commitment(rig)
@@ -60,33 +65,31 @@ def begin(rig: WebRig, game: str, **body: Any) -> None:
 
 
 @given(HEX, st.one_of(st.none(), HEX), st.one_of(st.none(), HEX))
-def test_the_seed_is_what_outsiders_compute(
-    secret: str, south: str | None, north: str | None
-) -> None:
-    parts = {seat: value for seat, value in zip(SEATS, (south, north), strict=True) if value}
-    given = {seat: Contribution(value, "phone") for seat, value in parts.items()}
+def test_outsiders_compute_the_same_seed(secret: str, south: str | None, north: str | None) -> None:
+    values = {seat: value for seat, value in zip(SEATS, (south, north), strict=True) if value}
+    given = {seat: Contribution(value, "phone") for seat, value in values.items()}
     fair = FairChance(commitment_of(secret), secret, given)
-    opened = {"secret": secret, "contributions": parts}
+    opened = {"secret": secret, "contributions": values}
     assert (fair.commitment, f"{fair.seed:064x}") == recompute(opened)
     assert list(fair.find_faults(fair.seed)) == []
     forged = FairChance(commitment_of("00" + secret), secret, given)
-    words = " ".join(forged.find_faults(fair.seed + 1))
-    assert "The seed does not come from the secret." in words
-    assert "The secret does not match the commitment" in words
+    faults = " ".join(forged.find_faults(fair.seed + 1))
+    assert "The seed does not come from the secret." in faults
+    assert "The secret does not match the commitment" in faults
 
 
-# ---- in what order -------------------------------------------------------------------------------
+# ---- the commitment ------------------------------------------------------------------------------
 
 
 def test_the_commitment_is_published_before_the_game(rig: WebRig) -> None:
     commitment = next_commitment(rig)
     committed = [entry.record for entry in journal_of(rig.table).entries(0)]
-    assert committed == [Commit(commitment)], "in the journal before anybody sat down"
-    begin(rig, "binmat", options=FULL)
+    assert committed == [Commit(commitment)], "the journal has another record before the game"
+    begin(rig, "binmat", options=BINMAT_ON_PHONES)
     assert next_commitment(rig) == ""
-    told = view_of(rig)["chance"]
-    assert (told["commitment"], told["opened"]) == (commitment, None)
-    assert told["words"] == "The table was bound to its chance before the game began."
+    chance = view_of(rig)["chance"]
+    assert (chance["commitment"], chance["opened"]) == (commitment, None)
+    assert chance["words"] == "The table was bound to its chance before the game began."
     rig.table.resign(Seat.SOUTH)
     opened = view_of(rig)["chance"]["opened"]
     assert recompute(opened) == (commitment, opened["seed"])
@@ -100,7 +103,7 @@ def test_the_commitment_is_published_before_the_game(rig: WebRig) -> None:
 
 def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
     with open_web_rig(tmp_path) as rig:
-        _, _, commitment = both_sit(rig)
+        _, _, commitment = seat_two_phones(rig)
     with open_web_rig(tmp_path) as rig:
         assert next_commitment(rig) == commitment
         begin(rig, "kahmate")
@@ -109,46 +112,48 @@ def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
 
 # ---- what is secret ------------------------------------------------------------------------------
 
-CHANNELS = (
+# Pages and addresses that could show the secret.
+PATHS = (
     "/", "/watch", "/host", "/api/view", "/history", "/api/history", "/history/1", "/join",
     "/pass", "/doctor", "/api/seat/south/view", "/seat/south", "/seat/north", "/health",
     "/history/1.json", "/history/1.txt", "/api/seat/south/mine", "/nowhere",
 )  # fmt: skip
 
 
-def everything(rig: WebRig, browsers: tuple[Any, ...]) -> list[str]:
+def all_answers(rig: WebRig, browsers: tuple[Any, ...]) -> list[str]:
+    """Return the path and the text of every answer, for each browser with the owner key."""
     return [
         f"{path} {browser.get(path, headers=HOST).get_data(as_text=True)}"
         for browser in browsers
-        for path in CHANNELS
+        for path in PATHS
     ]
 
 
 @pytest.mark.parametrize("game", ["binmat", "kahmate"])
-def test_secret_and_seed_are_nowhere_before_the_end(
+def test_secret_and_seed_stay_hidden_until_the_end(
     rig: WebRig, game: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
-    south, north, _ = both_sit(rig)
-    lobby = journal_of(rig.table).key("chance").hex()
-    seen = everything(rig, (south, north, rig.browser()))
-    begin(rig, game, options=FULL if game == "binmat" else {})
+    south, north, _ = seat_two_phones(rig)
+    next_secret = journal_of(rig.table).key("chance").hex()
+    texts = all_answers(rig, (south, north, rig.browser()))
+    begin(rig, game, options=BINMAT_ON_PHONES if game == "binmat" else {})
     follow_instructions(rig.table)
-    seen += everything(rig, (south, north, rig.browser()))
+    texts += all_answers(rig, (south, north, rig.browser()))
     place_pieces(rig)
-    seen += everything(rig, (south, north, rig.browser()))
+    texts += all_answers(rig, (south, north, rig.browser()))
     fair = session_of(rig.table).chance
     assert fair is not None
-    assert fair.secret == lobby
-    seen.append(caplog.text)
-    for hidden in (lobby, f"{fair.seed:064x}", str(fair.seed), fair.text):
-        assert not [text[:40] for text in seen if hidden in text]
+    assert fair.secret == next_secret
+    texts.append(caplog.text)
+    for hidden in (next_secret, f"{fair.seed:064x}", str(fair.seed), fair.text):
+        assert not [text[:40] for text in texts if hidden in text]
 
 
 # ---- taking back ---------------------------------------------------------------------------------
 
 
-def test_a_take_back_draws_the_same_again(rig: WebRig) -> None:
+def test_a_repeated_turn_draws_the_same_card(rig: WebRig) -> None:
     begin(rig, "kahmate")
     follow_instructions(rig.table)
     place_pieces(rig)
@@ -163,9 +168,18 @@ def test_a_take_back_draws_the_same_again(rig: WebRig) -> None:
 
 # ---- chosen --------------------------------------------------------------------------------------
 
+# A game, what is chosen of it, and what the table says of its chance.
 CHOSEN = [
-    ("binmat", {"options": FULL, "seed": 7}, "The chance of this game was chosen by the owner."),
-    ("binmat", {"options": {**FULL, "deck": list(DECK)}}, "The start of this game was chosen."),
+    (
+        "binmat",
+        {"options": BINMAT_ON_PHONES, "seed": 7},
+        "The chance of this game was chosen by the owner.",
+    ),
+    (
+        "binmat",
+        {"options": {**BINMAT_ON_PHONES, "deck": list(DECK)}},
+        "The start of this game was chosen.",
+    ),
     ("kahmate", {"options": {"starter": "south"}}, "The start of this game was chosen."),
     ("kahmate", {"options": {"ball_card": 3}}, "The start of this game was chosen."),
 ]
@@ -177,58 +191,60 @@ def test_a_chosen_chance_is_announced(
 ) -> None:
     begin(rig, game, **body)
     follow_instructions(rig.table)
-    told = state_message(rig.table.view(), "en")["chance"]
-    assert told
-    assert told["words"].startswith(words)
-    assert told["is_chosen"]
+    chance = state_message(rig.table.view(), "en")["chance"]
+    assert chance
+    assert chance["words"].startswith(words)
+    assert chance["is_chosen"]
     rig.table.resign(Seat.SOUTH)
-    played = build_game_file(session_of(rig.table))
-    assert played.is_seed_chosen is ("seed" in body)
-    assert words in "\n".join(transcript_lines(played))
+    game_file = build_game_file(session_of(rig.table))
+    assert game_file.is_seed_chosen is ("seed" in body)
+    assert words in "\n".join(transcript_lines(game_file))
 
 
-# ---- files and older versions --------------------------------------------------------------------
+# ---- game files and backups ----------------------------------------------------------------------
 
 
-def test_the_check_for_outsiders_is_all_it_takes(
+def test_the_documented_check_finds_forged_chance(
     rig: WebRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Run the code of docs/security.md on a game file, and on one with a forged contribution."""
     begin(rig, "kahmate")
     follow_instructions(rig.table)
     place_pieces(rig)
     rig.table.resign(Seat.SOUTH)
-    played = build_game_file(session_of(rig.table))
-    assert played.chance is not None
+    game_file = build_game_file(session_of(rig.table))
+    assert game_file.chance is not None
     security = Path(__file__).parents[2] / "docs/security.md"
     text = security.read_text(encoding="utf-8")
-    block = re.search(r"## Fair chance.*?```python\n(.*?)```", text, re.DOTALL)
-    assert block is not None
+    code = re.search(r"## Fair chance.*?```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
     monkeypatch.chdir(tmp_path)
-    Path("game-1.json").write_bytes(msgspec.json.encode(played))
-    known: dict[str, Any] = {}
-    exec(block[1], known)
-    assert f"Card {known['first'].randint(1, 6)}: the ball lies on" in "\n".join(
-        transcript_lines(played)
+    Path("game-1.json").write_bytes(msgspec.json.encode(game_file))
+    names: dict[str, Any] = {}
+    exec(code[1], names)
+    # The documentation's `first` is the generator of the first draw, which is the ball's card.
+    assert f"Card {names['first'].randint(1, 6)}: the ball lies on" in "\n".join(
+        transcript_lines(game_file)
     )
     given = {Seat.SOUTH: Contribution("11" * 32, "phone")}
-    fair = msgspec.structs.replace(played.chance, contributions=given)
-    forged = msgspec.structs.replace(played, chance=fair)
+    forged_chance = msgspec.structs.replace(game_file.chance, contributions=given)
+    forged = msgspec.structs.replace(game_file, chance=forged_chance)
     Path("game-1.json").write_bytes(msgspec.json.encode(forged))
     with pytest.raises(AssertionError):
-        exec(block[1], known)
+        exec(code[1], names)
     with pytest.raises(Malformed, match="does not come from"):
         list(transcript_lines(forged))
 
 
-def test_backups_hold_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> None:
+def test_backups_contain_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> None:
     begin(rig, "kahmate")
     target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))
     make_backup(settings, tmp_path / "settings.toml", rig.clock, False, target)
     with zipfile.ZipFile(target) as archive:
-        kept = b"".join(archive.read(name) for name in archive.namelist())
+        content = b"".join(archive.read(name) for name in archive.namelist())
     fair = session_of(rig.table).chance
     assert fair is not None
-    assert b"commit" in kept
-    assert fair.secret.encode() not in kept
-    assert bytes.fromhex(fair.secret) not in kept
+    assert b"commit" in content
+    assert fair.secret.encode() not in content
+    assert bytes.fromhex(fair.secret) not in content
