@@ -1,5 +1,6 @@
-"""The clock of a turn at the table: time-outs, pauses, ways back, restarts, and presses judged by
-their own time.
+"""Test the clock of a turn: time-outs, pauses, undone turns, restarts and the time of presses.
+
+The tests play BINMAT's clock, with 5 s for each of 110 turns, on a table with a fake clock.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
 def begin(rig: TableRig, way: str = "referee", **options: object) -> None:
-    """Begin a game with its clock just started."""
+    """Begin BINMAT with its clock just started."""
     rig.table.new_game("binmat", {"way": way, **options}, seed=1)
     rig.table.resume("host")
     rig.signals.clear()
 
 
 def turns_left(rig: TableRig) -> int:
-    tableau = rig.view.board.card_ui
-    assert tableau is not None
-    assert tableau.count is not None
-    return tableau.count.number
+    card_ui = rig.view.board.card_ui
+    assert card_ui is not None
+    assert card_ui.count is not None
+    return card_ui.count.number
 
 
 def left_s(rig: TableRig) -> float:
@@ -44,6 +45,7 @@ def left_s(rig: TableRig) -> float:
 
 
 def act(rig: TableRig, text: str = ".") -> None:
+    """Act on the table screen for the side on turn, by default to end the turn."""
     rig.table.act(rig.view.moment, text)
 
 
@@ -54,7 +56,7 @@ def test_a_game_begins_with_its_clock_stopped(rig: TableRig) -> None:
     rig.wait(60)
     assert left_s(rig) == 5
     rig.press(NORTH, "U")
-    assert rig.view.sign.text == "Start the clock", "ready alone starts it"
+    assert rig.view.sign.text == "Start the clock", "another key than ready starts the clock"
     with pytest.raises(Illegal, match="clock is stopped"):
         act(rig)
     rig.press(NORTH, "ready")
@@ -62,18 +64,18 @@ def test_a_game_begins_with_its_clock_stopped(rig: TableRig) -> None:
     assert rig.view.sign.text == "Defender: your turn"
 
 
-def test_time_runs_out_without_any_drift(rig: TableRig) -> None:
+def test_late_steps_do_not_delay_later_turns(rig: TableRig) -> None:
     begin(rig)
     began_s = rig.clock.monotonic_s()
     for turn in range(1, 4):
-        rig.wait(5.017)  # the table gets round to it late, each time
+        rig.wait(5.017)  # the table notices each time-out 17 ms late
         clock = rig.view.time.clock
         assert clock is not None
         assert turns_left(rig) == 110 - turn
         assert clock.due_s == pytest.approx(began_s + 5 * (turn + 1), abs=1e-9)
 
 
-def test_a_timed_out_turn_is_told_to_both(rig: TableRig) -> None:
+def test_a_timed_out_turn_is_announced(rig: TableRig) -> None:
     begin(rig)
     rig.wait(5.1)
     assert rig.view.sign.small == "Defender passed: the time ran out."
@@ -81,7 +83,7 @@ def test_a_timed_out_turn_is_told_to_both(rig: TableRig) -> None:
     assert "ran out" not in rig.view.sign.small
 
 
-def test_with_alarm_the_turn_stays_until_somebody_acts(rig: TableRig) -> None:
+def test_an_alarm_leaves_the_turn_open(rig: TableRig) -> None:
     begin(rig, timeout="alarm")
     rig.wait(60)
     view = rig.view
@@ -92,7 +94,7 @@ def test_with_alarm_the_turn_stays_until_somebody_acts(rig: TableRig) -> None:
     assert (turns_left(rig), left_s(rig)) == (109, 5)
 
 
-# ---- whose press counts, and when ----------------------------------------------------------------
+# ---- which presses count -------------------------------------------------------------------------
 
 
 def test_every_device_of_a_side_ends_its_turn(
@@ -105,20 +107,22 @@ def test_every_device_of_a_side_ends_its_turn(
     act(rig)
     assert turns_left(rig) == 106
     rig.press(NORTH, "ready")
-    assert (turns_left(rig), rig.cues[-1]) == (106, "key_refused"), "the pad of the other side"
+    assert (turns_left(rig), rig.cues[-1]) == (106, "key_refused"), (
+        "the other side's pad ends the turn"
+    )
 
 
-@pytest.mark.parametrize("in_time_s", [4.99, 5.0])
-def test_a_press_heard_after_the_timeout_counts(rig: TableRig, in_time_s: float) -> None:
+@pytest.mark.parametrize("press_s", [4.99, 5.0])
+def test_a_press_received_after_the_timeout_counts(rig: TableRig, press_s: float) -> None:
     begin(rig)
-    pressed_s = rig.clock.monotonic_s() + in_time_s
+    pressed_s = rig.clock.monotonic_s() + press_s
     rig.wait(5.2)
     assert turns_left(rig) == 109
-    assert "time_out" not in rig.cues, "the alarm itself comes from the panel"
+    assert "time_out" not in rig.cues, "the table sounds the time-out, not the panel"
     moment = rig.view.moment
     rig.table.press(Press(SOUTH, PadKey.READY, pressed_s))
     rig.table.step()
-    assert left_s(rig) == pytest.approx(in_time_s - 0.2)
+    assert left_s(rig) == pytest.approx(press_s - 0.2)
     assert (turns_left(rig), rig.view.moment == moment) == (109, False)
 
 
@@ -132,17 +136,17 @@ def test_a_press_after_its_turn_does_not_count(rig: TableRig) -> None:
     assert turns_left(rig) == 109
     rig.table.press(Press(SOUTH, PadKey.READY, due_s + 0.02))
     rig.table.step()
-    assert turns_left(rig) == 109, "it is the attacker's turn"
+    assert turns_left(rig) == 109, "the defender's press ends the attacker's turn"
     rig.hand_in(NORTH, ".", at_s=10_000_000.0)
     assert (turns_left(rig), round(left_s(rig), 6)) == (108, 5), (
-        "a stamp from the future counts as now"
+        "a press with a time in the future does not count as one of now"
     )
 
 
-# ---- combat, pause, ways back --------------------------------------------------------------------
+# ---- combat, pause, undone turns -----------------------------------------------------------------
 
 
-def test_one_press_calls_combat_and_one_ends_it(rig: TableRig) -> None:
+def test_keys_begin_and_end_a_combat(rig: TableRig) -> None:
     begin(rig)
     rig.wait(3)
     rig.press(SOUTH, "a")
@@ -153,20 +157,20 @@ def test_one_press_calls_combat_and_one_ends_it(rig: TableRig) -> None:
     assert (turns_left(rig), left_s(rig)) == (109, 5)
 
 
-def test_holding_ready_makes_its_press_a_combat(rig: TableRig) -> None:
+def test_holding_ready_declares_a_combat(rig: TableRig) -> None:
     begin(rig)
     pressed_s = rig.clock.monotonic_s()
     rig.press(SOUTH, "ready")
     rig.wait(1)
     rig.press(SOUTH, "ready", held=True)
-    assert turns_left(rig) == 109, "that is the hold of another press"
+    assert turns_left(rig) == 109, "the hold of another press declares a combat"
     rig.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held=True))
     rig.table.step()
     assert (turns_left(rig), rig.view.time.clock) == (110, None)
     assert rig.view.sign.text == "Both: fan your cards face up"
 
 
-def test_back_undoes_a_press_with_its_time(rig: TableRig) -> None:
+def test_back_restores_turn_and_time(rig: TableRig) -> None:
     begin(rig)
     rig.wait(2)
     rig.press(SOUTH, "ready")
@@ -174,13 +178,13 @@ def test_back_undoes_a_press_with_its_time(rig: TableRig) -> None:
     rig.press(SOUTH, "back")
     assert (turns_left(rig), left_s(rig)) == (110, 3)
     rig.wait(1)
-    assert left_s(rig) == 2, "the clock runs on"
+    assert left_s(rig) == 2, "the clock stands after a take back"
     rig.wait(2.1)
     rig.press(SOUTH, "back")
-    assert turns_left(rig) == 109, "nobody takes back what the clock did"
+    assert turns_left(rig) == 109, "a timed-out turn is taken back"
 
 
-def test_the_table_takes_back_turn_after_turn(rig: TableRig) -> None:
+def test_the_table_undoes_several_turns(rig: TableRig) -> None:
     begin(rig)
     for _ in range(3):
         rig.wait(1)
@@ -207,7 +211,7 @@ def test_holding_the_table_button_undoes_its_press(rig: TableRig) -> None:
     assert rig.view.sign.text == "Resume"
 
 
-def test_pause_and_resume_keep_turn_and_time(rig: TableRig) -> None:
+def test_a_pause_keeps_turn_and_time(rig: TableRig) -> None:
     begin(rig)
     rig.wait(1.25)
     rig.table.pause("north")
@@ -223,7 +227,7 @@ def test_pause_and_resume_keep_turn_and_time(rig: TableRig) -> None:
     assert rig.cues == ["paused", "resumed"]
 
 
-def test_strangers_cannot_act_where_hands_are_hidden(rig: TableRig) -> None:
+def test_table_screen_cannot_act_with_hidden_cards(rig: TableRig) -> None:
     begin(rig, "full")
     with pytest.raises(Illegal, match="cannot be done from the table"):
         act(rig, "d0")
@@ -231,7 +235,7 @@ def test_strangers_cannot_act_where_hands_are_hidden(rig: TableRig) -> None:
         rig.table.undo(rig.view.moment)
 
 
-def test_a_pass_is_reversible_until_the_other_acts(rig: TableRig) -> None:
+def test_a_pass_can_be_taken_back(rig: TableRig) -> None:
     begin(rig, "full")
     moment = rig.view.moment
     rig.wait(2)
@@ -242,11 +246,11 @@ def test_a_pass_is_reversible_until_the_other_acts(rig: TableRig) -> None:
     rig.table.take_back(SOUTH, moment)
     assert (turns_left(rig), left_s(rig)) == (110, 3)
     rig.hand_in(SOUTH, "d0")
-    assert rig.table.view(SOUTH).own.take_back_moment is None, "a card was seen"
+    assert rig.table.view(SOUTH).own.take_back_moment is None, "a seen card can be put back"
 
 
 class ToyWithoutBoard(Toy):
-    """The toy on chess clocks, with no board that is checked."""
+    """The toy game on chess clocks, without a board that the camera checks."""
 
     def expected(self, state: Race) -> None:
         return None
@@ -269,31 +273,31 @@ def test_a_clock_without_a_board_waits_to_start(
 # ---- alarms --------------------------------------------------------------------------------------
 
 
-def test_alarms_are_told_ahead_and_withdrawn(rig: TableRig) -> None:
-    told: list[tuple[Alarm, ...]] = []
-    rig.table.connect(TableListener(on_alarms=told.append))
+def test_alarms_are_scheduled_ahead_and_withdrawn(rig: TableRig) -> None:
+    schedules: list[tuple[Alarm, ...]] = []
+    rig.table.connect(TableListener(on_alarms=schedules.append))
     begin(rig)
     now_s = rig.clock.monotonic_s()
-    assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in told[-1]] == [
+    assert [(alarm.signal.cue.value, alarm.at_s - now_s) for alarm in schedules[-1]] == [
         ("time_short", 3),
         ("time_short", 4),
         ("time_out", 5),
     ]
-    assert {seat for alarm in told[-1] for seat in alarm.signal.seats} == {SOUTH}
+    assert {seat for alarm in schedules[-1] for seat in alarm.signal.seats} == {SOUTH}
     rig.wait(2)
     act(rig)
-    assert [alarm.at_s - now_s for alarm in told[-1]] == [5, 6, 7]
+    assert [alarm.at_s - now_s for alarm in schedules[-1]] == [5, 6, 7]
     rig.table.pause("host")
-    assert told[-1] == ()
+    assert schedules[-1] == ()
     rig.table.abandon()
     begin(rig, seconds=0.25)
-    assert [alarm.signal.cue.value for alarm in told[-1]] == ["time_out"]
+    assert [alarm.signal.cue.value for alarm in schedules[-1]] == ["time_out"]
 
 
 # ---- restart -------------------------------------------------------------------------------------
 
 
-def test_a_turn_comes_back_paused_after_power_cuts(tmp_path: Path) -> None:
+def test_a_turn_is_paused_after_a_power_cut(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         begin(rig)
@@ -304,6 +308,7 @@ def test_a_turn_comes_back_paused_after_power_cuts(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as again:
         view = again.view
         assert (view.moment, turns_left(again)) == (moment, 109)
+        # The journal notes the clock twice a second, so that up to half a second comes back.
         assert 0 <= left_s(again) - before_s <= 0.51
         assert view.sign.small == "The companion was off. Turn and time are as they were."
         again.wait(100)

@@ -1,4 +1,4 @@
-"""The lobby is home: what leads there, what is chosen there, and who is taken along."""
+"""Test the lobby: what leads back to it, how a game is chosen there, and who stays seated."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from companion.table.table import LOBBY_TIMEOUT_S
 SOUTH, NORTH = SEATS
 
 
-def _end(rig: TableRig) -> None:
+def play_to_the_end(rig: TableRig) -> None:
     """Play a game that South wins."""
     rig.begin()
     rig.table.resign(NORTH)
 
 
-def test_quiet_minutes_or_free_seats_lead_home(rig: TableRig) -> None:
-    _end(rig)
+def test_idle_minutes_or_free_seats_end_in_the_lobby(rig: TableRig) -> None:
+    play_to_the_end(rig)
     rig.wait(LOBBY_TIMEOUT_S - 1)
     assert rig.view.phase is Phase.OVER
     rig.wait(1)
     view = rig.view
     assert (view.phase, view.game, view.match.score) == (Phase.LOBBY, None, (0, 0, 0))
     assert all(view.seats[seat].name is not None for seat in SEATS)
-    _end(rig)
+    play_to_the_end(rig)
     rig.table.free_seat(NORTH)
     assert rig.view.phase is Phase.LOBBY
 
 
-def test_what_follows_at_home_is_restored(tmp_path: Path) -> None:
+def test_a_restart_restores_what_the_lobby_led_to(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
-        _end(rig)
+        play_to_the_end(rig)
         rig.table.return_to_lobby()
         rig.table.free_seat(NORTH)
         rig.table.take_seat(NORTH, "Cleo")
@@ -90,7 +90,9 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
         rig.table.machines.seat_machine(NORTH, "Pip")
         rig.table.choose_game("binmat")
         rig.table.begin_chosen()
-        assert session_of(rig.table).is_machine_seat(NORTH), "it is given a way that it can play"
+        assert session_of(rig.table).is_machine_seat(NORTH), (
+            "the game begins in a way that no machine can play"
+        )
         rig.table.free_seat(SOUTH)
         assert rig.view.seats[NORTH].name == "Pip"
         rig.table.abandon()
@@ -105,7 +107,7 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
         (("Ann", "Ben"), "Choose a game"),
     ],
 )
-def test_the_home_sign_says_what_to_do(tmp_path: Path, names: tuple[str, ...], text: str) -> None:
+def test_the_lobbys_sign_says_what_to_do(tmp_path: Path, names: tuple[str, ...], text: str) -> None:
     with open_table_rig(tmp_path) as rig:
         for seat, name in zip(SEATS, names, strict=False):
             rig.table.take_seat(seat, name)

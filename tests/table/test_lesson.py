@@ -1,6 +1,4 @@
-"""A guided first game at the table: it asks for exactly its orders, is resumed after a restart, can
-be skipped.
-"""
+"""Test lessons at a table: which orders they accept, when they end, and how restarts keep them."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from companion.games import GAMES
 from companion.table.session import Phase
 
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-EACH = pytest.mark.parametrize("name", GAMES)
+EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 
 
 def begin(rig: TableRig, name: str) -> None:
@@ -26,24 +24,24 @@ def begin(rig: TableRig, name: str) -> None:
         rig.confirm()
 
 
-def follow(rig: TableRig, steps: int = 100) -> int:
-    """Do as the guide says, for at most so many steps. Return how many were taken."""
-    for taken in range(steps):
+def follow_guide(rig: TableRig, max_steps: int = 100) -> int:
+    """Do as the guide says until the lesson ends. Return the number of steps that were taken."""
+    for step_count in range(max_steps):
         guide = rig.view.guide
         if guide is None:
-            return taken
+            return step_count
         moment = rig.view.moment
         for seat, text in guide.step.orders.items():
             rig.table.hand_in(seat, moment, text)
         rig.finish_stages()
-    return steps
+    return max_steps
 
 
 def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
     rig.show({})
     rig.press(SOUTH, "U")
     rig.press(SOUTH, "S", held=True)
-    assert rig.view.phase is Phase.LOBBY, "A alone begins it"
+    assert rig.view.phase is Phase.LOBBY, "another key than A begins the lesson"
     rig.press(SOUTH, "S")
     for key, held in (("back", False), ("ready", True), ("U", True)):
         rig.press(SOUTH, key, held=held)
@@ -52,7 +50,7 @@ def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
     assert rig.view.guide is None
 
 
-@EACH
+@EVERY_GAME
 def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> None:
     begin(rig, name)
     guide = rig.view.guide
@@ -60,21 +58,22 @@ def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> 
     assert not guide.is_last_stage_shown
     for seat, text in guide.step.orders.items():
         rig.hand_in(seat, text)
-    over = []
+    is_last_shown = []
     while (view := rig.view).phase is Phase.STAGES:
         assert view.guide is not None
         assert view.guide.step == guide.step
-        over.append(view.guide.is_last_stage_shown)
+        is_last_shown.append(view.guide.is_last_stage_shown)
         rig.confirm("south")
-    assert over == [False] * (len(over) - 1) + [True] * bool(over)
+    # A step without stages shows nothing.
+    assert is_last_shown == [False] * (len(is_last_shown) - 1) + [True] * bool(is_last_shown)
 
 
-@EACH
+@EVERY_GAME
 def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: str) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         begin(rig, name)
-        follow(rig, 1)
+        follow_guide(rig, 1)
         before = rig.view
     with open_table_rig(tmp_path, FakeClock(9000.0)) as again:
         after = again.view
@@ -84,12 +83,12 @@ def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: st
         with pytest.raises(Illegal, match="No lesson is on"):
             again.table.skip_lesson("south")
         again.table.undo()
-        assert again.view.guide is None, "a turn that is taken back brings no guide back"
+        assert again.view.guide is None, "undoing a turn brings the lesson back"
     with open_table_rig(tmp_path, FakeClock(9000.0)) as again:
         assert again.view.guide is None
 
 
-def test_another_order_is_asked_again_and_changes_nothing(rig: TableRig) -> None:
+def test_other_orders_are_refused_during_a_lesson(rig: TableRig) -> None:
     begin(rig, "outbuffered")
     moment = rig.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
@@ -102,9 +101,9 @@ def test_another_order_is_asked_again_and_changes_nothing(rig: TableRig) -> None
     assert rig.view.seats[SOUTH].receipt
 
 
-def test_a_lessons_last_sentence_stays_one_decision(rig: TableRig) -> None:
+def test_a_lessons_last_sentence_stays_for_one_turn(rig: TableRig) -> None:
     begin(rig, "outbuffered")
-    follow(rig)
+    follow_guide(rig)
     view = rig.view
     assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
     assert rig.table.view(SOUTH).sign.small == "That’s all there is. Now play."
@@ -113,13 +112,13 @@ def test_a_lessons_last_sentence_stays_one_decision(rig: TableRig) -> None:
     assert rig.view.sign.text != "That’s all there is. Now play."
 
 
-def test_a_rematch_is_no_lesson(rig: TableRig) -> None:
+def test_a_rematch_has_no_lesson(rig: TableRig) -> None:
     begin(rig, "scouts")
     rig.table.resign(NORTH)
     rig.table.rematch()
     view = rig.view
     assert view.guide is None
-    assert not view.board.target, "scouts are placed as in any game"
+    assert not view.board.target, "scouts are not placed as in other games"
 
 
 def test_a_game_without_a_lesson_is_refused(rig: TableRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,11 +130,11 @@ def test_a_game_without_a_lesson_is_refused(rig: TableRig, monkeypatch: pytest.M
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-def test_a_pad_is_told_when_ready_is_enough(rig: TableRig) -> None:
+def test_ready_on_a_pad_ends_a_turn(rig: TableRig) -> None:
     for seat in SEATS:
         rig.table.change_door(seat, "pad")
     begin(rig, "scouts")
-    follow(rig, 1)
+    follow_guide(rig, 1)
     assert rig.view.sign.text == "White: do what is shown here"
     rig.press(SOUTH, "ready")
     guide = rig.view.guide
@@ -143,20 +142,20 @@ def test_a_pad_is_told_when_ready_is_enough(rig: TableRig) -> None:
     assert guide.step_index == 2
 
 
-@EACH
+@EVERY_GAME
 @pytest.mark.parametrize("seat", SEATS)
-def test_somebody_may_leave_a_lesson(rig: TableRig, name: str, seat: Seat) -> None:
+def test_people_may_leave_and_join_a_lesson(rig: TableRig, name: str, seat: Seat) -> None:
     begin(rig, name)
     for _ in range(4):
         rig.table.free_seat(seat)
         for viewer in (None, *SEATS):
             assert rig.table.view(viewer).sign.text
         rig.table.take_seat(seat, "Ada")
-        if not follow(rig, 1):
+        if not follow_guide(rig, 1):
             break
 
 
-# ---- what can I do now? --------------------------------------------------------------------------
+# ---- help ----------------------------------------------------------------------------------------
 
 
 def test_table_help_does_not_depend_on_orders(rig: TableRig) -> None:
@@ -166,12 +165,12 @@ def test_table_help_does_not_depend_on_orders(rig: TableRig) -> None:
     rig.hand_in(SOUTH, "UUS")
     assert rig.view.help == before
     rig.hand_in(NORTH, "UUS")
-    assert not rig.view.help, "a new moment, a new question"
+    assert not rig.view.help, "the help stays after the turn for which it was asked"
     with pytest.raises(Illegal, match="do as the sign says"):
         rig.table.show_help(True)
 
 
-def test_a_lesson_asks_whoever_has_not_ordered(
+def test_a_lesson_asks_seats_without_orders(
     rig: TableRig,
 ) -> None:
     begin(rig, "outbuffered")

@@ -1,5 +1,6 @@
-"""What is sent of a table is read strictly: a table that sends anything else is refused, and harms
-nobody.
+"""Test that public messages of a table are checked strictly when they are read.
+
+A hub reads them. A table that sends anything malformed, malicious or too large is refused.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from companion.table.public.messages import (
 from companion.table.session import Phase
 
 
-def record(sign: Any, mark: str = "0123456789ab") -> bytes:
+def encode_with_sign(sign: Any, mark: str = "0123456789ab") -> bytes:
+    """Encode a public record with this sign, and with this mark of its input."""
     return encode_public(
         PublicRecord(1, mark, 0, "begin", 1, 0.0, PublicView(Phase.ORDERS, sign=sign))
     )
 
 
 @pytest.mark.parametrize(
-    "said",
+    "sentence",
     [
         say("{side!c} wins", side=say("lime")),
         say_n("{n} minute late.", "{n} minutes late.", 3),
@@ -40,10 +42,11 @@ def record(sign: Any, mark: str = "0123456789ab") -> bytes:
         say("Wait."),
     ],
 )
-def test_sentences_arrive_in_every_language(said: str) -> None:
-    back = unpack_sentence(msgspec.json.decode(record(sentence_to_json(said)))["view"]["sign"])
+def test_sentences_arrive_in_every_language(sentence: str) -> None:
+    message = msgspec.json.decode(encode_with_sign(sentence_to_json(sentence)))
+    received = unpack_sentence(message["view"]["sign"])
     for language in LANGUAGES:
-        assert translate(back, language) == translate(said, language)
+        assert translate(received, language) == translate(sentence, language)
 
 
 @pytest.mark.parametrize(
@@ -61,56 +64,56 @@ def test_sentences_arrive_in_every_language(said: str) -> None:
         None,
     ],
 )
-def test_sentences_that_format_more_are_refused(sign: Any) -> None:
+def test_sentences_with_other_placeholders_are_refused(sign: Any) -> None:
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-        decode_record(record(sign))
+        decode_record(encode_with_sign(sign))
     with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
         decode_state(encode_public(PublicState("1", health=sign)))
 
 
-def growing(times: int, levels: int) -> Any:
-    """Return a sentence that names its part so many times, on so many levels."""
-    grown: Any = "x"
+def nested_sentence(times: int, levels: int) -> Any:
+    """Return a sentence that repeats its part on each level: it is `times ** levels` long."""
+    sentence: Any = "x"
     for _ in range(levels):
-        grown = {"say": "{a}" * times, "many": "", "parts": {"a": grown}}
-    return grown
+        sentence = {"say": "{a}" * times, "many": "", "parts": {"a": sentence}}
+    return sentence
 
 
-def test_memory_filling_sentences_are_refused_unfilled() -> None:
-    for grown in (growing(3, 2), growing(1, 9)):
+def test_too_deep_and_repetitive_sentences_are_refused() -> None:
+    for sentence in (nested_sentence(times=3, levels=2), nested_sentence(times=1, levels=9)):
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-            decode_record(record(grown))
+            decode_record(encode_with_sign(sentence))
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
-            unpack_sentence(grown)
-    assert len(unpack_sentence(growing(2, 8))) == 2**8
+            unpack_sentence(sentence)
+    assert len(unpack_sentence(nested_sentence(times=2, levels=8))) == 2**8
 
 
-def test_no_messages_and_large_ones_are_refused() -> None:
-    for payload in (b"", b"{}", b"\xff", record("ok")[:-1] + b', "more": 1}'):
+def test_malformed_and_large_messages_are_refused() -> None:
+    for payload in (b"", b"{}", b"\xff", encode_with_sign("ok")[:-1] + b', "more": 1}'):
         for read in (decode_record, decode_state):
             with pytest.raises(Malformed, match="cannot be read"):
                 read(payload)
     with pytest.raises(Malformed, match="too large"):
-        decode_record(record("x" * MAX_MESSAGE_BYTES))
+        decode_record(encode_with_sign("x" * MAX_MESSAGE_BYTES))
 
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])
-def test_a_mark_names_the_tables_own_input(mark: str) -> None:
-    """Else it could be what another table's game is called, whose result would then be there
-    already.
+def test_a_mark_of_another_form_is_refused(mark: str) -> None:
+    """A mark names an input of the sender. It must not look like the name of another table's game,
+    whose result would then seem to be there already.
     """
     with pytest.raises(Malformed, match="cannot be read"):
-        decode_record(record("Wait.", mark))
+        decode_record(encode_with_sign("Wait.", mark))
 
 
 @pytest.mark.parametrize("number", [-1, 2**53 + 1])
-def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
-    told = msgspec.json.decode(record(""))
-    view, state = told["view"], msgspec.json.decode(encode_public(PublicState("1")))
+def test_numbers_out_of_range_are_refused(number: int) -> None:
+    valid = msgspec.json.decode(encode_with_sign(""))
+    view, state = valid["view"], msgspec.json.decode(encode_public(PublicState("1")))
     for message in (
-        told | {"entry": number},
-        told | {"view": view | {"turn": number}},
-        told | {"view": view | {"score": (0, 0, number)}},
+        valid | {"entry": number},
+        valid | {"view": view | {"turn": number}},
+        valid | {"view": view | {"score": (0, 0, number)}},
     ):
         with pytest.raises(Malformed, match="cannot be read"):
             decode_record(msgspec.json.encode(message))
@@ -125,6 +128,6 @@ def test_a_number_that_nobody_can_keep_is_refused(number: int) -> None:
         PublicState("1", {Seat.SOUTH: "x" * 201}),
     ],
 )
-def test_endless_names_and_versions_are_refused(state: PublicState) -> None:
+def test_too_long_names_and_versions_are_refused(state: PublicState) -> None:
     with pytest.raises(Malformed, match="cannot be read"):
         decode_state(encode_public(state))
