@@ -1,3 +1,3 @@
-"""The whole machine under QEMU: built by the project's own `make install`, booted, played on, its
-plug pulled.
+"""Tests of a whole machine under QEMU: `make install` builds it, then it is booted and played on,
+and its plug is pulled.
 """

@@ -1,10 +1,10 @@
-"""`make arm64`: the tests of reading, rules and pages with arm64's Python and wheels, as on a
-Raspberry Pi's 64 bit.
+"""`make arm64`: run the tests of reading, rules and pages with Python and wheels for arm64, which a
+Raspberry Pi has.
 
-QEMU emulates each program by itself (`qemu-user-static`, through the kernel's binfmt_misc) in a
-root of Debian for arm64. The processor is a cortex-a72, a Raspberry Pi 4's: with QEMU's default one
-numpy and OpenCV compute wrongly. Times tell nothing. Words after the command go to pytest in place
-of the folders.
+QEMU emulates each program (`qemu-user-static`, through the kernel's binfmt_misc) in a root folder
+with Debian for arm64. The processor is the cortex-a72 of a Raspberry Pi 4, because numpy and OpenCV
+compute wrongly with QEMU's default. Emulated times mean nothing. The arguments go to pytest in
+place of `FOLDERS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COPIED = (
 _WHEELS = "/opt/wheels"
 
 
-def main(chosen: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Build what is missing, run the tests, and return pytest's exit status."""
     try:
         root = package.distribution(SUITE, "arm64")
@@ -42,13 +42,13 @@ def main(chosen: list[str]) -> int:
         package.copy_of(root, Path(folder) / "root") as chroot,
     ):
         _fetch(chroot.root / _WHEELS.lstrip("/"), package.SUITES[SUITE])
-        _connect(chroot.root, package.SUITES[SUITE])
+        _add_paths(chroot.root, package.SUITES[SUITE])
         source = chroot.root / "src"
         source.mkdir()
         for name in COPIED:
             build.run("cp", "-a", str(build.ROOT / name), str(source))
         command = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m"]
-        command += [MARKS, *(chosen or FOLDERS)]
+        command += [MARKS, *(arguments or FOLDERS)]
         environment = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root",
@@ -65,7 +65,7 @@ def main(chosen: list[str]) -> int:
 
 
 def _fetch(folder: Path, python: str) -> None:
-    """Fetch the wheels of an installation, and what the tests need besides, for arm64."""
+    """Fetch the wheels for arm64 of an installation and of the tests' own libraries."""
     common = [
         *(sys.executable, "-m", "pip", "install", "--target", str(folder)),
         *["-q", "--upgrade", "--disable-pip-version-check", "--only-binary", ":all:"],
@@ -78,8 +78,8 @@ def _fetch(folder: Path, python: str) -> None:
     build.run(*common, *TOOLS)
 
 
-def _connect(root: Path, python: str) -> None:
-    """Let every Python there find the program and the wheels, and name localhost."""
+def _add_paths(root: Path, python: str) -> None:
+    """Let the root's Python find the program and the wheels, and its programs localhost."""
     packages = root / f"usr/local/lib/python{python}/dist-packages"
     packages.mkdir(parents=True, exist_ok=True)
     (packages / "companion.pth").write_text(f"/src\n{_WHEELS}\n")

@@ -1,10 +1,10 @@
-"""The machine's disk: Debian with the kernel's simulated pins and camera, and the project by its
-own `make install`.
+"""Helpers: build the machine's disk, Debian with the kernel's simulated pins and camera, and the
+project by its own `make install`.
 
-It has two layers, each cached under a name made of what went into it. The base has the
-distribution, kernel and camera module and takes some minutes. The disk has the project on top and
-takes less than a minute and a half. Packages come from where this machine's own apt and pip get
-theirs, and nothing of that stays in the disk.
+The disk is built in two layers. Each is cached under a name with a hash of its contents. The base
+has the distribution, kernel and camera module, and takes some minutes. The disk has the project on
+top, and takes less than a minute and a half. Packages come from the archives that apt and pip of
+this computer use, and their settings do not stay in the disk.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ PACKAGES = (
     "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
 BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig")
-# Raspberry Pi OS has it as python3-lgpio. Debian has not, and PyPI has no wheel for its Python.
+# Raspberry Pi OS has the package python3-lgpio. Debian lacks it, and PyPI has no wheel for Debian's
+# Python.
 LGPIO = "lgpio==0.2.2.0"
+# Kernel modules of the initrd.
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
 # Folders of kernel drivers that a machine under QEMU does not need. They take half of the disk.
 IDLE_DRIVERS = (
@@ -48,7 +50,7 @@ IDLE_DRIVERS = (
     "usb",
     "hwmon",
 )
-# Kernel module of the simulated Wi-Fi. It is one of `IDLE_DRIVERS`, and it stays.
+# Kernel module of the simulated Wi-Fi. It stays, although its folder is one of `IDLE_DRIVERS`.
 RADIO = "mac80211_hwsim"
 IDLE_UNITS = (
     "apt-daily.timer",
@@ -61,11 +63,11 @@ IDLE_UNITS = (
     "NetworkManager-wait-online.service",
 )
 # Only the tests of the hotspot start these units.
-LATER_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
+DISABLED_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
 NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
-# Files of this machine that a chroot needs to reach packages. They are removed afterwards.
-LENT = tuple(
+# Files of this computer that a chroot needs to reach packages. They are removed afterwards.
+COPIED_SETTINGS = tuple(
     Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt")
 )
 DISK_BYTES = 2 * 1024**3
@@ -90,18 +92,18 @@ SOURCES = (
 
 
 class CannotBuild(Exception):
-    """The machine cannot be built here. The message says what is missing."""
+    """The machine cannot be built on this computer. The message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk with its kernel."""
+    """The image of a disk, and the kernel and initrd that it is booted with."""
 
     image: Path
     kernel: Path
     initrd: Path
     build_s: float
-    """How long the build took. 0: the disk was in the cache."""
+    """How long the build took in seconds. 0: the disk was in the cache."""
 
 
 def cache() -> Path:
@@ -112,7 +114,7 @@ def cache() -> Path:
 
 
 def disk() -> Disk:
-    """Return the disk of the tree as it is. Raises `CannotBuild`."""
+    """Return the disk with the working tree as it is now. Raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
     if os.geteuid():
@@ -127,15 +129,16 @@ def disk() -> Disk:
     kernel, initrd = (
         next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
     )
-    built_s = time.monotonic() - began_s
-    return Disk(folder / "disk.img", kernel, initrd, built_s if built_s > 5 else 0.0)
+    build_s = time.monotonic() - began_s
+    # looking into the cache takes less than 5 seconds
+    return Disk(folder / "disk.img", kernel, initrd, build_s if build_s > 5 else 0.0)
 
 
 # ---- the base ------------------------------------------------------------------------------------
 
 
 def base() -> Path:
-    """Return a base: distribution, kernel and camera module. Raises `CannotBuild`."""
+    """Return the base, with distribution, kernel and camera module. Raises `CannotBuild`."""
     folder = (
         cache()
         / f"base-{content_mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
@@ -146,7 +149,7 @@ def base() -> Path:
         try:
             with finished_folder(folder) as made:
                 _make_base(made)
-        # Debian's part: an archive out of reach, no right to mount
+        # the archive is out of reach, or mounting is not permitted
         except subprocess.CalledProcessError as error:
             raise CannotBuild(command_output(error)) from None
     return folder
@@ -170,11 +173,9 @@ def _make_base(root: Path) -> None:
 
 
 def _finish_base(root: Path, mirror: str) -> None:
-    """Build what Debian's packages do not bring, the camera's module and lgpio, and remove the
-    tools for it.
-    """
+    """Build the camera's module and lgpio, which no package brings, and remove the build tools."""
     with chroot(root) as inside:
-        _camera_module(root, mirror, inside)
+        _build_camera_module(root, mirror, inside)
         inside(
             f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}"
         )
@@ -194,8 +195,8 @@ def _finish_base(root: Path, mirror: str) -> None:
         inside(f"depmod {kernel.name} && update-initramfs -u -k {kernel.name}")
 
 
-def _camera_module(root: Path, mirror: str, inside: Chroot) -> None:
-    """Build v4l2loopback for this kernel, Debian's newest: older ones do not build against it."""
+def _build_camera_module(root: Path, mirror: str, inside: Chroot) -> None:
+    """Build v4l2loopback from Debian's newest sources. Older ones do not build for this kernel."""
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
     newest.write_text(f"deb {mirror} sid main\n")
@@ -214,20 +215,23 @@ def _camera_module(root: Path, mirror: str, inside: Chroot) -> None:
 
 
 def mirror() -> str:
-    """Return the Debian archive that this machine's apt uses. Raises `CannotBuild`."""
+    """Return the address of the Debian archive that this computer's apt uses.
+
+    Raises `CannotBuild`.
+    """
     output = run(
         "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"
     ).split()
     debian = [line for line in output if "debian" in line and "security" not in line]
     if not debian:
         raise CannotBuild(
-            "this machine's apt knows no Debian archive: the machine is made of Debian's packages"
+            "this computer's apt knows no Debian archive: the machine is made of Debian's packages"
         )
     return debian[0]
 
 
 def apt_settings() -> list[tuple[str, str]]:
-    """Return how this machine's apt reaches and checks archives."""
+    """Return the settings by which this computer's apt reaches and checks archives."""
     result = []
     for line in run("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
@@ -263,7 +267,7 @@ def _make_disk(base: Path, folder: Path) -> None:
 
 
 def _add_guest(root: Path) -> None:
-    """Add the simulated hardware, the machine's hands, and what a Raspberry Pi has by itself."""
+    """Add the simulated hardware, the agent, and settings that Raspberry Pi OS brings."""
     for script in (*GUEST.glob("*.py"), *GUEST.glob("*.sh")):
         _copy(script, root / "opt/appliance" / script.name)
     for unit in GUEST.glob("*.service"):
@@ -278,7 +282,7 @@ def _add_guest(root: Path) -> None:
     (root / "etc/hostname").write_text("table\n")
     (root / "etc/machine-id").write_text(hashlib.md5(b"appliance").hexdigest() + "\n")
     _copy(GUEST / "network.conf", root / "etc/NetworkManager/conf.d/network.conf")
-    run("systemctl", f"--root={root}", "disable", *LATER_UNITS)
+    run("systemctl", f"--root={root}", "disable", *DISABLED_UNITS)
     for unit in IDLE_UNITS:
         (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
     for folder in ("etc", "var"):
@@ -294,31 +298,36 @@ def _copy(source: Path, target: Path) -> None:
 
 
 class Chroot:
-    """Runs scripts in a chroot, which reaches packages as this machine does."""
+    """Runs scripts in a chroot with this computer's access to archives of packages."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def __call__(self, script: str, **environment: str) -> None:
-        settings = {
+    def __call__(self, script: str) -> None:
+        network = {
             key: value
             for key, value in os.environ.items()
             if key.startswith(("PIP_", "UV_", "SSL_")) or "proxy" in key.lower()
         }
-        given = {
+        environment = {
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root",
             "DEBIAN_FRONTEND": "noninteractive",
         }
-        given |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
-        run("chroot", str(self._root), "/bin/sh", "-ec", script, env=given | settings | environment)
+        environment |= {"PIP_CACHE_DIR": "/var/cache/pip", "LC_ALL": "C.UTF-8"}
+        run("chroot", str(self._root), "/bin/sh", "-ec", script, env=environment | network)
 
 
 @contextmanager
 def chroot(root: Path) -> Iterator[Chroot]:
-    """Open a chroot with `/proc` and this machine's way to packages until the end of the block."""
-    lent = [path for path in LENT if path.exists()]
-    own = {path: (root / f".{path}").read_bytes() for path in lent if (root / f".{path}").is_file()}
+    """Open a chroot with `/proc` and this computer's access to packages until the end of the block.
+
+    Settings that the chroot has itself come back afterwards.
+    """
+    copied = [path for path in COPIED_SETTINGS if path.exists()]
+    own = {
+        path: (root / f".{path}").read_bytes() for path in copied if (root / f".{path}").is_file()
+    }
     wheels = cache() / "pip"
     with contextlib.ExitStack() as stack:
         for place, target in (
@@ -333,10 +342,10 @@ def chroot(root: Path) -> Iterator[Chroot]:
                 run("mount", "-o", "remount,bind,ro", str(root / target))
         run("mount", "-t", "proc", "proc", str(root / "proc"))
         stack.callback(run, "umount", "--lazy", str(root / "proc"))
-        for path in lent:
+        for path in copied:
             _copy(path, root / f".{path}")
         yield Chroot(root)
-        for path in lent:
+        for path in copied:
             (root / f".{path}").unlink(missing_ok=True)
             if path in own:
                 (root / f".{path}").write_bytes(own[path])
@@ -346,30 +355,30 @@ def chroot(root: Path) -> Iterator[Chroot]:
 
 
 def _pip_folders() -> list[Path]:
-    """Return the folders of packages on this machine that its pip looks into."""
+    """Return the folders on this computer in which its pip looks for packages."""
     output = run(sys.executable, "-m", "pip", "config", "list")
     words = output.replace("'", " ").replace("file://", " ").split()
-    named = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
-    own = ("etc", "usr", "bin", "sbin", "lib", "var", "tmp")
-    return sorted({Path(*path.parts[:3]) for path in named if path.parts[1] not in own})
+    folders = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
+    system = ("etc", "usr", "bin", "sbin", "lib", "var", "tmp")
+    return sorted({Path(*path.parts[:3]) for path in folders if path.parts[1] not in system})
 
 
 @contextmanager
 def finished_folder(target: Path) -> Iterator[Path]:
-    """Yield a path for a new folder, which gets the name `target` only if the block succeeds."""
+    """Yield the path of a folder to make. It is renamed to `target` only if the block succeeds."""
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield unfinished
         unfinished.rename(target)
     finally:
-        # never what is still mounted in it
+        # a folder with something mounted in it is left: removing it would remove that, too
         if unfinished.exists() and str(unfinished) not in Path("/proc/self/mountinfo").read_text():
             shutil.rmtree(unfinished)
 
 
 def delete_old(prefix: str, keep: int) -> None:
-    """Delete old bases or disks, the oldest first, to make room."""
+    """Delete all folders of the cache that begin so, except for the `keep` newest ones."""
     old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
     for folder in old[: len(old) - keep]:
         shutil.rmtree(folder)
@@ -380,7 +389,7 @@ def _sources() -> list[Path]:
 
 
 def content_mark(*parts: str | Path) -> str:
-    """Return a hash of words and of the contents of files and folders."""
+    """Return a hash of strings, and of the names and contents of files and folders."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, str):
@@ -413,7 +422,7 @@ def command_output(error: subprocess.CalledProcessError) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Build the disk and say where it is."""
+    """Build the disk, and print where it is and how long the build took."""
     try:
         result = disk()
     except subprocess.CalledProcessError as error:

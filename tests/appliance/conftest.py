@@ -1,4 +1,7 @@
-"""Fixtures of the machine. It is only built by `make appliance`, or for this folder's path."""
+"""Fixtures: the machine and Debian's packages.
+
+Nothing of this folder runs unless its path is given, as `make appliance` does.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    is_asked_for = any(
-        "tests/appliance" in str(argument) for argument in config.invocation_params.args
-    )
-    return None if is_asked_for else True
+    is_named = any("tests/appliance" in str(argument) for argument in config.invocation_params.args)
+    return None if is_named else True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -51,26 +52,28 @@ PACKAGED = (
 
 @pytest.fixture(scope="session")
 def figures() -> list[str]:
-    """Sentences for the end of the run."""
+    """The list of measured figures, as sentences that are printed after the run."""
     return FIGURES
 
 
 @pytest.fixture(scope="session")
 def short(pytestconfig: pytest.Config) -> bool:
+    """Whether only the short form is run (`--short`)."""
     return bool(pytestconfig.getoption("short"))
 
 
 @pytest.fixture(scope="session")
 def disk(figures: list[str]) -> build.Disk:
+    """The built disk. Tests boot copies of it."""
     try:
-        found = build.disk()
+        disk = build.disk()
     except build.CannotBuild as reason:
         pytest.skip(f"the machine cannot be built: {reason}")
     except subprocess.CalledProcessError as error:
         pytest.fail(build.command_output(error), pytrace=False)
-    how = f"built in {found.build_s:.0f} s" if found.build_s else "taken from the cache"
-    figures.append(f"disk {how}, {found.image.stat().st_blocks * 512 / 1e6:.0f} MB")
-    return found
+    origin = f"built in {disk.build_s:.0f} s" if disk.build_s else "taken from the cache"
+    figures.append(f"disk {origin}, {disk.image.stat().st_blocks * 512 / 1e6:.0f} MB")
+    return disk
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +86,7 @@ def house(disk: build.Disk, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="session")
 def deb(figures: list[str], short: bool) -> Packages:
-    """A function that returns the package of the tree as it is, built or from the cache."""
+    """A function that returns Debian's package of the working tree for an architecture."""
     if short:
         pytest.skip("the packages are no part of the short form")
     if not shutil.which("dpkg-deb"):

@@ -1,7 +1,7 @@
-"""What is on a disk whose machine has lost its power: checked from outside, without mounting it.
+"""Helpers: check the disk of a machine that has lost its power, without mounting it.
 
-The journal is then opened by the program itself, and held against what people at the table were
-told before the cut.
+The journal is then opened by the program itself. It is compared with the inputs that people at the
+table were told are accepted before the cut.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SentInput(NamedTuple):
 class Promises:
     """The inputs that people have sent, and those that the service must therefore keep."""
 
-    asked: list[SentInput] = field(default_factory=list)
+    sent: list[SentInput] = field(default_factory=list)
     """All inputs. Those that were not acknowledged may have arrived or not."""
     accepted: list[SentInput] = field(default_factory=list)
     """The inputs that were acknowledged by status 200."""
@@ -53,7 +53,10 @@ class Promises:
 
 @dataclass
 class CutReport:
-    """What is wrong on a disk after a cut. All texts and lists must be empty."""
+    """What is wrong on a disk after a cut. All texts and lists must be empty.
+
+    `inputs` is the number of records in the journal.
+    """
 
     file_system: str = ""
     journal: str = ""
@@ -70,10 +73,10 @@ class CutReport:
 def examine(image: Path, folder: Path, promises: Promises, state_dir: str = STATE) -> CutReport:
     """Check file system, journal, inputs and secrets of a disk after a cut.
 
-    The check of the file system mends the image. `state_dir` is the service's folder on the disk.
+    The check of the file system repairs the image. `state_dir` is the service's folder on the disk.
     """
     report = CutReport(file_system=_check_file_system(image))
-    state = _take_out(image, folder, state_dir)
+    state = _copy_state(image, folder, state_dir)
     path = state / "journal.sqlite"
     if not path.exists():
         report.journal = "there is no journal"
@@ -85,41 +88,45 @@ def examine(image: Path, folder: Path, promises: Promises, state_dir: str = STAT
             report.journal, report.lost = str(error), list(promises.accepted)
             return report
     with Journal(path) as journal:
-        report.journal = (
-            "" if verdict == "ok" and not journal.notice else f"{verdict} {journal.notice}"
-        )
         entries = [entry.record for entry in journal.entries()]
         report.inputs = len(entries)
         hand_ins = [record for record in entries if isinstance(record, HandIn)]
         report.lost = [
-            sent for sent in promises.accepted if not any(_is(record, sent) for record in hand_ins)
+            sent
+            for sent in promises.accepted
+            if not any(_is_same(record, sent) for record in hand_ins)
         ]
         report.doubled = _find_doubled(hand_ins, promises)
         report.revealed = _find_revealed(journal)
-        report.journal += journal.notice
+        if verdict != "ok" or journal.notice:
+            report.journal = f"{verdict} {journal.notice}"
     return report
 
 
-def _is(record: HandIn, sent: SentInput) -> bool:
-    by = sent.seat in ("table", str(record.seat))
-    return by and (record.moment, record.action) == sent[1:3] and sent.salt in ("", record.salt)
+def _is_same(record: HandIn, sent: SentInput) -> bool:
+    is_seat = sent.seat in ("table", str(record.seat))
+    is_action = (record.moment, record.action) == (sent.moment, sent.action)
+    return is_seat and is_action and sent.salt in ("", record.salt)
 
 
 def _find_doubled(hand_ins: list[HandIn], promises: Promises) -> list[str]:
     """Return the inputs that are stored more often than they were sent, or that nobody has sent."""
-    counted: list[str] = []
-    for sent in promises.asked:
-        times = sum(_is(record, sent) for record in hand_ins)
-        if times > promises.asked.count(sent):
-            counted.append(f"{sent} {times} times")
+    doubled: list[str] = []
+    for sent in promises.sent:
+        times = sum(_is_same(record, sent) for record in hand_ins)
+        if times > promises.sent.count(sent):
+            doubled.append(f"{sent} {times} times")
     unknown = [
-        record for record in hand_ins if not any(_is(record, sent) for sent in promises.asked)
+        record for record in hand_ins if not any(_is_same(record, sent) for sent in promises.sent)
     ]
-    return counted + [str(record) for record in unknown]
+    return doubled + [str(record) for record in unknown]
 
 
 def _find_revealed(journal: Journal) -> list[str]:
-    """Return the salts of sealed orders that anybody but their seat is shown after the cut."""
+    """Return the seats whose sealed action anybody else is shown after the cut, with the moment.
+
+    An action is shown if its salt is in the view of the other seat or of a spectator.
+    """
     session = journal.restore()
     with Table(journal, FakeClock(), TableSettings()) as table:
         texts = {seat: json.dumps(_plain(table.view(seat))) for seat in (None, *SEATS)}
@@ -144,8 +151,9 @@ def _plain(view: TableView) -> Any:
 
 
 def _check_file_system(image: Path) -> str:
-    """Replay the file system's own journal as the next start would, then check it. Return what is
-    wrong.
+    """Replay the file system's own journal as the next start would, then check the file system.
+
+    Return what is wrong, or an empty string. Status 1 of the first run is a repair that succeeded.
     """
     first = subprocess.run(
         ["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False
@@ -158,8 +166,8 @@ def _check_file_system(image: Path) -> str:
     return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
 
 
-def _take_out(image: Path, folder: Path, state_dir: str) -> Path:
-    """Copy the service's state out of the image, and return its folder."""
+def _copy_state(image: Path, folder: Path, state_dir: str) -> Path:
+    """Copy the service's state from the image to a folder, and return that."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(

@@ -1,7 +1,6 @@
-"""An evening at the machine's table with two phones: games with sealed orders and games on the
-clock, until the cut.
+"""Helpers: two phones play at the machine's table, with sealed orders or on a clock, until a cut.
 
-Every answer is noted, so that it is known afterwards what people were promised.
+They note each input that the service has accepted. It has promised to keep these.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Browser:
 
 
 class Evening:
-    """Two phones, and the inputs that they were told are accepted."""
+    """Two phones at the table, and the inputs that the service has promised to keep."""
 
     def __init__(self, url: str, host_key: str, rng: Random) -> None:
         self.phones = {seat: Browser(url) for seat in SEATS}
@@ -69,7 +68,7 @@ class Evening:
             phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
 
     def move(self, url: str) -> None:
-        """Go on with the same machine after it has restarted."""
+        """Go on with the same machine after a restart, at the address of its new port."""
         for phone in self.phones.values():
             phone.move(url)
 
@@ -104,7 +103,7 @@ class Evening:
         while time.monotonic() < end_s:
             try:
                 self.step()
-            except Refusal as error:  # the clock was quicker, or the camera disagrees
+            except Refusal as error:  # the clock ran out first, or the camera disagrees
                 refused = error
             if not is_promised and len(self.promises.accepted) > count:
                 end_s, is_promised = time.monotonic() + seconds, True
@@ -112,14 +111,14 @@ class Evening:
             raise refused
 
     def step(self) -> None:
-        """Do one thing that somebody may do next."""
+        """Do one thing that a person at the table may do next."""
         now = self.view()
         if now["phase"] in ("setup", "stages"):
             self._confirm(now)
         elif now["phase"] == "orders" and now["clock"]:
             if now["clock"]["paused"]:
                 self._post("south", "/api/table/resume", {})
-            self._tell(SentInput("table", now["moment"], ".", ""), "/api/table/act", {})
+            self._hand_in(SentInput("table", now["moment"], ".", ""), "/api/table/act", {})
         elif now["phase"] == "orders":
             self._seal(now)
         else:
@@ -130,22 +129,22 @@ class Evening:
         self._post("south", "/api/seat/south/confirm", body)
 
     def _seal(self, now: dict[str, Any]) -> None:
-        """Hand in for one side. Now and then take it back and think again."""
+        """Hand in an action for one side. Sometimes take it back while the other one waits."""
         waiting = [seat for seat in SEATS if not now["sealed"][seat]]
         seat, moment = self.rng.choice(waiting or SEATS), now["moment"]
         salt = f"{self.rng.getrandbits(128):032x}"
         action = "".join(self.rng.choices("UDLRIS", k=3))
-        self._tell(
+        self._hand_in(
             SentInput(seat, moment, action, salt), f"/api/seat/{seat}/hand-in", {"salt": salt}
         )
-        if len(waiting) == 2 and self.rng.random() < 0.2:
+        if len(waiting) == len(SEATS) and self.rng.random() < 0.2:
             self._post(seat, f"/api/seat/{seat}/take-back", {"moment": moment})
 
-    def _tell(self, sent: SentInput, path: str, more: dict[str, str]) -> None:
-        """Hand an action in and note what was promised."""
+    def _hand_in(self, sent: SentInput, path: str, extra: dict[str, str]) -> None:
+        """Hand in an action, and note whether the service accepts it."""
         phone = self.phones.get(sent.seat, self.phones["south"])
-        self.promises.asked.append(sent)
-        phone.ask(path, {"moment": sent.moment, "action": sent.action} | more)
+        self.promises.sent.append(sent)
+        phone.ask(path, {"moment": sent.moment, "action": sent.action} | extra)
         self.promises.accepted.append(sent)
 
     def _post(self, seat: str, path: str, body: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A machine that has come up."""
+"""Helpers: boot a machine until its pages are there, and share it between tests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def boot(
 
 @dataclass(frozen=True)
 class SharedMachine:
-    """The machine that all tests share that do not pull its plug."""
+    """The booted machine, which all tests share that do not pull its plug."""
 
     machine: Machine
     ready_s: float

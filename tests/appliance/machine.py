@@ -1,8 +1,8 @@
-"""The machine under QEMU: how it is booted, reached from outside, and unplugged.
+"""Helpers: boot a machine under QEMU, send requests to the agent in it, and pull its plug.
 
-QEMU emulates two cores in software. The guest is reached by two virtio ports (`guest/agent.py`,
-`guest/camera.py`), so nothing here waits for a network. Phones come by a forwarded port where there
-is one.
+QEMU emulates two cores in software. Two virtio ports lead to the guest's agent and camera
+(`guest/agent.py`, `guest/camera.py`), so that these need no network. Phones reach the service by a
+forwarded port.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +29,7 @@ MEMORY_MB = 1024
 PAGES_PORT = 8080
 # Timeout for booting. It is generous, because two shared cores emulate two others.
 BOOT_S = 240.0
+# Pin numbers of each pad's keys.
 SOUTH = {"up": 5, "down": 6, "left": 13, "right": 19, "a": 26, "b": 11, "back": 9, "ready": 10}
 NORTH = {"up": 12, "down": 16, "left": 20, "right": 21, "a": 7, "b": 8, "back": 25, "ready": 24}
 PADS = {"south": SOUTH, "north": NORTH}
@@ -42,25 +42,31 @@ T = TypeVar("T")
 
 
 class MachineError(Exception):
-    """The machine did not do what it was asked. The message ends with its console."""
+    """The machine did not do what was requested. Most messages end with its console."""
 
 
-def until(what: str, look: Callable[[], T], timeout_s: float = 60.0, pause_s: float = 0.2) -> T:
-    """Wait until `look` returns something true, and return it. Raises `MachineError`."""
-    pause, end_s = threading.Event(), time.monotonic() + timeout_s
+def until(
+    what: str, condition: Callable[[], T], timeout_s: float = 60.0, pause_s: float = 0.2
+) -> T:
+    """Wait until `condition` returns something true, and return that.
+
+    Raises `MachineError` after `timeout_s`. `what` names the awaited thing in its message.
+    """
+    end_s = time.monotonic() + timeout_s
     while True:
-        answer = look()
+        answer = condition()
         if answer:
             return answer
         if time.monotonic() > end_s:
-            raise MachineError(f"{what} did not happen within {timeout_s:.0f} s")
-        pause.wait(pause_s)
+            raise MachineError(f"waited {timeout_s:.0f} s in vain for {what}")
+        time.sleep(pause_s)
 
 
 class Machine:
     """Context manager of one QEMU with a disk of its own. `close` may be called twice.
 
-    `folder` gets its console and sockets. `stick` is the image of a second disk.
+    `image` is the disk that it writes to, `disk` has its kernel. `folder` gets its console and
+    sockets. `stick` is the image of a second disk.
     """
 
     def __init__(
@@ -76,7 +82,7 @@ class Machine:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.began_s = time.monotonic()
-        self._asked = 0
+        self._requests = 0
         command = self._command(disk, network)
         if stick:
             command += ["-drive", f"file={stick},format=raw,if=virtio,cache=writeback"]
@@ -85,11 +91,11 @@ class Machine:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         try:
-            self._monitor = self._join("monitor", 30)
+            self._monitor = self._connect("monitor", 30)
             self._monitor_file = self._monitor.makefile("r")
             self._monitor_file.readline()
             self.monitor("qmp_capabilities")
-            self._join_hands()
+            self._connect_agent()
         except BaseException:
             self.close()
             raise
@@ -125,12 +131,13 @@ class Machine:
             "-qmp", f"unix:{folder / 'monitor'},server=on,wait=off",
         ]  # fmt: skip
 
-    def _join_hands(self) -> None:
-        """Connect to the machine's hands by its own ports. A machine without ports overrides this
-        and `_command`.
+    def _connect_agent(self) -> None:
+        """Connect to the guest's agent and camera by their virtio ports.
+
+        A machine without such ports overrides this method and `_command`.
         """
-        self._frames = self._join("frames", 10)
-        self._agent = self._join("agent", 10)
+        self._frames = self._connect("frames", 10)
+        self._agent = self._connect("agent", 10)
         self._agent_file = self._agent.makefile("r")
 
     def require_running(self) -> None:
@@ -140,7 +147,7 @@ class Machine:
                 f"QEMU has ended: {(self._folder / 'qemu.log').read_text()}{self.console()}"
             )
 
-    def _join(self, name: str, timeout_s: float) -> socket.socket:
+    def _connect(self, name: str, timeout_s: float) -> socket.socket:
         def attempt() -> socket.socket | None:
             self.require_running()
             line = socket.socket(socket.AF_UNIX)
@@ -153,27 +160,35 @@ class Machine:
 
         return until(f"QEMU's {name}", attempt, timeout_s, 0.05)  # type: ignore[return-value]  # None is waited away
 
-    # ---- hands inside ----------------------------------------------------------------------------
+    # ---- the agent inside ------------------------------------------------------------------------
 
-    def ask(self, door: str, *given: Any, timeout_s: float = 90.0, **named: Any) -> Any:
-        """Ask the agent in the machine. Raises `MachineError`."""
-        self._asked += 1
+    def ask(self, function: str, *arguments: Any, timeout_s: float = 90.0, **keywords: Any) -> Any:
+        """Let the agent call one of its functions (`guest/agent.py`), and return the result.
+
+        Raises `MachineError`.
+        """
+        self._requests += 1
         self._agent.settimeout(timeout_s)
-        request = {"id": self._asked, "door": door, "with": given, "named": named}
+        request = {
+            "id": self._requests,
+            "function": function,
+            "arguments": arguments,
+            "keywords": keywords,
+        }
         try:
             self._agent.sendall(json.dumps(request).encode() + b"\n")
             while True:
                 answer = json.loads(self._agent_file.readline() or "null")
                 if answer is None:
-                    raise MachineError(f"{door}: the machine is off")
-                if answer["id"] == self._asked:
+                    raise MachineError(f"{function}: the machine is off")
+                if answer["id"] == self._requests:  # not a late answer to an older request
                     break
         except OSError as error:
             raise MachineError(
-                f"{door}: no answer ({error}); the console ends with:\n{self.console()}"
+                f"{function}: no answer ({error}); the console ends with:\n{self.console()}"
             ) from None
         if "error" in answer:
-            raise MachineError(f"{door}: {answer['error']}")
+            raise MachineError(f"{function}: {answer['error']}")
         return answer["answer"]
 
     def run(self, *command: str, check: bool = True, timeout_s: float = 60.0) -> str:
@@ -188,7 +203,7 @@ class Machine:
         return str(done["out"])
 
     def property(self, name: str, unit: str = "companion.service") -> str:
-        """Return a property of a unit."""
+        """Return a property of a systemd unit."""
         return self.run("systemctl", "show", "-P", name, unit).strip()
 
     def press(self, seat: str, *keys: str) -> None:
@@ -196,8 +211,9 @@ class Machine:
         self.ask("press", [PADS[seat][key] for key in keys])
 
     def lamp_levels(self, times: int = 80) -> dict[int, float]:
-        """Return the share of time that each lamp is lit, over more than half a second, longer than
-        a blink.
+        """Return the share of time that each lamp is lit, by its pin.
+
+        80 samples take more than half a second, which is longer than a blink.
         """
         pins = [pin for side in LAMPS.values() for pin in side]
         samples = self.ask("lamps", pins, times=times, pause_s=0.007)
@@ -208,14 +224,14 @@ class Machine:
         }
 
     def show(self, width: int, height: int, luma: bytes) -> None:
-        """Hold this picture before the camera from now on."""
+        """Show this picture to the camera from now on."""
         self._frames.settimeout(60)
         self._frames.sendall(struct.pack("<II", width, height) + luma)
 
     # ---- power -----------------------------------------------------------------------------------
 
     def console(self, lines: int = 25) -> str:
-        """Return the end of the kernel's messages."""
+        """Return the last lines of the machine's serial console."""
         path = self._folder / "console"
         return (
             "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
@@ -223,10 +239,12 @@ class Machine:
             else ""
         )
 
-    def monitor(self, command: str, **given: Any) -> Any:
-        """Send a command to QEMU itself, and return its answer."""
+    def monitor(self, command: str, **arguments: Any) -> Any:
+        """Send a command to QEMU's monitor, and return its answer."""
         self._monitor.settimeout(60)
-        self._monitor.sendall(json.dumps({"execute": command, "arguments": given}).encode() + b"\n")
+        self._monitor.sendall(
+            json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n"
+        )
         while True:
             answer = json.loads(self._monitor_file.readline())
             if "return" in answer:
@@ -245,12 +263,12 @@ class Machine:
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """Switch it off, if it is not."""
+        """End QEMU if it runs, and close all connections."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait(30)
         for name in ("_monitor_file", "_agent_file", "_monitor", "_agent", "_frames"):
-            with contextlib.suppress(OSError, AttributeError):  # it may not have come so far
+            with contextlib.suppress(OSError, AttributeError):  # they may not exist yet
                 getattr(self, name).close()
 
     def __enter__(self) -> Self:
@@ -261,7 +279,7 @@ class Machine:
 
 
 def copy_image(source: Path, target: Path) -> Path:
-    """Copy a disk without filling its holes."""
+    """Copy the image of a disk, which stays sparse, and return the copy."""
     target.unlink(missing_ok=True)
     subprocess.run(
         ["cp", "--reflink=auto", "--sparse=always", str(source), str(target)], check=True

@@ -1,6 +1,6 @@
-"""Roots of plain Debian, without the program or a network, in which the package is installed.
+"""Helpers: root folders with a plain Debian, in which the project's package is installed offline.
 
-Each is kept like the machine's base, under a name made of what went into it.
+Each is cached like the machine's base, under a name with a hash of its contents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDED = ("mmdebstrap", "unshare", "ip")
 
 
 def distribution(suite: str, architecture: str = "amd64") -> Path:
-    """Return a root without the program in it. Raises `CannotBuild`."""
+    """Return the root folder of a Debian without the program. Raises `CannotBuild`."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise build.CannotBuild(
             f"{', '.join(missing)} not found: sudo apt install mmdebstrap iproute2"
@@ -53,7 +53,7 @@ def _make(root: Path, suite: str, architecture: str) -> None:
 
 @contextmanager
 def copy_of(root: Path, target: Path) -> Iterator[IsolatedRoot]:
-    """Copy a root to install in, with `/proc` and `/dev` until the end of the block."""
+    """Copy a root folder to install in. It has `/proc`, `/dev` and `/run` until the block ends."""
     build.run("cp", "-a", "--reflink=auto", str(root), str(target))
     with ExitStack() as stack:
         for kind, name in (("proc", "proc"), ("tmpfs", "dev"), ("tmpfs", "run")):
@@ -65,7 +65,7 @@ def copy_of(root: Path, target: Path) -> Iterator[IsolatedRoot]:
 
 
 class IsolatedRoot:
-    """Runs scripts in such a copy, without a network."""
+    """Runs scripts in a root folder, without a network."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -76,9 +76,9 @@ class IsolatedRoot:
         }
 
     def __call__(self, script: str, status: int = 0, **environment: str) -> str:
-        """Run a script, require its exit status, and return both its output streams."""
-        alone = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
-        command = ["unshare", "--net", "sh", "-c", alone, str(self.root), script]
+        """Run a script, require its exit status, and return both its outputs."""
+        start = 'ip link set lo up && exec chroot "$0" /bin/sh -ec "$1"'
+        command = ["unshare", "--net", "sh", "-c", start, str(self.root), script]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=self.environment | environment
         )

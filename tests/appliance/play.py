@@ -1,8 +1,6 @@
-"""People at the machine: pads by its pins, hands on a board that its camera sees, phones by its
-network.
+"""Helpers: people who play at the machine by its pins, and hands on a board that its camera sees.
 
-They know the rules from the game itself and keep a position of their own, against which the table
-is held.
+They apply the rules of the game themselves, and compare the resulting position with the table's.
 """
 
 from __future__ import annotations
@@ -18,27 +16,28 @@ from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from companion.table.chance.fairness import turn_random
 
+# The key of a pad for each order.
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 PAGES = "http://127.0.0.1:8080"
 
 
 class Board:
-    """A rendered board before the machine's camera."""
+    """A rendered board in front of the machine's camera."""
 
     def __init__(self, machine: Machine, game: Any) -> None:
         self._machine = machine
         self._world = printed_table(game.kit(game.options({})))
 
     def lay(self, layout: Layout) -> None:
-        """Put the pieces as a layout says. All others lie beside the board."""
+        """Lay the pieces as in `layout`, the others beside the board. Show that to the camera."""
         self._world.set_up(layout)
         luma = self._world.render_luma()
         self._machine.show(luma.shape[1], luma.shape[0], luma.tobytes())
 
 
 def view(machine: Machine) -> dict[str, Any]:
-    """Return the public view, asked from inside without a network. Empty while no page answers."""
+    """Return the public view, fetched inside the machine. It is empty while no page answers."""
     status, text = machine.ask("fetch", f"{PAGES}/api/view")
     return dict(json.loads(text)) if status == 200 else {}
 
@@ -49,17 +48,18 @@ def wait_for_pages(machine: Machine, timeout_s: float) -> dict[str, Any]:
 
 
 def host_key(machine: Machine) -> str:
-    """Return the host's key as the command line gives it to the owner."""
-    said = machine.run("companion", "host-key", timeout_s=120)
-    found = re.search(r"[a-z2-7]{5}-[a-z2-7]{5}", said)
-    if not found:
-        raise MachineError(f"companion host-key says no key: {said}")
-    return found[0]
+    """Return the owner key that `companion host-key` prints."""
+    output = machine.run("companion", "host-key", timeout_s=120)
+    key = re.search(r"[a-z2-7]{5}-[a-z2-7]{5}", output)
+    if not key:
+        raise MachineError(f"companion host-key prints no key: {output}")
+    return key[0]
 
 
 class PadMatch:
-    """Outbuffered at two pads: orders by keys, the board by the camera. `turn` plays one turn and
-    checks it.
+    """A game of Outbuffered at two pads and a board that the camera sees. `turn` plays one turn.
+
+    `misread` is the number of stages at which the table expected another layout than the rules.
     """
 
     def __init__(self, machine: Machine, rng: Random) -> None:
@@ -69,7 +69,7 @@ class PadMatch:
         self.turns = self.misread = self.presses = 0
 
     def begin(self) -> None:
-        """Sit down by a key of each pad, lay the board, start by the ready key."""
+        """Sit down by a key of each pad, lay the board, and start by the ready key."""
         for seat in PADS:
             self._press(seat, "ready")
         self.until(
@@ -94,22 +94,23 @@ class PadMatch:
         for letter in action:
             self._press(seat, KEYS[letter])
         if self.presses - before != 3:
-            raise MachineError("a key was not pressed")
+            raise MachineError("not three keys were pressed")
         self.until(f"three orders of {seat}", lambda now: now["seats"][seat]["entered"] == 3)
         self._press(seat, "ready")
         return action
 
     def turn(self) -> None:
-        """Play a turn: both hand in, hands follow all stages, and the table must agree with the
-        rules.
-        """
+        """Play a turn: both seats hand in, and hands follow all stages."""
         moment = view(self._machine)["moment"]
         south = self.hand_in("south")
         self.until("the sealed order", lambda now: now["sealed"]["south"])
         self.finish_turn(moment, south, self.hand_in("north"))
 
     def finish_turn(self, moment: str, south: str, north: str) -> None:
-        """Follow the stages of a turn that both sides have handed in."""
+        """Follow the stages of a turn that both seats have handed in.
+
+        Compare the expected layout of each stage with that of the rules.
+        """
         actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
         step = self._game.apply(
             self._state, actions, turn_random(0, int(moment.rpartition(".")[2]))
@@ -131,6 +132,7 @@ class PadMatch:
 
     @staticmethod
     def _is_at(now: dict[str, Any], moment: str, number: int) -> bool:
+        """Return whether the table has come to a stage of this turn, or farther."""
         return (
             now["moment"] != moment
             or now["phase"] == "over"
@@ -141,17 +143,20 @@ class PadMatch:
         self._machine.press(seat, *keys)
         self.presses += len(keys)
 
-    def until(self, what: str, done: Any) -> dict[str, Any]:
-        """Wait until `done` is true of the public view, and return it. Raises `MachineError`."""
+    def until(self, what: str, is_reached: Any) -> dict[str, Any]:
+        """Wait until `is_reached` is true of the public view, and return the view.
+
+        Raises `MachineError` with what the table says.
+        """
         last_view: dict[str, Any] = {}
 
-        def look() -> bool:
+        def condition() -> bool:
             last_view.clear()
             last_view.update(view(self._machine))
-            return bool(last_view) and bool(done(last_view))
+            return bool(last_view) and bool(is_reached(last_view))
 
         try:
-            until(what, look, PATIENCE_S)
+            until(what, condition, TIMEOUT_S)
         except MachineError as error:
             problems = [problem["text"] for problem in last_view.get("problems", ())]
             raise MachineError(

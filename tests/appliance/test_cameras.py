@@ -1,4 +1,7 @@
-"""Real Picamera2 keeps the camera contract that the fake keeps in `make test`."""
+"""Test the real Picamera2 by the camera contract, which `make test` runs on the fake.
+
+The tests run inside a machine under QEMU. Here their results are read from its console.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 def machine_output(
     tmp_path_factory: pytest.TempPathFactory, short: bool, figures: list[str]
 ) -> str:
-    """All that the machine with two virtual cameras has said."""
+    """What the machine with two virtual cameras prints on its console."""
     if short:
         pytest.skip("the machine with cameras is not in the short form")
     try:

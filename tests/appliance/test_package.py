@@ -1,5 +1,6 @@
-"""Debian's packages: installed, upgraded, removed and purged by plain apt, offline; and what is in
-the one for arm64.
+"""Test Debian's packages: apt installs, upgrades, removes and purges them offline.
+
+Every binary in a package is for the package's architecture.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from test_backup import fill
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
 NEWER = "99.0"
-# When the plug is pulled, in seconds after a promise of this start. None: while the service
-# starts.
-COMPILED = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
-HERE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
+# Bytes 18 and 19 of an ELF file (`e_machine`), by the processor that it is for.
+ELF_MACHINES = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
+# Debian's name for the architecture of this computer. Empty: no package is built for it.
+ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
 Packages = Callable[[str], Path]
 
 
@@ -34,15 +35,15 @@ Packages = Callable[[str], Path]
 def machine(
     request: pytest.FixtureRequest, deb: Packages, tmp_path: Path
 ) -> Iterator[IsolatedRoot]:
-    """A distribution without the program, the package in `/root`."""
-    if not HERE:
-        pytest.skip("no package is built for this machine")
+    """A root folder of each Debian without the program. The package lies in its `/root`."""
+    if not ARCHITECTURE:
+        pytest.skip("no package is built for this computer")
     try:
-        root = package.distribution(request.param, HERE)
+        root = package.distribution(request.param, ARCHITECTURE)
     except build.CannotBuild as reason:
         pytest.skip(f"no root can be built: {reason}")
     with package.copy_of(root, tmp_path / "root") as inside:
-        shutil.copyfile(deb(HERE), inside.root / "root/companion.deb")
+        shutil.copyfile(deb(ARCHITECTURE), inside.root / "root/companion.deb")
         yield inside
 
 
@@ -50,8 +51,8 @@ def install(inside: IsolatedRoot, file: str = "/root/companion.deb") -> str:
     return inside(f"apt-get install -y {file}", DEBIAN_FRONTEND="noninteractive")
 
 
-def newer(inside: IsolatedRoot, folder: Path) -> None:
-    """The same package once more, as a later version."""
+def build_newer_package(inside: IsolatedRoot, folder: Path) -> None:
+    """Build the same package with a later version, as `/root/newer.deb`."""
     tree = folder / "newer"
     build.run("dpkg-deb", "-R", str(inside.root / "root/companion.deb"), str(tree))
     control = tree / "DEBIAN/control"
@@ -70,8 +71,8 @@ def newer(inside: IsolatedRoot, folder: Path) -> None:
     shutil.rmtree(tree)
 
 
-def play_games(inside: IsolatedRoot, folder: Path) -> None:
-    """Write three finished games as the service would."""
+def add_games(inside: IsolatedRoot, folder: Path) -> None:
+    """Add three finished games to the service's folder."""
     fill(folder / "games", games=3)
     for path in (folder / "games").iterdir():
         if path.name != "settings.toml":
@@ -79,17 +80,17 @@ def play_games(inside: IsolatedRoot, folder: Path) -> None:
     inside(f"chown -R companion:companion {STATE}")
 
 
-def games(inside: IsolatedRoot) -> int:
+def count_games(inside: IsolatedRoot) -> int:
     return len(inside("companion history --json").strip().splitlines())
 
 
-# ---- a life --------------------------------------------------------------------------------------
+# ---- from installation to purge ------------------------------------------------------------------
 
 
-def test_installed_upgraded_removed_and_purged(machine: IsolatedRoot, tmp_path: Path) -> None:
-    """One machine from the first installation to the last word."""
-    said = install(machine)
-    assert "No systemd is running here" in said
+def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) -> None:
+    """Removing keeps games and settings. Purging deletes them, unless debconf says to keep them."""
+    output = install(machine)
+    assert "No systemd is running here" in output
     assert machine("companion --version") == f"companion {__version__}\n"
     assert machine(
         "stat -c '%U %a' /var/lib/tabletop-companion /etc/tabletop-companion"
@@ -110,19 +111,19 @@ def test_installed_upgraded_removed_and_purged(machine: IsolatedRoot, tmp_path: 
     units = machine("systemd-analyze verify companion.service companion-lamp.service 2>&1 || true")
     assert not re.search(r"(?i)no such file|not executable|failed to", units), units
     assert machine(f"find {DEBIAN_HOME} -name '*.pyc' | head -1"), (
-        "compiled once, not at every start"
+        "the program is compiled at every start"
     )
 
-    play_games(machine, tmp_path)
-    before = games(machine)
-    assert before
+    add_games(machine, tmp_path)
+    games = count_games(machine)
+    assert games
     machine(f"printf '\\n[web]\\nport = 9000\\n' >>{CONFIG}/settings.toml")
     settings = machine(f"cat {CONFIG}/settings.toml")
 
-    newer(machine, tmp_path)
+    build_newer_package(machine, tmp_path)
     install(machine, "/root/newer.deb")
     assert machine("companion --version") == f"companion {NEWER}\n"
-    assert (games(machine), machine(f"cat {CONFIG}/settings.toml")) == (before, settings)
+    assert (count_games(machine), machine(f"cat {CONFIG}/settings.toml")) == (games, settings)
     assert (
         "<port>9000</port>"
         in (machine.root / "etc/avahi/services/tabletop-companion.service").read_text()
@@ -132,25 +133,25 @@ def test_installed_upgraded_removed_and_purged(machine: IsolatedRoot, tmp_path: 
         in (machine.root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
     )
 
-    said = machine("apt-get remove -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
-    assert f"Games are in {STATE}, settings in {CONFIG}" in said
+    output = machine("apt-get remove -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games are in {STATE}, settings in {CONFIG}" in output
     assert not (machine.root / DEBIAN_HOME[1:]).exists()
     assert not (machine.root / "usr/bin/companion").exists()
     assert not (machine.root / "etc/avahi/services/tabletop-companion.service").exists()
     install(machine)
-    assert games(machine) == before, "an older version, and the games that were here"
+    assert count_games(machine) == games, "the older version has lost games"
 
     machine(
         "echo 'tabletop-companion tabletop-companion/remove-games boolean false' | "
         "debconf-set-selections"
     )
-    said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
-    assert f"Games and settings stay: {STATE}, {CONFIG}" in said
+    output = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games and settings stay: {STATE}, {CONFIG}" in output
     assert (machine.root / STATE[1:] / "journal.sqlite").exists()
     install(machine)
-    assert games(machine) == before
-    said = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
-    assert f"Games and settings go: {STATE}, {CONFIG}" in said
+    assert count_games(machine) == games
+    output = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
+    assert f"Games and settings go: {STATE}, {CONFIG}" in output
     assert not (machine.root / STATE[1:]).exists()
     assert not (machine.root / CONFIG[1:]).exists()
     assert not list((machine.root / "etc/systemd/system").rglob("companion*"))
@@ -161,7 +162,7 @@ def test_installed_upgraded_removed_and_purged(machine: IsolatedRoot, tmp_path: 
 
 
 @pytest.mark.parametrize(("architecture", "elf"), [("arm64", "aarch64"), ("amd64", "x86_64")])
-def test_everything_in_it_is_for_that_machine(
+def test_every_binary_is_for_the_packages_architecture(
     deb: Packages, architecture: str, elf: str, tmp_path: Path
 ) -> None:
     file = deb(architecture)
@@ -171,7 +172,7 @@ def test_everything_in_it_is_for_that_machine(
     compiled = [
         path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
     ]
-    assert {path.read_bytes()[18:20] for path in compiled} == {COMPILED[elf]}
+    assert {path.read_bytes()[18:20] for path in compiled} == {ELF_MACHINES[elf]}
     for python in package.SUITES.values():
         names = [
             path.name

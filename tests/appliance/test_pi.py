@@ -1,5 +1,6 @@
-"""A ready card in an emulated Raspberry Pi 3B: its own kernel drivers, its card, its network, its
-plug.
+"""Test a ready card in an emulated Raspberry Pi 3B: it boots, is played on, and its plug is pulled.
+
+The machine has the kernel's drivers for the board's pins, card slot and network.
 """
 
 from __future__ import annotations
@@ -19,33 +20,34 @@ from appliance.machine import copy_image, until
 from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
-# When the plug is pulled, in seconds after the first promise of a start. None: while the service
-# starts.
-CUTS_S = (20.0, 6.0, None, 12.0, 2.0)
+# When the plug is pulled after each start, in seconds after the first accepted input. None: while
+# the service starts.
+PLAY_TIMES_S = (20.0, 6.0, None, 12.0, 2.0)
 PAGE_S = 900.0
-# The card's text file as somebody has edited it under Windows.
-WRITTEN = "country = de\r\nname = club\r\n"
+# The text file on the card, as its owner has edited it under Windows.
+CARD_SETTINGS = "country = de\r\nname = club\r\n"
 
 
 @pytest.fixture(scope="module")
 def card(deb: Callable[[str], Path], figures: list[str]) -> build.Disk:
+    """A card with the package of the working tree."""
     try:
         pi.require_tools()
-        found = pi.card(deb("arm64"))
+        card = pi.card(deb("arm64"))
     except build.CannotBuild as reason:
         pytest.skip(f"no emulated Raspberry Pi: {reason}")
     figures.append(
-        f"card of the emulated Raspberry Pi: {found.build_s:.0f} s, "
-        f"{found.image.stat().st_blocks * 512 / 1e6:.0f} MB"
+        f"card of the emulated Raspberry Pi: {card.build_s:.0f} s, "
+        f"{card.image.stat().st_blocks * 512 / 1e6:.0f} MB"
     )
-    return found
+    return card
 
 
 def fetch_page(machine: pi.Pi, path: str) -> str:
     """Wait for a page over the machine's network, and return it."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def look() -> str:
+    def fetch() -> str:
         machine.require_running()
         try:
             with opener.open(machine.url + path, timeout=60) as answer:
@@ -53,60 +55,61 @@ def fetch_page(machine: pi.Pi, path: str) -> str:
         except OSError:
             return ""
 
-    return until(f"the page {path}", look, PAGE_S, 2.0)
+    return until(f"the page {path}", fetch, PAGE_S, 2.0)
 
 
 def test_a_card_boots_and_survives_pulled_plugs(
     card: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
     image = copy_image(card.image, tmp_path / "card.img")
-    (tmp_path / "written").write_text(WRITTEN)
-    written = (str(tmp_path / "written"), "::tabletop-companion.txt")
-    build.run("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *written)
+    (tmp_path / "settings").write_text(CARD_SETTINGS)
+    copied = (str(tmp_path / "settings"), "::tabletop-companion.txt")
+    build.run("mcopy", "-o", "-i", f"{image}@@{pi.BOOT_AT}", *copied)
     evening: Evening | None = None
-    for number, cut_s in enumerate((*CUTS_S, 0.0)):
+    for number, play_s in enumerate((*PLAY_TIMES_S, 0.0)):
         with pi.switch_on(card, image, tmp_path / f"boot-{number}") as machine:
-            if cut_s is None:
+            if play_s is None:
                 machine.pull_the_plug()
             else:
-                evening = comes_up(machine, evening, figures)
-                if number == len(CUTS_S):
+                evening = join_table(machine, evening, figures)
+                if number == len(PLAY_TIMES_S):
                     return
-                evening.play(cut_s)
+                evening.play(play_s)
                 machine.pull_the_plug()
         assert evening is not None
         cut, skip = tmp_path / "cut.img", f"skip={pi.ROOT_AT // pi.MIB}"
         build.run("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
-        found = cuts.examine(cut, tmp_path / "state", evening.promises)
+        report = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
-            f"  cut {number + 1}: {len(evening.promises.accepted)} inputs promised, "
-            f"{found.inputs} on the card"
+            f"  cut {number + 1}: {len(evening.promises.accepted)} inputs accepted, "
+            f"{report.inputs} on the card"
         )
-        assert found.is_whole, found
+        assert report.is_whole, report
 
 
-def comes_up(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
-    """Wait for the pages and find the seats again. The first time, sit down and begin a game."""
+def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
+    """Wait for the pages, and check that the phones still have their seats.
+
+    After the first start, check the machine, sit down and begin a game.
+    """
     page = fetch_page(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
     assert "</html>" in page
     is_first = evening is None
     if evening is None:
-        is_ready_without_a_shell(machine)
-        finds_its_board(machine, figures)
+        check_card_settings(machine)
+        check_board(machine, figures)
         evening = Evening(machine.url, host_key(machine), Random(3))
         evening.sit_down()
     evening.move(machine.url)
-    assert evening.view()["seats"]["south"]["name"] == "South", "the phones find their seats"
+    assert evening.view()["seats"]["south"]["name"] == "South", "a seat is lost"
     if is_first:
         evening.begin(has_clock=False)
     return evening
 
 
-def is_ready_without_a_shell(machine: pi.Pi) -> None:
-    """Check that it has the name from the card's text file, asks for no user, and lets nobody log
-    in.
-    """
+def check_card_settings(machine: pi.Pi) -> None:
+    """Check that it has the name from the card's text file, no dialog for a user, and no user."""
     assert machine.run("uname", "-n") == "club\n"
     assert "127.0.1.1\tclub" in machine.run("cat", "/etc/hosts")
     assert machine.property("ConditionResult", "userconfig.service") == "no"
@@ -114,12 +117,10 @@ def is_ready_without_a_shell(machine: pi.Pi) -> None:
     assert not [user[0] for user in users if 1000 <= int(user[2]) < 60000]
 
 
-def finds_its_board(machine: pi.Pi, figures: list[str]) -> None:
-    """Check model, pins and driver as the kernel has them, and that the service has opened the
-    pins.
-    """
+def check_board(machine: pi.Pi, figures: list[str]) -> None:
+    """Check the board's model, the driver of its pins, and that the service has opened these."""
     report = json.loads(machine.run("companion", "doctor", "--json", check=False, timeout_s=600))
-    texts = {each["topic"]: each["text"] for each in report["findings"]}
+    texts = {finding["topic"]: finding["text"] for finding in report["findings"]}
     figures.append(f"  {texts['machine']}")
     assert "Raspberry Pi 3 Model B" in texts["machine"]
     lines = machine.run("cat", "/sys/bus/gpio/devices/gpiochip0/of_node/compatible").strip("\0\n")

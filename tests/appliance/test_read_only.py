@@ -1,4 +1,7 @@
-"""A root that nobody writes to: the steps of docs/read-only.md, a game, and the plug pulled."""
+"""Test the read-only root file system of docs/read-only.md: a game is played, the plug is pulled.
+
+The commands are read from the page itself.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ WRITTEN = "/root/written"
 
 @pytest.fixture
 def disk_with_overlay(disk: build.Disk, short: bool, tmp_path: Path) -> build.Disk:
-    """The machine with the one package that the page has it fetch, for it has no network to fetch
-    it by.
-    """
+    """A disk with the package that the page installs. The machine has no network to fetch it by."""
     if short:
         pytest.skip("part of the long form")
     image, root = copy_image(disk.image, tmp_path / "disk.img"), tmp_path / "root"
@@ -52,7 +53,7 @@ def test_a_pulled_plug_leaves_root_unchanged(
         )[0]
 
     with start_machine() as machine:
-        follow(machine, PAGE.read_text())
+        run_commands(machine, PAGE.read_text())
         until("switching off", machine.is_off, 120)
     before = copy_image(disk_with_overlay.image, tmp_path / "before.img")
     with start_machine() as machine:
@@ -65,23 +66,25 @@ def test_a_pulled_plug_leaves_root_unchanged(
         machine.pull_the_plug()
     assert filecmp.cmp(before, disk_with_overlay.image, shallow=False)
     cut = copy_image(stick, tmp_path / "cut.img")
-    found = cuts.examine(cut, tmp_path / "state", evening.promises, state_dir="/")
+    report = cuts.examine(cut, tmp_path / "state", evening.promises, state_dir="/")
     figures.append(
-        f"read-only root: {len(evening.promises.accepted)} inputs promised, {found.inputs} kept"
+        f"read-only root: {len(evening.promises.accepted)} inputs promised, {report.inputs} kept"
     )
-    assert found.is_whole, found
+    assert report.is_whole, report
     with start_machine() as machine:
         evening.move(machine.url)
-        assert evening.view()["seats"]["south"]["name"] == "South", "the phones find their seats"
-        assert machine.run("ls", WRITTEN, check=False) == "", "what is not kept is forgotten"
+        assert evening.view()["seats"]["south"]["name"] == "South", "a seat is lost"
+        assert machine.run("ls", WRITTEN, check=False) == "", (
+            "a file outside the stick has outlived the restart"
+        )
         machine.run("overlayroot-chroot", "touch", WRITTEN)
         assert machine.run("ls", f"/media/root-ro{WRITTEN}")
 
 
-def follow(machine: Machine, page: str) -> None:
-    """Do what the page says as root; the stick has no partition here."""
-    for step in re.findall(r"(?ms)^```sh\n(.*?)```", page):
-        command = step.replace("sudo ", "").replace("/dev/sda1", "/dev/vdb")
+def run_commands(machine: Machine, page: str) -> None:
+    """Run the commands of the page as root. The stick is `/dev/vdb` here, without a partition."""
+    for block in re.findall(r"(?ms)^```sh\n(.*?)```", page):
+        command = block.replace("sudo ", "").replace("/dev/sda1", "/dev/vdb")
         machine.run(
             "/bin/sh",
             "-ec",

@@ -1,8 +1,7 @@
-"""A machine with real Picamera2 on two virtual cameras of libcamera: the camera contract is run in
-it.
+"""Helpers: a machine with the real Picamera2 on two virtual cameras of libcamera.
 
-Nothing of the project is installed in it but its source: it starts with `init.sh`, says on its
-console what became of each test, and switches itself off.
+It runs the contract test of the cameras. Of the project it has only the source. It starts with
+`init.sh`, prints the result of each test on its console, and switches itself off.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ WHEELS = (
 )
 PICAMERA2 = "picamera2==0.3.38"
 # Files and folders of the project that the contract test of the cameras needs.
-CARRIED = (
+COPIED = (
     "companion",
     "hardware",
     "vision",
@@ -43,7 +42,7 @@ MEMORY_MB = 1536
 
 
 def camera_disk() -> build.Disk:
-    """Return the disk of the tree as it is. Raises `CannotBuild`."""
+    """Return the disk with the working tree as it is now. Raises `CannotBuild`."""
     began_s = time.monotonic()
     base = build.base()
     root = build.cache() / f"cameras-{build.content_mark(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
@@ -52,7 +51,7 @@ def camera_disk() -> build.Disk:
         with build.finished_folder(root) as made:
             _install(base, made)
     shutil.rmtree(root / "opt/project", ignore_errors=True)
-    for name in CARRIED:
+    for name in COPIED:
         target = root / "opt/project" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         source = build.ROOT / name
@@ -87,8 +86,8 @@ def _install(base: Path, root: Path) -> None:
         inside("apt-get clean")
 
 
-def run_contract(disk: build.Disk, folder: Path, limit_s: float) -> str:
-    """Run the contract test on the machine, and return its console from start to end."""
+def run_contract(disk: build.Disk, folder: Path, timeout_s: float) -> str:
+    """Run the contract test on the machine, and return all that its console has printed."""
     console = folder / "console"
     line = (
         "console=ttyS0 root=/dev/vda rw init=/opt/init.sh panic=-1"
@@ -101,5 +100,5 @@ def run_contract(disk: build.Disk, folder: Path, limit_s: float) -> str:
         "-device", "virtio-blk-pci,drive=d0", "-device", "virtio-rng-pci", "-nic", "none",
         "-display", "none", "-nodefaults", "-no-reboot", "-serial", f"file:{console}",
     ]  # fmt: skip
-    subprocess.run(command, timeout=limit_s, check=True, capture_output=True)
+    subprocess.run(command, timeout=timeout_s, check=True, capture_output=True)
     return console.read_text(errors="replace")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The first process of the machine with cameras: mounts, runs the camera contract on real Picamera2, switches off.
+# The first process of the machine with cameras: it mounts file systems, runs the camera contract on real Picamera2,
+# and switches the machine off.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev 2>/dev/null
 mount -t tmpfs run /run; mount -t tmpfs tmp /tmp; mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm

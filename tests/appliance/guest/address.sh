@@ -1,5 +1,5 @@
 #!/bin/sh
-# What udhcpc does with an address that was given to the phone.
+# Called by udhcpc: sets or removes the address that the phone was given.
 case $1 in
 bound | renew)
 	ip address replace "$ip/${mask:-24}" dev "$interface"

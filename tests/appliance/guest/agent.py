@@ -1,10 +1,8 @@
-"""The machine's hands inside the guest: one JSON request a line over a virtio port, one JSON answer
-a line.
+"""The agent inside the guest: it carries out the requests that the tests send to the machine.
 
-`run` starts a command, `read` and `write` are files, `press` holds a button of the simulated pins
-down, `lamps` reads levels, `fetch` asks the service for a page from inside. It is no part of the
-product and needs no network; a machine without such a port is given the number of one of its
-network's.
+A request is one line of JSON over a virtio port, and so is its answer. `FUNCTIONS` has what can be
+requested. The agent is no part of the product and needs no network. On a machine without a virtio
+port it is started with the number of a TCP port, on which it listens instead.
 """
 
 import contextlib
@@ -21,21 +19,22 @@ PORT = Path("/dev/virtio-ports/appliance.agent")
 
 
 def pins():
-    """Return the folder of the simulated bank's lines."""
+    """Return the folder with the lines of the simulated bank of pins."""
     return next(Path("/sys/devices/platform").glob("gpio-sim.*/gpiochip*/sim_gpio0")).parent
 
 
 def run(argv, timeout_s=60, text=""):
+    """Run a command, and return its exit status and both outputs."""
     done = subprocess.run(
         argv, input=text, capture_output=True, text=True, timeout=timeout_s, check=False
     )
     return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
 
 
-def press(keys, hold_s=0.08, pause_s=0.08):
-    """Pull each line down and let it go again, one after the other."""
+def press(key_pins, hold_s=0.08, pause_s=0.08):
+    """Press and release the keys at these pins one after the other. A pressed key pulls down."""
     bank = pins()
-    for pin in keys:
+    for pin in key_pins:
         (bank / f"sim_gpio{pin}/pull").write_text("pull-down")
         time.sleep(hold_s)
         (bank / f"sim_gpio{pin}/pull").write_text("pull-up")
@@ -46,16 +45,17 @@ def hold(pin, down=True):
     (pins() / f"sim_gpio{pin}/pull").write_text("pull-down" if down else "pull-up")
 
 
-def lamps(lines, times=1, pause_s=0.0):
-    """Return the levels of some lines so many times, because lamps blink."""
+def lamps(lamp_pins, times=1, pause_s=0.0):
+    """Read the levels of these pins `times` times, because lamps blink. Return a list for each."""
     bank, samples = pins(), []
     for _ in range(times):
-        samples.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lines])
+        samples.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lamp_pins])
         time.sleep(pause_s)
     return samples
 
 
 def fetch(url):
+    """Return the status and the text of a page. Status 0: nobody answers."""
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
             return [answer.status, answer.read().decode()]
@@ -74,27 +74,28 @@ def write(path, text):
     Path(path).write_text(text)
 
 
-DOORS = {each.__name__: each for each in (run, press, hold, lamps, fetch, read, write)}
+FUNCTIONS = {
+    function.__name__: function for function in (run, press, hold, lamps, fetch, read, write)
+}
 
 
 def answer_line(line):
     """Carry out a request, and return the answer as a line."""
-    asked = json.loads(line)
+    request = json.loads(line)
     try:
-        answer = {
-            "id": asked["id"],
-            "answer": DOORS[asked["door"]](*asked["with"], **asked["named"]),
-        }
-    except Exception as error:  # whatever went wrong belongs to whoever asked
-        answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"}
+        function = FUNCTIONS[request["function"]]
+        result = function(*request["arguments"], **request["keywords"])
+        answer = {"id": request["id"], "answer": result}
+    except Exception as error:  # the test that sent the request has to see any error
+        answer = {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
     return json.dumps(answer).encode() + b"\n"
 
 
-def serve(number):
-    """Answer one caller after the other over the network."""
-    with socket.create_server(("", number)) as door:
+def serve(port):
+    """Answer one caller after the other on a TCP port."""
+    with socket.create_server(("", port)) as listener:
         while True:
-            caller, _ = door.accept()
+            caller, _ = listener.accept()
             with caller, contextlib.suppress(OSError), caller.makefile("rb") as lines:
                 for line in lines:
                     caller.sendall(answer_line(line))
@@ -110,7 +111,7 @@ def main():
         while True:
             got = port.read(65536)
             if not got:
-                time.sleep(0.05)  # nobody has the other end
+                time.sleep(0.05)  # no test has opened the other end
                 continue
             *lines, rest = (rest + got).split(b"\n")
             for line in lines:

@@ -1,8 +1,8 @@
-"""A camera without a lens: the last picture that came over a virtio port, again and again, into
-/dev/video0.
+"""The camera inside the guest: it writes the last picture from a virtio port to /dev/video0 again
+and again.
 
-A picture is two 32-bit numbers, width and height, and so many bytes of brightness. It goes out as
-YUYV.
+A picture comes as two 32-bit numbers, width and height, and one byte of brightness for each pixel.
+It goes out as YUYV.
 """
 
 import fcntl
@@ -13,6 +13,7 @@ from pathlib import Path
 
 PORT = Path("/dev/virtio-ports/appliance.frames")
 VIDEO = "/dev/video0"
+# Numbers of V4L2: VIDIOC_S_FMT, V4L2_BUF_TYPE_VIDEO_OUTPUT, V4L2_FIELD_NONE.
 _S_FMT, _OUTPUT, _PROGRESSIVE = 0xC0D05605, 2, 1
 FPS = 5.0
 # Table for `bytes.translate` that makes each pixel brighter by one. No two pictures of a real
@@ -21,7 +22,7 @@ BRIGHTER = bytes([*range(1, 256), 255])
 
 
 class Picture:
-    """The last one that has come."""
+    """The last picture that has come, in YUYV. It is grey at first."""
 
     def __init__(self, width, height):
         self.lock = threading.Condition()
@@ -32,10 +33,10 @@ class Picture:
 def read_exactly(port, count):
     parts = []
     while count:
-        got = port.read(min(count, 1 << 20))
-        if got:
-            parts.append(got)
-            count -= len(got)
+        part = port.read(min(count, 1 << 20))
+        if part:
+            parts.append(part)
+            count -= len(part)
         else:
             time.sleep(0.02)
     return b"".join(parts)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The kernel's simulated hardware: a bank of pins as the Raspberry Pi 4 has it, and a camera that is fed with frames.
+# Makes the kernel's simulated hardware: a bank of pins like that of a Raspberry Pi 4, and a camera that shows what is
+# written to it.
 set -e
 modprobe gpio-sim
 bank=/sys/kernel/config/gpio-sim/pi/bank
@@ -8,10 +9,10 @@ echo 58 >"$bank/num_lines"
 echo pinctrl-bcm2711 >"$bank/label"
 echo 1 >/sys/kernel/config/gpio-sim/pi/live
 modprobe v4l2loopback video_nr=0 card_label="Table camera" max_buffers=2
-# gpiozero asks the processor's page which Raspberry Pi this is; the service gets this one in its place.
+# gpiozero finds the Raspberry Pi's model in /proc/cpuinfo. The service sees this file in its place (`emulated.conf`).
 mkdir -p /run/appliance
 { cat /proc/cpuinfo; echo "Revision : c03114"; } >/run/appliance/cpuinfo
-# The firmware's word on the voltage and the processor's warmth, as a Raspberry Pi tells them.
+# The voltage and the processor's temperature, as the firmware of a Raspberry Pi reports them.
 install -m755 /opt/appliance/vcgencmd.sh /usr/local/bin/vcgencmd
 echo 0x0 >/run/appliance/throttled
 mkdir -p /run/appliance/thermal/thermal_zone0

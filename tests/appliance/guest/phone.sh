@@ -1,11 +1,11 @@
 #!/bin/sh
-# A phone and a router beside the machine: two of three simulated radios, each in a network of its own.
-#   phone.sh on              all radios are there
-#   phone.sh home NAME PASSWORD   the router's Wi-Fi is there
-#   phone.sh join NAME PASSWORD   it looks for that Wi-Fi from now on, and asks for an address once it is in it
-#   phone.sh leave           it is in no Wi-Fi any more
-#   phone.sh fetch ADDRESS [FORM]   a page, asked for over the air; with a form, sent to it
-#   phone.sh off             all radios are gone
+# A phone and a home's router beside the machine. Each has one of three simulated radios in a network of its own.
+#   phone.sh on              make the three radios, and give one to the phone
+#   phone.sh home NAME PASSWORD   start the router's Wi-Fi
+#   phone.sh join NAME PASSWORD   let the phone look for that Wi-Fi, and ask for an address there
+#   phone.sh leave           let the phone leave its Wi-Fi
+#   phone.sh fetch ADDRESS [FORM]   print a page that the phone gets over the air. With a form, the phone sends that
+#   phone.sh off             remove all radios
 set -e
 inside="ip netns exec phone"
 case $1 in
@@ -40,7 +40,7 @@ join)
 	device=$($inside ls /sys/class/net | grep wlan)
 	printf 'network={\nssid="%s"\npsk="%s"\nscan_ssid=1\n}\n' "$2" "$3" >/run/phone.conf
 	$inside wpa_supplicant -B -P /run/phone.pid -i "$device" -c /run/phone.conf >/dev/null
-	# Without an end: it asks again whenever nobody answers.
+	# In the background: it asks again until somebody answers.
 	$inside udhcpc -b -t 3 -T 2 -A 2 -S -i "$device" -p /run/phone-address.pid -s /opt/appliance/address.sh >/dev/null 2>&1
 	;;
 fetch)
@@ -49,7 +49,7 @@ print(u.urlopen(sys.argv[1], form, timeout=60).read().decode())' "$2" ${3:+"$3"}
 	;;
 off)
 	for pid in /run/phone.pid /run/phone-address.pid /run/home.pid /run/home-addresses.pid; do [ ! -e $pid ] || kill "$(cat $pid)" || true; done
-	for each in phone home; do ip netns delete $each 2>/dev/null || true; done
+	for name in phone home; do ip netns delete $name 2>/dev/null || true; done
 	modprobe -r mac80211_hwsim
 	;;
 esac

@@ -1,3 +1,3 @@
 #!/bin/sh
-# What the firmware of a Raspberry Pi says of its voltage.
+# Prints what the firmware of a Raspberry Pi reports of its voltage.
 echo "throttled=$(cat /run/appliance/throttled)"

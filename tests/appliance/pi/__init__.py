@@ -1,10 +1,10 @@
-"""An emulated Raspberry Pi 3B: a card as `make image` makes it, and the machine that boots from it.
+"""Helpers: an emulated Raspberry Pi 3B that boots from a card as `make image` makes it.
 
-The image below the card is Debian's, laid out like Raspberry Pi OS Lite. Debian's arm64 kernel with
-its own drivers for the board: pins (`pinctrl-bcm2835`), card slot, USB network. The device tree is
-the kernel's own, with the revision that a board's firmware writes into it. Pins read low, as
-nothing drives them; the firmware's mailbox is missing. Emulated times say nothing about a Raspberry
-Pi.
+The card is made from an image of Debian that is laid out like Raspberry Pi OS Lite. Its kernel is
+Debian's for arm64, with the kernel's drivers for the board: pins (`pinctrl-bcm2835`), card slot and
+USB network. The device tree is the kernel's, too, with the revision that a board's firmware writes
+into it. The pins read low, because nothing drives them, and the firmware's mailbox is missing.
+Emulated times say nothing about a Raspberry Pi.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ PACKAGES = ("linux-image-arm64", "busybox-static", "kmod")
 # Revision code of a Raspberry Pi 3 Model B, 1.2.
 REVISION = "a02082"
 BOARD = "bcm2837-rpi-3-b.dtb"
-# Kernel modules without which there is no root file system: the card's driver and its file
-# system.
+# Kernel modules that the root file system needs: the card's driver and ext4.
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 NEEDED = (
     "qemu-system-aarch64",
@@ -64,7 +63,7 @@ BOOT_S = 900.0
 
 
 def require_tools() -> None:
-    """Raise `CannotBuild` where no card can be made, or arm64 is not run."""
+    """Raise `CannotBuild` where a tool for the card is missing, or arm64 programs do not run."""
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise build.CannotBuild(
             f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}"
@@ -104,30 +103,30 @@ def _make(bare: Path, folder: Path) -> None:
     folder.mkdir()
     root = folder / "root"
     build.run("cp", "-a", "--reflink=auto", str(bare), str(root))
-    taken = folder / "taken"
-    _fetch(taken)
-    (modules,) = (taken / "lib/modules").iterdir()
+    kernel = folder / "kernel"
+    _fetch_kernel(kernel)
+    (modules,) = (kernel / "lib/modules").iterdir()
     for drivers in build.IDLE_DRIVERS:
         if drivers not in ("usb", "net/ethernet"):
             shutil.rmtree(modules / "kernel/drivers" / drivers, ignore_errors=True)
-    build.run("depmod", "-b", str(taken), modules.name)
-    build.run("cp", "-a", str(taken / "lib/modules"), str(root / "lib"))
-    shutil.copy(taken / "bin/kmod", root / "bin/kmod")
+    build.run("depmod", "-b", str(kernel), modules.name)
+    build.run("cp", "-a", str(kernel / "lib/modules"), str(root / "lib"))
+    shutil.copy(kernel / "bin/kmod", root / "bin/kmod")
     (root / "sbin/modprobe").symlink_to("/bin/kmod")  # by which the kernel loads vfat
     _add_guest(root)
-    _make_initrd(taken, modules.name, folder)
-    shutil.copyfile(taken / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
+    _make_initrd(kernel, modules.name, folder)
+    shutil.copyfile(kernel / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
     shutil.copyfile(
-        next(taken.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb"
+        next(kernel.glob(f"usr/lib/linux-image-*/broadcom/{BOARD}")), folder / "board.dtb"
     )
-    _as_firmware(folder / "board.dtb")
-    shutil.rmtree(taken)
+    _write_as_firmware(folder / "board.dtb")
+    shutil.rmtree(kernel)
     _lay_out(root, str(folder / "base.img"))
     shutil.rmtree(root)
 
 
 def _lay_out(root: Path, image: str) -> None:
-    """Make two partitions as a downloaded image has them, with little room left."""
+    """Make the two partitions of a downloaded image, with little free space."""
     used = int(build.run("du", "-sm", str(root)).split()[0])
     build.run("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
     build.run(
@@ -138,20 +137,21 @@ def _lay_out(root: Path, image: str) -> None:
     build.run("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
 
 
-def _fetch(taken: Path) -> None:
-    """Unpack the distribution's kernel and first tools. Configuring them by emulation takes half an
-    hour.
+def _fetch_kernel(folder: Path) -> None:
+    """Unpack the distribution's kernel and the tools of the initrd, without configuring them.
+
+    The emulation would take half an hour for that.
     """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     build.run(
         "mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64",
         f"--include={','.join(PACKAGES)}", '--aptopt=APT::Install-Recommends "false"',
-        *options, SUITE, str(taken), f"deb {build.mirror()} {SUITE} main",
+        *options, SUITE, str(folder), f"deb {build.mirror()} {SUITE} main",
     )  # fmt: skip
 
 
 def _add_guest(root: Path) -> None:
-    """Add what a card for a real board would not have: the test's hands, an address, patience."""
+    """Add what only the tests need: the agent, an address, and long timeouts."""
     (root / "opt/appliance").mkdir(parents=True)
     shutil.copyfile(build.GUEST / "agent.py", root / "opt/appliance/agent.py")
     units = root / "etc/systemd/system"
@@ -176,37 +176,32 @@ def _add_guest(root: Path) -> None:
         (root / part / ".updated").touch()
 
 
-def _make_initrd(taken: Path, kernel: str, folder: Path) -> None:
-    """Make an initrd: a shell, the drivers of card and file system, and a script that changes to
-    the card.
-    """
+def _make_initrd(kernel: Path, version: str, folder: Path) -> None:
+    """Make an initrd: busybox, the modules of `EARLY`, and `init.sh`, which changes to the card."""
     early = folder / "early"
     for name in ("bin", "proc", "sys", "dev", "root"):
         (early / name).mkdir(parents=True)
-    shutil.copy(taken / "bin/busybox", early / "bin/busybox")
+    shutil.copy(kernel / "bin/busybox", early / "bin/busybox")
     shutil.copy(HERE / "init.sh", early / "init")
     (early / "init").chmod(0o755)
-    modules = taken / "lib/modules" / kernel
-    wanted = [line.split(":")[0] for line in (modules / "modules.dep").read_text().splitlines()]
+    modules = kernel / "lib/modules" / version
     depends = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
-    files = [file for name in EARLY for file in wanted if Path(file).name.split(".")[0] == name]
+    files = [file for name in EARLY for file in depends if Path(file).name.split(".")[0] == name]
     for file in {part for own in files for part in (own, *depends[own].split())}:
-        target = early / "lib/modules" / kernel / file
+        target = early / "lib/modules" / version / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(modules / file, target)
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
-        shutil.copy(modules / name, early / "lib/modules" / kernel)
-    build.run("depmod", "-b", str(early), kernel)
+        shutil.copy(modules / name, early / "lib/modules" / version)
+    build.run("depmod", "-b", str(early), version)
     build.run(
         "/bin/sh", "-ec", f"cd {early} && find . | cpio -o -H newc --quiet >{folder / 'initrd'}"
     )
     shutil.rmtree(early)
 
 
-def _as_firmware(board: Path) -> None:
-    """Write into the device tree what a real board's firmware writes, and free the console of
-    Bluetooth.
-    """
+def _write_as_firmware(board: Path) -> None:
+    """Write to the device tree what a board's firmware does. Free the console of Bluetooth."""
     build.run("fdtput", "-c", str(board), "/system")
     build.run("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
     build.run("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
@@ -225,7 +220,7 @@ def switch_on(card: build.Disk, image: Path, folder: Path, retries: int = 3) -> 
     """
     machine = Pi(card, image, folder / f"start-{retries}")
     try:
-        machine.wait_for_hands()
+        machine.wait_for_agent()
     except UsbLost:
         machine.pull_the_plug()
         if retries:
@@ -257,16 +252,16 @@ class Pi(Machine):
             "-qmp", f"unix:{self._folder / 'monitor'},server=on,wait=off",
         ]  # fmt: skip
 
-    def _join_hands(self) -> None:
-        """Do nothing: the hands are connected by `wait_for_hands` once somebody answers."""
+    def _connect_agent(self) -> None:
+        """Do nothing: `wait_for_agent` connects once the network is up."""
 
     def require_running(self) -> None:
-        """Raise `MachineError` when QEMU has ended, or the network is gone."""
+        """Raise `MachineError` when QEMU has ended, and `UsbLost` when the network is gone."""
         super().require_running()
         if USB_LOST in self.console():
             raise UsbLost(f"the emulated USB is gone: {self.console(5)}")
 
-    def wait_for_hands(self) -> None:
+    def wait_for_agent(self) -> None:
         """Wait until the agent inside answers. Raises `MachineError`."""
         until("the agent's answer", self._try_to_connect, BOOT_S, 2.0)
 
@@ -278,6 +273,6 @@ class Pi(Machine):
             return bool(self.ask("read", "/proc/uptime", timeout_s=20))
         except (OSError, MachineError):  # QEMU answers for a machine that does not listen yet
             for name in ("_agent_file", "_agent"):
-                with contextlib.suppress(OSError, AttributeError):  # it may not have come so far
+                with contextlib.suppress(OSError, AttributeError):  # they may not exist yet
                     getattr(self, name).close()
             return False

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The first process of the emulated Raspberry Pi: loads what its card needs, and changes over to it.
+# The first process of the emulated Raspberry Pi: loads the modules of its card, and changes to the card's root.
 export PATH=/bin
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
