@@ -1,4 +1,7 @@
-"""The opponent for Robot Arena: mixed strategies, and a sure win found."""
+"""Tests of the opponent for Robot Arena, in this process.
+
+It finds mixed strategies and a sure win.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,21 @@ GAME = Arena()
 
 
 def test_mixed_strategies_of_scissors_paper_stone() -> None:
-    mine, theirs = solve_matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
-    assert mine == pytest.approx([1 / 3] * 3, abs=0.03)
-    assert theirs == pytest.approx([1 / 3] * 3, abs=0.03)
+    own, other = solve_matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
+    assert own == pytest.approx([1 / 3] * 3, abs=0.03)
+    assert other == pytest.approx([1 / 3] * 3, abs=0.03)
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_takes_wins_that_need_all_robots(level: int) -> None:
-    """Whatever the other side's last robot does: its neighbours strike at all squares to which it
-    may go.
+    """North's last robot stands in a corner with few points. If South's three robots strike at it
+    and at both squares that it can enter, South wins whatever the robot does.
     """
     board = "n..\n...\ns.."
     options = GAME.options({"board": board, "spawn_every": 0})
     start = GAME.setup(options, Random(0))
-    mine = tuple(Robot(number, place, 30) for number, place in enumerate((3, 2, 6), 1))
-    state = State(options, start.terrain, (mine, (Robot(1, 1, 6),)), 11)
+    own = tuple(Robot(number, place, 30) for number, place in enumerate((3, 2, 6), 1))
+    state = State(options, start.terrain, (own, (Robot(1, 1, 6),)), 11)
     bot = bot_of("arena", Seat.SOUTH, level, board=board, spawn_every=0)
     action = GAME.parse(bot.choose(GAME.view(state, Seat.SOUTH)).action)
     for code in ORDER_CODES:

@@ -1,4 +1,7 @@
-"""The opponents' protocol: every verb, every wrong request, and what the process is allowed."""
+"""Tests of the protocol that the project's own opponents speak, and of the limits of their process.
+
+Requests go to `BotEngine.answer` in this process. Only the last test starts a process.
+"""
 
 from __future__ import annotations
 
@@ -18,31 +21,27 @@ from companion.core.kit import Seat
 from companion.games import GAMES, game_named
 from companion.games.engine import serve_lines
 
-OPENING = {
+# What a seat sees at the start of a game of Outbuffered.
+FIRST_VIEW = {
     "to_act": ["north", "south"],
     "turn": 1,
     "quiet": 0,
     "robots": {"south": "a1", "north": "c4"},
-}
-START = {
-    **OPENING,
     "flags": {"south": {"on": "b1"}, "north": {"on": "b4"}},
     "expected": {},
     "outcome": None,
 }
 
 
-def test_the_protocol_as_documented() -> None:
+def test_answers_are_as_documented() -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
-    assert (
-        ask(engine, {"choose": {"view": START}})["error"]["message"]
-        == "There is no game yet: send new first"
-    )
+    error = ask(engine, {"choose": {"view": FIRST_VIEW}})["error"]
+    assert error["message"] == "There is no game yet: send new first"
     assert ask(engine, {"new": {"seat": "south", "options": {"turn_limit": 30}}}) == {"ready": True}
-    assert ask(engine, {"see": {"view": START, "events": [{"kind": "idle"}]}}) == {"ok": True}
-    chosen = ask(engine, {"choose": {"view": START}})
-    assert set(chosen) == {"action", "nodes", "why"}
-    assert game_named("outbuffered").parse(chosen["action"]) == chosen["action"]
+    assert ask(engine, {"see": {"view": FIRST_VIEW, "events": [{"kind": "idle"}]}}) == {"ok": True}
+    choice = ask(engine, {"choose": {"view": FIRST_VIEW}})
+    assert set(choice) == {"action", "nodes", "why"}
+    assert game_named("outbuffered").parse(choice["action"]) == choice["action"]
 
 
 @pytest.mark.parametrize(
@@ -63,44 +62,40 @@ def test_wrong_requests_are_errors_and_change_nothing(line: bytes) -> None:
     engine = BotEngine("outbuffered", level=2, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     assert set(json.loads(engine.answer(line))) == {"error"}
-    assert "action" in ask(engine, {"choose": {"view": START}})
+    assert "action" in ask(engine, {"choose": {"view": FIRST_VIEW}})
 
 
-def test_only_actions_of_the_game_are_judged() -> None:
+def test_judging_nonsense_is_an_error() -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     for nonsense in ("", "nonsense", "x" * 10_000, "\x00"):
-        assert (
-            ask(engine, {"judge": {"view": START, "action": nonsense}})["error"]["kind"]
-            == "malformed"
-        )
+        error = ask(engine, {"judge": {"view": FIRST_VIEW, "action": nonsense}})["error"]
+        assert error["kind"] == "malformed"
 
 
 @pytest.mark.parametrize(
-    "due",
+    ("due", "message"),
     [
-        ["north"],
-        [],
-        None,
+        (["north"], "South has nothing to decide in this view"),
+        ([], "South has nothing to decide in this view"),
+        (None, "This is no view: its to_act says who has to act"),
     ],
 )
-def test_who_has_nothing_to_decide_says_so(due: object) -> None:
+def test_a_seat_not_to_act_is_an_error(due: object, message: str) -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
     ask(engine, {"new": {"seat": "south"}})
     for request in (
-        {"choose": {"view": {**START, "to_act": due}}},
+        {"choose": {"view": {**FIRST_VIEW, "to_act": due}}},
         {"judge": {"view": {"to_act": due}, "action": "UUS"}},
     ):
-        message = ask(engine, request)["error"]["message"]
-        assert message in (
-            "South has nothing to decide in this view",
-            "This is no view: its to_act says who has to act",
-        )
-    assert "action" in ask(engine, {"choose": {"view": START}})
+        assert ask(engine, request)["error"]["message"] == message
+    assert "action" in ask(engine, {"choose": {"view": FIRST_VIEW}})
 
 
-def test_a_failing_opponent_says_so_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Bot):
+def test_a_failure_is_reported_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of an exception could tell a secret, so only its class is named."""
+
+    class FailingBot(Bot):
         def choose(self, view: object) -> Choice:
             raise KeyError("UUS was my plan")
 
@@ -108,22 +103,21 @@ def test_a_failing_opponent_says_so_without_its_words(monkeypatch: pytest.Monkey
             raise KeyError("UUS was my plan")
 
     monkeypatch.setattr(
-        "companion.bots.bot_engine.bot_for", lambda *a: Broken(Seat.SOUTH, {}, 1, 1)
+        "companion.bots.bot_engine.bot_for", lambda *arguments: FailingBot(Seat.SOUTH, {}, 1, 1)
     )
     engine = BotEngine("outbuffered", level=1, seed=1)
     ask(engine, {"new": {"seat": "south"}})
-    assert (
-        ask(engine, {"choose": {"view": START}})["error"]["message"]
-        == "The opponent cannot play this view (KeyError)"
-    )
+    error = ask(engine, {"choose": {"view": FIRST_VIEW}})["error"]
+    assert error["message"] == "The opponent cannot play this view (KeyError)"
 
 
-def test_lines_in_lines_out() -> None:
+def test_each_line_is_answered_by_a_line() -> None:
+    """Empty lines get no answer, and a line that is too long gets an error."""
     lines = (
         b'{"new": {"seat": "south"}}\n\n   \n'
         + b"x" * (MAX_LINE_BYTES + 10)
         + b"\n"
-        + json.dumps({"see": {"view": START}}).encode()
+        + json.dumps({"see": {"view": FIRST_VIEW}}).encode()
     )
     sink = io.BytesIO()
     serve_lines(BotEngine("outbuffered", 1, 1).answer, io.BytesIO(lines), sink)
@@ -131,7 +125,7 @@ def test_lines_in_lines_out() -> None:
     assert [set(answer) for answer in answers] == [{"ready"}, {"error"}, {"ok"}]
 
 
-def test_who_is_known() -> None:
+def test_unknown_games_and_levels_are_refused() -> None:
     assert {game for game in GAMES if has_bot(game)} >= {"outbuffered"}
     assert not has_bot("chess")
     with pytest.raises(Malformed, match="no opponent for chess"):
@@ -140,7 +134,10 @@ def test_who_is_known() -> None:
         bot_for("outbuffered", Seat.SOUTH, {}, 4, 1)
 
 
-def test_its_process_is_small_and_modest() -> None:
+def test_its_process_is_small_and_gives_way() -> None:
+    """It has a low priority and little memory, imports nothing large, and does not slow down the
+    terminal in which it was started.
+    """
     code = (
         "import os, resource, sys\n"
         "from companion.bots.bot_engine import MAX_OWN_MEMORY_BYTES, BotEngine, limit_process\n"
@@ -162,4 +159,4 @@ def test_its_process_is_small_and_modest() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert int(done.stdout) < 45_000
+    assert int(done.stdout) < 45_000  # peak memory in kB

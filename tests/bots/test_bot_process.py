@@ -1,5 +1,6 @@
-"""A process behind a seat: whatever it does, the table gets an answer or a failure that says
-why.
+"""Tests of a process behind a seat. Small programs play it, which answer well or wrongly, or fail.
+
+Whatever they do, the table gets an answer, or a failure that says why.
 """
 
 from __future__ import annotations
@@ -26,18 +27,21 @@ from companion.games import game_named
 
 pytestmark = pytest.mark.slow
 
-# A deadline that only a child that hangs can miss.
-LONG_S = 30.0
+# A timeout that only a process that hangs can miss.
+LONG_TIMEOUT_S = 30.0
+# Python code that answers `new`, and code that waits until it is killed.
 READY = "input(); print('{\"ready\": true}', flush=True); "
-WAIT = "import signal; signal.pause()"
+HANG = "import signal; signal.pause()"
 
 
 def program(code: str) -> list[str]:
+    """Return the command that runs Python code."""
     return [sys.executable, "-c", code]
 
 
-def first_view(name: str = "outbuffered") -> dict[str, object]:
-    game = game_named(name)
+def first_view() -> dict[str, object]:
+    """Return what South sees at the start of a game of Outbuffered."""
+    game = game_named("outbuffered")
     return dict(game.view(game.setup(game.options({}), Random(0)), Seat.SOUTH))
 
 
@@ -46,8 +50,11 @@ def begin_and_choose(bot: BotProcess, timeout_s: float) -> None:
     bot.choose({}, timeout_s)
 
 
-def failure_of(command: Sequence[str], timeout_s: float = LONG_S) -> str:
-    """Ask such a program for a move, and return the error's message. Its process must be gone."""
+def failure_of(command: Sequence[str], timeout_s: float = LONG_TIMEOUT_S) -> str:
+    """Ask a program for an action, and return the message of its failure.
+
+    Afterwards its process must be gone, and another request must fail at once.
+    """
     with BotProcess(command) as bot:
         pid = bot.child.pid
         with pytest.raises(BotFailure) as caught:
@@ -60,25 +67,25 @@ def failure_of(command: Sequence[str], timeout_s: float = LONG_S) -> str:
 
 def test_our_own_program_plays_in_its_process() -> None:
     with BotProcess(bot_command("outbuffered", 1, 5)) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
-        choice = bot.choose(first_view(), LONG_S)
+        bot.new(Seat.SOUTH, {}, LONG_TIMEOUT_S)
+        choice = bot.choose(first_view(), LONG_TIMEOUT_S)
         game_named("outbuffered").parse(choice.action)
-        assert bot.judge(first_view(), "DDD", LONG_S).best.action
-        bot.see(first_view(), [{"kind": "idle"}], LONG_S)
-    bot.close()  # a second time
+        assert bot.judge(first_view(), "DDD", LONG_TIMEOUT_S).best.action
+        bot.see(first_view(), [{"kind": "idle"}], LONG_TIMEOUT_S)
+    bot.close()  # for the second time
 
 
-def chosen(answer: object) -> Choice:
-    """Return what is read from an answer."""
+def choice_from(answer: object) -> Choice:
+    """Return the choice that is read from a program's answer."""
     line = json.dumps(answer)
     with BotProcess(program(f"{READY} input(); print({line!r}, flush=True); input()")) as bot:
-        bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_S)
-        return bot.choose({}, LONG_S)
+        bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_TIMEOUT_S)
+        return bot.choose({}, LONG_TIMEOUT_S)
 
 
-def test_any_program_that_speaks_the_protocol() -> None:
+def test_any_program_may_speak_the_protocol() -> None:
     answer = {"action": "UUS", "nodes": 3, "why": ["a", "b"], "more": 1}
-    assert chosen(answer) == Choice("UUS", 3, ("a", "b"))
+    assert choice_from(answer) == Choice("UUS", 3, ("a", "b"))
 
 
 def test_a_program_may_open_its_streams_by_name() -> None:
@@ -86,13 +93,14 @@ def test_a_program_may_open_its_streams_by_name() -> None:
     answers = ('{"ready": true}', '{"action": "UUS"}')
     script = "; ".join(f"{ask}; echo '{answer}' > /dev/stdout" for answer in answers)
     with BotProcess(["sh", "-c", script]) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
-        assert bot.choose({}, LONG_S).action == "UUS"
+        bot.new(Seat.SOUTH, {}, LONG_TIMEOUT_S)
+        assert bot.choose({}, LONG_TIMEOUT_S).action == "UUS"
 
 
-def test_its_reasons_are_lines_that_can_be_shown() -> None:
+def test_reasons_are_made_fit_to_be_shown() -> None:
+    """Control characters go, empty reasons too, and long ones are cut."""
     why = ["\u202eup\n\tand\0 up", "\u200f \a", "ÿ👩\u200d🚀", "x" * 500]
-    assert chosen({"action": "UUS", "why": why}).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
+    assert choice_from({"action": "UUS", "why": why}).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
 
 
 def test_a_reason_with_parts_can_be_translated() -> None:
@@ -115,12 +123,13 @@ def test_a_reason_with_parts_can_be_translated() -> None:
     ],
     ids=range(5),
 )
-def test_a_wrong_answer(answer: str, message: str) -> None:
-    code = f"{READY} input(); print({answer!r}, flush=True); {WAIT}"
+def test_a_wrong_answer_is_a_failure(answer: str, message: str) -> None:
+    code = f"{READY} input(); print({answer!r}, flush=True); {HANG}"
     assert failure_of(program(code)) == f"The opponent {message}"
 
 
-STRAY = (
+# Starts a child that outlives its parent in a session of its own, and ends.
+LEAVE_A_CHILD = (
     "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); "
     "raise SystemExit(3)"
 )
@@ -129,31 +138,39 @@ STRAY = (
 @pytest.mark.parametrize(
     ("code", "timeout_s", "message"),
     [
-        (READY + WAIT, 0.4, "did not answer within 0.4 s"),
-        (WAIT, 0.2, "did not answer within 0.2 s"),
-        (f"{READY} input(); os.kill(os.getpid(), 9)", LONG_S, "has ended"),
-        ("raise SystemExit(3)", LONG_S, "has ended"),
-        (f"os.close(1); os.close(0); {WAIT}", LONG_S, "has ended"),
-        # all memory is wanted: it ends alone
-        (f"{READY} input(); held = [bytearray(64 << 20) for _ in range(64)]", LONG_S, "has ended"),
-        # a child of its own in another session keeps the pipe open, and is not waited for
-        (f"{READY} input(); {STRAY}", 0.6, "did not answer within 0.6 s"),
-        ("while True: os.write(1, b'x' * 65536)", LONG_S, "answered a line that is too long"),
+        (READY + HANG, 0.4, "did not answer within 0.4 s"),
+        (HANG, 0.2, "did not answer within 0.2 s"),
+        (f"{READY} input(); os.kill(os.getpid(), 9)", LONG_TIMEOUT_S, "has ended"),
+        ("raise SystemExit(3)", LONG_TIMEOUT_S, "has ended"),
+        (f"os.close(1); os.close(0); {HANG}", LONG_TIMEOUT_S, "has ended"),
+        # it takes all memory that it may have, and ends without harm to others
+        (
+            f"{READY} input(); held = [bytearray(64 << 20) for _ in range(64)]",
+            LONG_TIMEOUT_S,
+            "has ended",
+        ),
+        # its own child keeps the pipe open, and is not waited for
+        (f"{READY} input(); {LEAVE_A_CHILD}", 0.6, "did not answer within 0.6 s"),
+        (
+            "while True: os.write(1, b'x' * 65536)",
+            LONG_TIMEOUT_S,
+            "answered a line that is too long",
+        ),
     ],
     ids=range(8),
 )
-def test_a_program_that_fails(code: str, timeout_s: float, message: str) -> None:
+def test_a_failing_program_is_a_failure(code: str, timeout_s: float, message: str) -> None:
     assert failure_of(program(f"import os\n{code}"), timeout_s) == f"The opponent {message}"
 
 
-def test_a_deaf_program() -> None:
-    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="did not answer within"):
+def test_a_program_that_reads_nothing_is_a_failure() -> None:
+    with BotProcess(program(HANG)) as bot, pytest.raises(BotFailure, match="did not answer within"):
         bot.see({"x": "y" * 900_000}, [], 0.2)  # more than a pipe holds
 
 
-def test_a_line_too_long_to_be_told() -> None:
-    with BotProcess(program(WAIT)) as bot, pytest.raises(BotFailure, match="too long"):
-        bot.see({"x": "y" * 1_000_000}, [], LONG_S)
+def test_an_overlong_request_is_a_failure() -> None:
+    with BotProcess(program(HANG)) as bot, pytest.raises(BotFailure, match="too long"):
+        bot.see({"x": "y" * 1_000_000}, [], LONG_TIMEOUT_S)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +180,7 @@ def test_a_line_too_long_to_be_told() -> None:
         [],
     ],
 )
-def test_cannot_be_started(command: list[str]) -> None:
+def test_a_command_that_cannot_start_is_a_failure(command: list[str]) -> None:
     with pytest.raises(BotFailure, match="cannot be started"):
         BotProcess(command)
 
@@ -176,50 +193,53 @@ def test_cannot_be_started(command: list[str]) -> None:
     ],
 )
 def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
-    """However it ends itself."""
-    born = tmp_path / "born"
+    """They end whether the program has to be killed or has ended by itself."""
+    child_pid_file = tmp_path / "child.pid"
     code = (
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "if not os.fork():\n"
-        f"    os.close(1); open({str(born) + '.new'!r}, 'w').write(str(os.getpid()))\n"
-        f"    os.rename({str(born) + '.new'!r}, {str(born)!r}); {WAIT}\n"
-        f"while not os.path.exists({str(born)!r}): time.sleep(0.01)\n{end}"
+        f"    os.close(1); open({str(child_pid_file) + '.new'!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.rename({str(child_pid_file) + '.new'!r}, {str(child_pid_file)!r}); {HANG}\n"
+        f"while not os.path.exists({str(child_pid_file)!r}): time.sleep(0.01)\n{end}"
     )
     with BotProcess(program(code)) as bot:
-        until("the child lives", born.exists)
+        until("the child has started", child_pid_file.exists)
         with pytest.raises(BotFailure):
             bot.new(Seat.SOUTH, {}, 1.0)
     try:
-        grandchild = os.pidfd_open(int(born.read_text()))
+        grandchild = os.pidfd_open(int(child_pid_file.read_text()))
     except ProcessLookupError:
-        return
+        return  # it has ended already
     try:
-        assert select.select([grandchild], [], [], LONG_S)[0]
+        assert select.select([grandchild], [], [], LONG_TIMEOUT_S)[0]
     finally:
         os.close(grandchild)
 
 
-def test_closing_ends_a_call_that_waits() -> None:
-    with BotProcess(program(READY + "input(); print('x', end='', flush=True); " + WAIT)) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
+def test_closing_ends_a_waiting_request() -> None:
+    with BotProcess(program(READY + "input(); print('x', end='', flush=True); " + HANG)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_TIMEOUT_S)
         failures: list[BotFailure] = []
 
         def ask() -> None:
             try:
-                bot.choose({}, LONG_S)
+                bot.choose({}, LONG_TIMEOUT_S)
             except BotFailure as failure:
                 failures.append(failure)
 
         waiting = threading.Thread(target=ask)
         waiting.start()
         bot.close()
-        waiting.join(LONG_S)
+        waiting.join(LONG_TIMEOUT_S)
         assert not waiting.is_alive()
         assert len(failures) == 1
 
 
-def test_nothing_of_the_table_is_handed_on() -> None:
-    """No open file and no variable of the environment, such as a key, reaches the child."""
+def test_no_file_or_secret_is_inherited() -> None:
+    """The process gets no open file of the table's, and no environment variable such as a key.
+
+    It may have four open files: its three streams, and the folder that it lists.
+    """
     os.environ["BOT_TEST_SECRET"] = "sesame"
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
@@ -230,16 +250,16 @@ def test_nothing_of_the_table_is_handed_on() -> None:
             " or len(fds) > 4 else 'none'), flush=True); input()"
         )
         with BotProcess(program(code)) as bot:
-            assert bot.choose({}, LONG_S).action == "none"
+            assert bot.choose({}, LONG_TIMEOUT_S).action == "none"
     finally:
         os.environ.pop("BOT_TEST_SECRET")
         os.close(reader)
         os.close(writer)
 
 
-def test_any_program_gives_way_to_the_table() -> None:
-    with BotProcess(program(READY + WAIT)) as bot:
-        bot.new(Seat.SOUTH, {}, LONG_S)
+def test_a_program_has_limits_and_low_priority() -> None:
+    with BotProcess(program(READY + HANG)) as bot:
+        bot.new(Seat.SOUTH, {}, LONG_TIMEOUT_S)
         pid = bot.child.pid
         assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
         assert resource.prlimit(pid, resource.RLIMIT_DATA)[0] == 512 << 20

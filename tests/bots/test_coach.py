@@ -1,4 +1,7 @@
-"""The coach: what it may know, whom it answers, what stays of it, and how it fails."""
+"""Tests of the coach, at a table on a fake clock with scripted opponents.
+
+They show what it may know, who may ask it, what the table keeps of its advice, and how it fails.
+"""
 
 from __future__ import annotations
 
@@ -39,25 +42,26 @@ def moment_of(rig: TableRig) -> str:
     return rig.table.view().moment
 
 
-def advisers(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
+def scripted_coach(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
+    """Return processes that advise the same action, judge others by `loss`, and fail at first."""
     return ScriptedProcesses(
         why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
     )
 
 
 def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
-    programs = advisers()
+    programs = scripted_coach()
     rig.table.hand_in(Seat.NORTH, moment_of(rig), "LRS")
     advice = Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
     assert [order.label for order in advice.orders] == ["U", "U", "S"]
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.received)
     assert "seed" not in repr(programs.received)
-    assert Seat.SOUTH in session_of(rig.table).awaited_seats, "it handed something in"
+    assert Seat.SOUTH in session_of(rig.table).awaited_seats, "the coach has handed in an action"
 
 
-def test_it_compares_from_the_view_at_that_time(rig: TableRig) -> None:
-    programs, moment = advisers(), moment_of(rig)
+def test_it_judges_by_the_view_at_that_time(rig: TableRig) -> None:
+    programs, moment = scripted_coach(), moment_of(rig)
     coach = Coach(rig.table, KEY, programs)
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment, "last")
@@ -66,8 +70,9 @@ def test_it_compares_from_the_view_at_that_time(rig: TableRig) -> None:
     rig.table.hand_in(Seat.NORTH, moment, "UII")
     rig.finish_stages()
     advice = coach.ask(Seat.SOUTH, moment_of(rig), "last")
-    (_, view), (_, action) = programs.received[-2:]
-    assert (action, view["turn"], view["robots"]) == ("UII", before["turn"], before["robots"])
+    (_, view), (_, judged_action) = programs.received[-2:]
+    assert judged_action == "UII"
+    assert (view["turn"], view["robots"]) == (before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
     programs.loss = 0.01
     assert coach.ask(Seat.SOUTH, moment_of(rig), "last").is_best
@@ -76,8 +81,8 @@ def test_it_compares_from_the_view_at_that_time(rig: TableRig) -> None:
     assert unsure == "The coach would have done something else."
 
 
-def test_only_a_mark_stays_of_the_coach(rig: TableRig, tmp_path: Path) -> None:
-    coach = Coach(rig.table, KEY, advisers())
+def test_advice_is_not_stored_but_marked(rig: TableRig, tmp_path: Path) -> None:
+    coach = Coach(rig.table, KEY, scripted_coach())
     assert not rig.table.view().seats[Seat.SOUTH].is_coached
     coach.ask(Seat.SOUTH, moment_of(rig), "now")
     assert rig.table.view().seats[Seat.SOUTH].is_coached
@@ -92,9 +97,9 @@ def test_only_a_mark_stays_of_the_coach(rig: TableRig, tmp_path: Path) -> None:
     assert b"gathers" not in files
 
 
-def test_who_may_ask(rig: TableRig) -> None:
+def test_only_people_to_act_may_ask(rig: TableRig) -> None:
     table = rig.table
-    coach = Coach(table, KEY, advisers())
+    coach = Coach(table, KEY, scripted_coach())
     assert table.coaching.subjects(Seat.SOUTH) == ("now",)
     assert table.coaching.subjects(Seat.NORTH) == ()
     with pytest.raises(Stale):
@@ -105,10 +110,10 @@ def test_who_may_ask(rig: TableRig) -> None:
         coach.ask(Seat.SOUTH, moment_of(rig), "now")
     table.use_settings(TableSettings())
     table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
-    assert table.coaching.subjects(Seat.SOUTH) == (), "its order is sealed"
+    assert table.coaching.subjects(Seat.SOUTH) == (), "somebody who has handed in may ask"
 
 
-def test_two_people_are_coached_where_hosts_allow(tmp_path: Path) -> None:
+def test_two_people_are_coached_if_the_owner_allows(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ada")
         rig.table.take_seat(Seat.NORTH, "Ben")
@@ -122,43 +127,45 @@ def test_two_people_are_coached_where_hosts_allow(tmp_path: Path) -> None:
         rig.table.free_seat(Seat.SOUTH)
         rig.table.take_seat(Seat.SOUTH, "Cleo")
         assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",), (
-            "what somebody else did is not hers to ask about"
+            "a new player may ask about the turn of the one before"
         )
 
 
-@pytest.mark.parametrize("what", ["killed", "illegal"])
-def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, what: str) -> None:
-    programs = advisers(failures=2) if what == "killed" else ScriptedProcesses(lambda _: "XYZ")
+@pytest.mark.parametrize("fault", ["killed", "illegal"])
+def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, fault: str) -> None:
+    programs = (
+        scripted_coach(failures=2) if fault == "killed" else ScriptedProcesses(lambda _: "XYZ")
+    )
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
     assert programs.open == 0
     rig.table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
 
 
-def test_one_question_at_a_time(rig: TableRig) -> None:
-    coach = Coach(rig.table, KEY, advisers())
+def test_it_answers_one_question_at_a_time(rig: TableRig) -> None:
+    coach = Coach(rig.table, KEY, scripted_coach())
     with coach._lock, pytest.raises(Illegal, match="The coach is busy"):
         coach.ask(Seat.SOUTH, moment_of(rig), "now")
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
-def test_a_judge_finds_nothing_better_than_its_choice(
+def test_its_own_choice_loses_nothing_when_judged(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
         binmat.PARAMETERS_BY_LEVEL, 3, binmat.PARAMETERS_BY_LEVEL[3]._replace(deals=(1, 1, 1))
     )
     game, losses = game_named(name), []
-    count = 2 if name == "binmat" else 4  # many hidden hands are dealt there
+    count = 2 if name == "binmat" else 4  # BINMAT takes longest: many hidden hands are dealt
     for state in random_states(name, count, 30, **GAME_OPTIONS[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=translate_for_json))
-        done = game.format(game.random_action(state, seat, Random(2)))
-        verdict = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, done)
+        random_action = game.format(game.random_action(state, seat, Random(2)))
+        verdict = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, random_action)
         assert is_legal(name, state, seat, verdict.best.action)
         assert verdict.loss is None or 0 <= verdict.loss <= 1
-        again = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
-        assert again.loss is not None
-        assert again.loss <= 0.01
+        of_best = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
+        assert of_best.loss is not None
+        assert of_best.loss <= 0.01
         losses.append(verdict.loss or 0.0)
     assert name == "binmat" or max(losses) > 0, "random actions are as good as any"

@@ -1,5 +1,5 @@
-"""What holds of the opponent for every game: whatever its level it acts by the rules, and its seed
-is all its chance.
+"""Tests of what every opponent keeps, in this process: at every level its actions are legal and its
+reasons can be shown, and the same seed plays the same game.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from companion.games.arena.board import WALLS_MAP as ARENA_WALLS
 from companion.games.outbuffered.board import WALLS_MAP
 
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
-ALL = frozenset(LEVELS)
+ALL_LEVELS = frozenset(LEVELS)
 # Each case: the game, its options, the levels to try, the number of positions, and the largest
 # number of random decisions before a position.
-CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    ("outbuffered", {}, ALL, 5, 30),
-    ("outbuffered", {"quiet_limit": 5}, ALL, 4, 20),
+POSITION_CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
+    ("outbuffered", {}, ALL_LEVELS, 5, 30),
+    ("outbuffered", {"quiet_limit": 5}, ALL_LEVELS, 4, 20),
     (
         "outbuffered",
         {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
-        ALL,
+        ALL_LEVELS,
         4,
         30,
     ),
-    ("outbuffered", {"board": ".Nn\nsS."}, ALL, 4, 10),
+    ("outbuffered", {"board": ".Nn\nsS."}, ALL_LEVELS, 4, 10),
     ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
     ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
     ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
     ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
     ("arena", {}, frozenset({3}), 30, 30),
-    ("kahmate", {}, ALL, 8, 60),
-    ("kahmate", {"round_limit": 20}, ALL, 4, 60),
-    ("kahmate", {"quiet_limit": 6}, ALL, 4, 40),
+    ("kahmate", {}, ALL_LEVELS, 8, 60),
+    ("kahmate", {"round_limit": 20}, ALL_LEVELS, 4, 60),
+    ("kahmate", {"quiet_limit": 6}, ALL_LEVELS, 4, 40),
     ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
     ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
 )
 
 
 @cache
-def positions(name: str, count: int, most: int, options: str) -> tuple[Any, ...]:
-    """Return the positions of a case, the same for each level. States are frozen."""
-    return tuple(random_states(name, count, most, **json.loads(options)))
+def positions(name: str, count: int, max_decisions: int, options: str) -> tuple[Any, ...]:
+    """Return the positions of a case, which all levels share. `options` are JSON."""
+    return tuple(random_states(name, count, max_decisions, **json.loads(options)))
 
 
 @pytest.fixture
 def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let level 3 try few turns and deals: neither what is legal nor reasons depend on how many."""
+    """Let level 3 search little, to save time. Legal actions and reasons do not depend on it."""
     for strengths, narrow in (
         (scouts.PARAMETERS_BY_LEVEL, {"widths": ((8,), (3, 2), (2, 2, 2))}),
         (binmat.PARAMETERS_BY_LEVEL, {"deals": (1, 1, 1)}),
@@ -67,18 +67,23 @@ def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "level", "count", "most"),
+    ("name", "options", "level", "count", "max_decisions"),
     [
-        (name, options, level, *how)
-        for name, options, levels, *how in CASES
+        (name, options, level, *counts)
+        for name, options, levels, *counts in POSITION_CASES
         for level in sorted(levels)
     ],
 )
-def test_what_it_hands_in_is_legal(
-    name: str, options: Mapping[str, Any], level: int, count: int, most: int, narrow_search: None
+def test_it_chooses_legal_actions(
+    name: str,
+    options: Mapping[str, Any],
+    level: int,
+    count: int,
+    max_decisions: int,
+    narrow_search: None,
 ) -> None:
     game = GAMES[name]
-    for number, state in enumerate(positions(name, count, most, json.dumps(options))):
+    for number, state in enumerate(positions(name, count, max_decisions, json.dumps(options))):
         due = sorted(game.to_act(state), key=SEATS.index)
         seat = due[number % len(due)]
         choice = bot_of(name, seat, level, number, **options).choose(game.view(state, seat))
@@ -87,30 +92,30 @@ def test_what_it_hands_in_is_legal(
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
-def test_its_reasons_are_lines_it_looked_at(name: str, level: int, narrow_search: None) -> None:
-    """What it expects or what was next best, in words that every language has, and short enough for
-    the protocol.
+def test_its_reasons_are_translated_lines(name: str, level: int, narrow_search: None) -> None:
+    """Every reason is short enough for the protocol and has a translation in every language. Some
+    say what the opponent expects, or which action is next best.
     """
-    game, told = GAMES[name], list[str]()
+    game, reasons = GAMES[name], list[str]()
     for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
         why = bot_of(name, seat, level, number).choose(game.view(state, seat)).why
-        assert all(
-            len(line) <= 400
-            and line not in (translate(line, each) for each in LANGUAGES if each != "en")
-            for line in why
-        ), why
-        told += why
-    lines = [
+        for line in why:
+            assert len(line) <= 400
+            for language in set(LANGUAGES) - {"en"}:
+                assert line != translate(line, language)
+        reasons += why
+    comparing = [
         line
-        for line in told
+        for line in reasons
         if line.startswith(("Expected", "I thought you would", "Next best", "Just as good"))
     ]
-    assert lines or (name, level) == ("binmat", 1), "that one tries nothing out"
+    # BINMAT's lowest level compares nothing
+    assert comparing or (name, level) == ("binmat", 1)
 
 
 @pytest.mark.parametrize(
-    ("name", "levels", "most", "options"),
+    ("name", "levels", "max_decisions", "options"),
     [
         ("outbuffered", (3, 2), 4, {}),
         ("scouts", (2, 1), 40, {}),
@@ -120,8 +125,10 @@ def test_its_reasons_are_lines_it_looked_at(name: str, level: int, narrow_search
     ],
 )
 def test_the_same_seed_plays_the_same_game(
-    name: str, levels: tuple[int, int], most: int, options: Mapping[str, Any]
+    name: str, levels: tuple[int, int], max_decisions: int, options: Mapping[str, Any]
 ) -> None:
-    first = play_bots(name, levels, 5, most, **options)
-    assert first == play_bots(name, levels, 5, most, **options)
-    assert any(play_bots(name, levels, seed, most, **options) != first for seed in (6, 7, 8))
+    first = play_bots(name, levels, 5, max_decisions, **options)
+    assert first == play_bots(name, levels, 5, max_decisions, **options)
+    assert any(
+        play_bots(name, levels, seed, max_decisions, **options) != first for seed in (6, 7, 8)
+    )

@@ -1,4 +1,7 @@
-"""The opponent for Kahmate: its rules are the game's, and it misses no win."""
+"""Tests of the opponent for Kahmate, in this process.
+
+Its rules are the game's, it misses no win, and it neither repeats positions nor cards for ever.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +32,23 @@ from companion.games.kahmate.state import ActionPlan, State
 GAME = game_named("kahmate")
 
 
-def is_same(mine: State, state: State) -> bool:
-    if mine.ball == IN_GOAL:
+def is_same_position(own_state: State, state: State) -> bool:
+    """Return whether the opponent's state is the game's. In goal only the ball matters."""
+    if own_state.ball == IN_GOAL:
         return state.ball == IN_GOAL and state.outcome is not None
-    return repetition_key(mine) == repetition_key(state)
+    return repetition_key(own_state) == repetition_key(state)
 
 
-def after_cards(waiting: State, plan: ActionPlan, lead: int) -> State | None:
-    """Return the game's own state after one face-off that ends so, by two cards that lead to it."""
-    strength = sum(ROLE_OF[piece].attack for piece in plan.movers)
-    strength -= ROLE_OF[plan.face_offs[0].defender].defence
+def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
+    """Return the game's state after a face-off that the seat on turn wins by `lead`.
+
+    A negative lead is a loss. None: no two cards of the hands lead to it.
+    """
+    advantage = sum(ROLE_OF[piece].attack for piece in plan.movers)
+    advantage -= ROLE_OF[plan.face_offs[0].defender].defence
     seats = SEATS[waiting.seat], SEATS[1 - waiting.seat]
     for own in waiting.cards[waiting.seat]:
-        other = own + strength - lead
+        other = own + advantage - lead
         if other in waiting.cards[1 - waiting.seat]:
             cards = dict(zip(seats, map(Card, (own, other)), strict=True))
             after: State = GAME.apply(waiting, cards, Random(0)).state
@@ -50,38 +57,40 @@ def after_cards(waiting: State, plan: ActionPlan, lead: int) -> State | None:
 
 
 def test_its_plays_follow_the_rules_of_the_game() -> None:
+    """Each play, with its face-off won or lost, leads to the state to which the game comes."""
     checked = {"free": 0, "won": 0, "lost": 0}
     for state in consecutive_states("kahmate", 160, 21, {}):
         if state.is_placing or state.pending_plan:
             continue
         seat = SEATS[state.seat]
-        mine = state_of(GAME.view(state, None))
-        assert mine == replace(state, turn=1, last_face_off_turn=0)
+        own_state = state_of(GAME.view(state, None))
+        assert own_state == replace(state, turn=1, last_face_off_turn=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
-        assert is_same(end_turn(mine), after)
-        for action, plan in candidate_plays(mine, may_non_carriers_face_off=True):
+        assert is_same_position(end_turn(own_state), after)
+        for action, plan in candidate_plays(own_state, may_non_carriers_face_off=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not plan.face_offs:
-                assert is_same(state_if_won(mine, plan), after), str(action)
+                assert is_same_position(state_if_won(own_state, plan), after), str(action)
                 checked["free"] += 1
                 continue
             assert after.pending_plan == plan
             for lead in (3, 1, -1) if len(plan.face_offs) == 1 else ():
-                if (decided := after_cards(after, plan, lead)) is not None:
-                    expected = state_if_lost(mine, plan, plan.face_offs[0])
+                if (decided := after_face_off(after, plan, lead)) is not None:
+                    expected = state_if_lost(own_state, plan, plan.face_offs[0])
                     if lead > 0:
-                        expected = state_if_won(mine, plan, lead)
-                    assert is_same(expected, decided), (str(action), lead)
+                        expected = state_if_won(own_state, plan, lead)
+                    assert is_same_position(expected, decided), (str(action), lead)
                     checked["won" if lead > 0 else "lost"] += 1
     assert min(checked.values()) > 40, checked
 
 
-PLACED = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
+# The placing of South | North.
+PLACING = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
 def state_after(*actions: str) -> State:
-    """Play these actions, with `SOUTH | NORTH` for both."""
+    """Return the state after actions of the seats to act. Two at once are `SOUTH | NORTH`."""
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "south"}), Random(0))
     for text in actions:
         seats = sorted(GAME.to_act(state), reverse=True)
@@ -93,10 +102,10 @@ def state_after(*actions: str) -> State:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_it_never_misses_a_win_in_one(level: int) -> None:
-    """The fast one stands on h9 with the ball, nobody is in its way."""
+def test_it_never_misses_a_win_in_one_play(level: int) -> None:
+    """South's fast piece stands on h8 with the ball, and no piece is in its way."""
     state = state_after(
-        PLACED, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
+        PLACING, "b2-b3-b4-b5-b6", ".", ".", "b6-c6-d6-e6-f6", ".", ".", "f6-g6-h6-h7-h8", ".", "."
     )
     assert GAME.view(state, None)["ball"] == {"square": "h8", "seat": "south"}
     for seed in range(8):
@@ -106,9 +115,9 @@ def test_it_never_misses_a_win_in_one(level: int) -> None:
         assert choice.why == ("This scores.",)
 
 
-def test_two_alike_do_not_tie_cards_for_ever() -> None:
-    """Both would play their highest card again and again, and so never end a face-off."""
-    state = state_after(PLACED, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
+def test_two_equal_bots_end_a_face_off() -> None:
+    """If both always played their highest card, a face-off between equals would never end."""
+    state = state_after(PLACING, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
     bots = {seat: KahmateBot(seat, {}, 3, 9) for seat in SEATS}
     for _ in range(60):
         cards = {
@@ -118,7 +127,7 @@ def test_two_alike_do_not_tie_cards_for_ever() -> None:
         state = GAME.apply(state, cards, Random(0)).state
         if state.pending_plan is None:
             return
-    raise AssertionError("60 cards each, and no end")
+    raise AssertionError("the face-off goes on after 60 cards of each")
 
 
 def end_of_turn(bot: KahmateBot, state: State) -> State:
@@ -129,8 +138,8 @@ def end_of_turn(bot: KahmateBot, state: State) -> State:
     return state
 
 
-def test_it_avoids_positions_that_it_has_seen_often() -> None:
-    start = state_after(PLACED)
+def test_it_avoids_positions_it_has_often_seen() -> None:
+    start = state_after(PLACING)
     usual = end_of_turn(KahmateBot(Seat.SOUTH, {}, 3, 9), start)
     bot = KahmateBot(Seat.SOUTH, {}, 3, 9)
     for _ in range(50):

@@ -1,5 +1,7 @@
-"""Machines at the table: what they are told, when they hand in, and what happens when their
-programs fail.
+"""Tests of machine players, at a table on a fake clock with scripted opponents.
+
+They show what a machine's program is sent, when the machine hands in, how it explains its actions,
+and what happens when its program fails.
 """
 
 from __future__ import annotations
@@ -28,60 +30,69 @@ from companion.table.listeners import lamps_of
 from companion.table.session import MACHINE, Phase
 
 KEY = b"k" * 32
-BO = {Seat.NORTH: "Bo"}
+BO_AT_NORTH = {Seat.NORTH: "Bo"}
+# Longer than the longest pause that a machine makes before it hands in (`DELAY_RANGE_S`).
+AFTER_PAUSE_S = 3.1
 
 
 @dataclass
 class MachineRig:
-    """A table, a person at South, and a machine at North."""
+    """A table with machine players, whose programs are scripted."""
 
     rig: TableRig
     programs: ScriptedProcesses
     machines: MachinePlayers
 
-    def round(self, seconds: float = 0.0) -> None:
+    def step(self, seconds: float = 0.0) -> None:
+        """Let time pass, then let machines and table do what is due."""
         self.rig.wait(seconds)
         self.machines.step()
         self.rig.table.step()
 
     @property
     def verbs(self) -> list[str]:
+        """The kinds of all requests to programs, in their order."""
         return [verb for verb, _ in self.programs.received]
 
 
 @contextmanager
-def machines(
-    folder: Path, answer: str = "UUS", names: Mapping[Seat, str] = BO, engines: tuple[str, ...] = ()
+def open_machine_rig(
+    folder: Path,
+    answer: str = "UUS",
+    names: Mapping[Seat, str] = BO_AT_NORTH,
+    engines: tuple[str, ...] = (),
 ) -> Iterator[MachineRig]:
+    """Open a table with machines of these names. Their programs choose the same action always."""
     programs = ScriptedProcesses(lambda _: answer)
     with open_table_rig(folder) as rig:
         for seat, name in names.items():
             rig.table.machines.seat_machine(seat, name)
-        with MachinePlayers(rig.table, rig.clock, KEY, engines, open_process=programs) as opened:
-            yield MachineRig(rig, programs, opened)
+        with MachinePlayers(rig.table, rig.clock, KEY, engines, open_process=programs) as machines:
+            yield MachineRig(rig, programs, machines)
 
 
 @pytest.fixture
 def machine_rig(tmp_path: Path) -> Iterator[MachineRig]:
-    with machines(tmp_path) as opened:
-        opened.rig.table.take_seat(Seat.SOUTH, "Ada")
-        yield opened
+    """A rig with a person at South and a machine at North."""
+    with open_machine_rig(tmp_path) as machine_rig:
+        machine_rig.rig.table.take_seat(Seat.SOUTH, "Ada")
+        yield machine_rig
 
 
 def test_a_machine_hands_in_after_a_pause(machine_rig: MachineRig) -> None:
     table = machine_rig.rig.table
     machine_rig.rig.begin()
-    machine_rig.round()
+    machine_rig.step()
     assert machine_rig.verbs == ["new", "choose"]
     north = table.view().seats[Seat.NORTH]
-    assert not north.receipt, "it hands in faster than any person"
+    assert not north.receipt, "the machine hands in without a pause"
     machine_rig.rig.press(Seat.NORTH, "U", "U", "S", "ready")
     assert "key_refused" in machine_rig.rig.cues
     north = table.view().seats[Seat.NORTH]
-    assert (north.entered_count, north.receipt) == (0, None), "no pad plays its seat"
+    assert (north.entered_count, north.receipt) == (0, None), "a pad plays the machine's seat"
     with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
         table.offer_draw(Seat.SOUTH)
-    machine_rig.round(3.1)
+    machine_rig.step(AFTER_PAUSE_S)
     view = table.view()
     assert view.seats[Seat.NORTH].receipt
     assert view.seats[Seat.NORTH].name == "Bo"
@@ -89,37 +100,37 @@ def test_a_machine_hands_in_after_a_pause(machine_rig: MachineRig) -> None:
     table.hand_in(Seat.SOUTH, view.moment, "IIU")
     view = table.view()
     assert view.phase is Phase.STAGES
-    assert view.sign.text == "Purple: Bo’s robot, c4 to c3", "the person opposite moves it"
+    # the person opposite moves the machine's robot
+    assert view.sign.text == "Purple: Bo’s robot, c4 to c3"
     assert view.sign.seats == {Seat.SOUTH}
     lamps = {seat: lamps_of(live_of(table), seat) for seat in Seat}
     assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
     machine_rig.rig.finish_stages()
-    machine_rig.round()
+    machine_rig.step()
     assert machine_rig.verbs == ["new", "choose", "see", "choose"]
-    assert machine_rig.programs.received[2][1][1], "it was not told what happened"
-    machine_rig.round(3.1)
+    assert machine_rig.programs.received[2][1][1], "its program was not sent the events"
+    machine_rig.step(AFTER_PAUSE_S)
     assert table.view().seats[Seat.NORTH].receipt
     table.undo()
     table.confirm("host", table.view().moment, 0)
-    machine_rig.round()
-    assert machine_rig.verbs.count("new") == 2, "an undone turn begins the program anew"
-    assert machine_rig.programs.open == 1, "the former one has ended"
+    machine_rig.step()
+    assert machine_rig.verbs.count("new") == 2, "the program still knows of the turn undone"
+    assert machine_rig.programs.open == 1, "the former program has not ended"
 
 
 def test_a_machine_gets_its_own_seats_view(machine_rig: MachineRig) -> None:
     machine_rig.rig.begin()
     moment = machine_rig.rig.table.view().moment
     machine_rig.rig.table.hand_in(Seat.SOUTH, moment, "URS")
-    machine_rig.round()
-    told = json.dumps(machine_rig.programs.received)
-    assert "URS" not in told
-    assert "seed" not in told
-    assert set(machine_rig.programs.received[1][1]) == set(
-        machine_rig.rig.table.machines.turns()[0].view
-    )
+    machine_rig.step()
+    requests = json.dumps(machine_rig.programs.received)
+    assert "URS" not in requests
+    assert "seed" not in requests
+    view = machine_rig.programs.received[1][1]
+    assert set(view) == set(machine_rig.rig.table.machines.turns()[0].view)
 
 
-def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
+def test_a_program_is_not_sent_a_chosen_deal(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.table.machines.seat_machine(Seat.NORTH, "Zeno")
         rig.table.new_game("binmat", {"way": "full", "deck": list(DECK)}, seed=1)
@@ -130,79 +141,78 @@ def test_a_chosen_deal_is_not_told(tmp_path: Path) -> None:
 def test_a_failing_program_is_restarted_until_chance_decides(machine_rig: MachineRig) -> None:
     machine_rig.rig.begin()
     machine_rig.programs.failures = ["it was killed"] * (MAX_ATTEMPTS - 1)
-    machine_rig.round()
+    machine_rig.step()
     assert len(machine_rig.programs.commands) == MAX_ATTEMPTS
     assert machine_rig.programs.open == 1
     assert len({tuple(command) for command in machine_rig.programs.commands}) == 1, (
-        "not the same opponent"
+        "another opponent was started"
     )
-    machine_rig.round(3.1)
+    machine_rig.step(AFTER_PAUSE_S)
     view = machine_rig.rig.table.view()
     assert view.seats[Seat.NORTH].receipt
     assert view.devices.notices == ()
     machine_rig.rig.table.hand_in(Seat.SOUTH, view.moment, "RRS")
     machine_rig.rig.finish_stages()
     machine_rig.programs.failures = ["it hung"] * MAX_ATTEMPTS
-    machine_rig.round()
-    machine_rig.round(3.1)
+    machine_rig.step()
+    machine_rig.step(AFTER_PAUSE_S)
     view = machine_rig.rig.table.view()
     assert view.seats[Seat.NORTH].receipt
     assert [str(notice) for notice in view.devices.notices] == [
         "Bo’s program does not respond: the moves are random."
     ]
     machine_rig.rig.table.abandon()
-    machine_rig.round()
-    assert machine_rig.rig.table.view().devices.notices == (), "it is said of a game that is over"
+    machine_rig.step()
+    assert machine_rig.rig.table.view().devices.notices == (), "the notice outlives its game"
 
 
-def test_nonsense_is_refused_and_chance_decides(machine_rig: MachineRig) -> None:
+def test_after_wrong_actions_chance_decides(machine_rig: MachineRig) -> None:
     machine_rig.programs.answers = lambda _: "XYZ"
     machine_rig.rig.begin()
-    for seconds in (0.0, 3.1, 3.1):
-        machine_rig.round(seconds)
+    for seconds in (0.0, AFTER_PAUSE_S, AFTER_PAUSE_S):
+        machine_rig.step(seconds)
     assert machine_rig.rig.table.view().seats[Seat.NORTH].receipt
 
 
 def reasons_of_machine(rig: TableRig) -> tuple[str, ...]:
-    """Return the reasons of North's machine for its last action. Empty: nobody can ask it."""
+    """Return heading, orders and reasons of North's last action. Empty: nobody can ask for them."""
     view, coaching = rig.table.view(), rig.table.coaching
     if "theirs" not in coaching.subjects(Seat.SOUTH):
         with pytest.raises(Illegal, match="The machine has nothing to explain right now"):
             coaching.reasons(Seat.SOUTH, view.moment)
         return ()
-    told = coaching.reasons(Seat.SOUTH, view.moment)
-    return (str(told.heading), *(order.full_text for order in told.orders), *told.why)
+    explanation = coaching.reasons(Seat.SOUTH, view.moment)
+    orders = [order.full_text for order in explanation.orders]
+    return (str(explanation.heading), *orders, *explanation.why)
 
 
-def test_reasons_are_announced_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:
+def test_reasons_are_shown_with_the_last_step(tmp_path: Path, machine_rig: MachineRig) -> None:
     machine_rig.programs.why = (parse_sentence("This gathers intel."),)
     machine_rig.rig.begin()
-    machine_rig.round()
-    machine_rig.round(3.1)
+    machine_rig.step()
+    machine_rig.step(AFTER_PAUSE_S)
     view = machine_rig.rig.table.view()
     assert view.seats[Seat.NORTH].receipt
-    assert reasons_of_machine(machine_rig.rig) == (), "sealed"
+    assert reasons_of_machine(machine_rig.rig) == (), "a sealed action is explained"
     machine_rig.rig.table.hand_in(Seat.SOUTH, view.moment, "III")
     for stage in range(3):
         view = machine_rig.rig.table.view()
         assert (view.phase, view.turn.stage) == (Phase.STAGES, stage)
-        told = reasons_of_machine(machine_rig.rig)
-        assert bool(told) == (stage == 2), f"step {stage + 1} of 3 is shown"
+        reasons = reasons_of_machine(machine_rig.rig)
+        assert bool(reasons) == (stage == 2), f"step {stage + 1} of 3 is shown"
         machine_rig.rig.table.confirm("host", view.moment, stage)
-    assert (
-        told
-        == reasons_of_machine(machine_rig.rig)
-        == ("Bo, turn 1", "up", "up", "shoot", "This gathers intel.")
-    )
-    assert translate(told[-1], "es") == "Esto recoge información."
-    machine_rig.round()
-    machine_rig.round(3.1)
-    assert reasons_of_machine(machine_rig.rig) == told, "its next one is sealed"
+    assert reasons == ("Bo, turn 1", "up", "up", "shoot", "This gathers intel.")
+    assert reasons_of_machine(machine_rig.rig) == reasons
+    assert translate(reasons[-1], "es") == "Esto recoge información."
+    machine_rig.step()
+    machine_rig.step(AFTER_PAUSE_S)
+    # its next action is sealed, so the last one is still explained
+    assert reasons_of_machine(machine_rig.rig) == reasons
 
 
 def test_all_its_actions_in_a_turn_are_explained(tmp_path: Path) -> None:
-    """In Kahmate a turn is several actions, the last of them its end: that alone would say
-    nothing.
+    """In Kahmate a turn has several actions. The last one only ends it, so its reason alone would
+    explain nothing.
     """
     with open_table_rig(tmp_path) as rig:
         rig.table.machines.seat_machine(Seat.NORTH, "Bo")
@@ -221,9 +231,9 @@ def test_all_its_actions_in_a_turn_are_explained(tmp_path: Path) -> None:
                     )
                 rig.table.hand_in(seat, moment, action)
             follow_instructions(rig.table)
-        told = reasons_of_machine(rig)
-        assert told[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
-        assert len(told) == 6
+        reasons = reasons_of_machine(rig)
+        assert reasons[-3:] == ("Why e10-e9-e8?", "This scores.", "Why .?")
+        assert len(reasons) == 6
 
 
 def test_hidden_cards_are_explained_after_the_game(tmp_path: Path) -> None:
@@ -240,7 +250,7 @@ def test_hidden_cards_are_explained_after_the_game(tmp_path: Path) -> None:
         assert reasons_of_machine(rig)[-1] == "This draws where it costs least."
 
 
-def test_a_restart_tells_a_new_process_the_past(tmp_path: Path) -> None:
+def test_after_a_restart_programs_learn_the_past(tmp_path: Path) -> None:
     clock, programs = FakeClock(), ScriptedProcesses(lambda _: "UUS")
     with open_table_rig(tmp_path, clock) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ada")
@@ -248,44 +258,44 @@ def test_a_restart_tells_a_new_process_the_past(tmp_path: Path) -> None:
         with MachinePlayers(rig.table, clock, KEY, open_process=programs) as machines:
             rig.begin()
             machines.step()
-            rig.wait(3.1)
+            rig.wait(AFTER_PAUSE_S)
             machines.step()
             rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "RRS")
             rig.finish_stages()
-    first = programs.commands[0]
+    first_command = programs.commands[0]
     with (
         open_table_rig(tmp_path, clock) as rig,
-        MachinePlayers(rig.table, clock, KEY, open_process=programs) as again,
+        MachinePlayers(rig.table, clock, KEY, open_process=programs) as machines,
     ):
-        again.step()
-        assert programs.commands[-1] == first
+        machines.step()
+        assert programs.commands[-1] == first_command
         assert [verb for verb, _ in programs.received][-3:] == ["new", "see", "choose"]
         assert rig.table.view().seats[Seat.NORTH].door == MACHINE
     assert programs.open == 0
 
 
-def test_it_keeps_clocks_and_awaits_stopped_ones(tmp_path: Path) -> None:
-    with machines(tmp_path, PASS, dict.fromkeys(Seat, "Bo")) as both:
-        both.rig.table.new_game("binmat", {"way": "full"})
-        both.machines.step()
-        assert both.verbs == [], "it thinks while the clock stands still"
-        both.rig.table.resume("host")
-        both.machines.step()
-        assert both.verbs == ["new", "choose"]
-        before = both.rig.table.view().moment
-        both.round(5.0 / 3 + 0.01)
-        after = both.rig.table.view().moment
-        assert after != before, "it takes more than a third of its time for a pause"
+def test_a_machine_keeps_its_time_limit(tmp_path: Path) -> None:
+    with open_machine_rig(tmp_path, PASS, dict.fromkeys(Seat, "Bo")) as machine_rig:
+        machine_rig.rig.table.new_game("binmat", {"way": "full"})
+        machine_rig.machines.step()
+        assert machine_rig.verbs == [], "it thinks while the clock is stopped"
+        machine_rig.rig.table.resume("host")
+        machine_rig.machines.step()
+        assert machine_rig.verbs == ["new", "choose"]
+        before = machine_rig.rig.table.view().moment
+        machine_rig.step(5.0 / 3 + 0.01)
+        after = machine_rig.rig.table.view().moment
+        assert after != before, "its pause is longer than a third of its time"
 
 
-def test_people_deal_real_cards_themselves(tmp_path: Path) -> None:
-    with machines(tmp_path, PASS) as opened:
-        table = opened.rig.table
+def test_a_machine_does_not_play_real_cards(tmp_path: Path) -> None:
+    with open_machine_rig(tmp_path, PASS) as machine_rig:
+        table = machine_rig.rig.table
         table.new_game("binmat", {"way": "referee"})
-        opened.machines.step()
+        machine_rig.machines.step()
         assert table.machines.turns() == ()
-        assert opened.programs.commands == []
-        opened.rig.press(None, "table")
+        assert machine_rig.programs.commands == []
+        machine_rig.rig.press(None, "table")
         clock = table.view().time.clock
         assert not clock or not clock.paused
 
@@ -293,24 +303,26 @@ def test_people_deal_real_cards_themselves(tmp_path: Path) -> None:
 def test_an_outside_engine_plays_under_its_name(tmp_path: Path) -> None:
     engines = ("Ada=/opt/ada --fast 'two words'", "Zeno=/opt/other", 'Bad=/opt/"open')
     names = {Seat.SOUTH: "Ada", Seat.NORTH: "Zeno"}
-    with machines(tmp_path, names=names, engines=engines) as both:
-        characters = [character.name for character in both.machines.characters]
+    with open_machine_rig(tmp_path, names=names, engines=engines) as machine_rig:
+        characters = [character.name for character in machine_rig.machines.characters]
         assert characters == ["Pip", "Bo", "Zeno", "Ada"]
-        both.rig.begin()
-        both.machines.step()
-        commands = both.programs.commands
+        machine_rig.rig.begin()
+        machine_rig.machines.step()
+        commands = machine_rig.programs.commands
     assert commands[0] == ["/opt/ada", "--fast", "two words", "outbuffered"]
     assert commands[1][:5] == bot_command("outbuffered", 3, 0)[:5]
 
 
-def test_it_plays_unknown_games_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_plays_unknown_games_at_random(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine_players, "has_bot", lambda game: game != "outbuffered")
-    with machines(tmp_path) as opened:
-        opened.rig.begin()
-        opened.round()
-        opened.round(3.1)
-        view = opened.rig.table.view()
+    with open_machine_rig(tmp_path) as machine_rig:
+        machine_rig.rig.begin()
+        machine_rig.step()
+        machine_rig.step(AFTER_PAUSE_S)
+        view = machine_rig.rig.table.view()
         assert view.seats[Seat.NORTH].receipt
         notices = [str(notice) for notice in view.devices.notices]
         assert notices == ["Bo does not know this game and plays at random."]
-        assert opened.programs.commands == []
+        assert machine_rig.programs.commands == []

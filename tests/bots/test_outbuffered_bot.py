@@ -1,4 +1,7 @@
-"""The opponent for Outbuffered: its rules are the game's, and it misses no win."""
+"""Tests of the opponent for Outbuffered, in this process.
+
+Its rules are the game's, it misses no win, and it finds equilibria.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
 
 
 def test_its_rules_are_those_of_the_game() -> None:
-    """Each third of ten turns on five boards with both house rules, by five pairs of buffers."""
+    """On each board with each combination of house rules, every third of ten turns is compared for
+    five random pairs of actions.
+    """
     rng = Random(11)
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
@@ -53,7 +58,7 @@ def test_its_rules_are_those_of_the_game() -> None:
                 assert is_eventful == (after.last_eventful_turn == state.turn)
 
 
-def carrying(seat: Seat) -> dict[str, Any]:
+def view_before_win(seat: Seat) -> dict[str, Any]:
     """Return a view in which a seat is one step from home with the flag, and cannot be stopped."""
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
     robots = (
@@ -64,19 +69,21 @@ def carrying(seat: Seat) -> dict[str, Any]:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seat", SEATS)
-def test_it_never_misses_a_win_in_one(seat: Seat, level: int) -> None:
+def test_it_never_misses_a_win_in_one_turn(seat: Seat, level: int) -> None:
     for seed in range(5):
-        choice = OutbufferedBot(seat, {}, level, seed).choose(carrying(seat))
+        choice = OutbufferedBot(seat, {}, level, seed).choose(view_before_win(seat))
         assert choice.action[0] == "D"
         assert choice.why == ("This wins whatever the other side does.",)
 
 
-def test_a_small_matrix_is_balanced() -> None:
-    """Scissors, paper, stone, where a win with stone counts twice."""
+def test_equilibrium_of_scissors_paper_stone() -> None:
+    """In this scissors, paper, stone a win of stone over scissors counts twice, so that paper is
+    played in half of the games. If the other side is thought to play scissors, stone is better.
+    """
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
-    mine, _, safe = find_equilibrium(payoff, None, 0.0)
-    assert mine == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
-    assert safe == pytest.approx(0, abs=0.02)
-    leaning, _, safe = find_equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
-    assert leaning[2] > 0.9
-    assert safe < -0.3
+    strategy, _, value = find_equilibrium(payoff, None, 0.0)
+    assert strategy == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+    assert value == pytest.approx(0, abs=0.02)
+    strategy, _, value = find_equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
+    assert strategy[2] > 0.9
+    assert value < -0.3, "a strategy that trusts a guess is not safe"

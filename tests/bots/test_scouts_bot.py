@@ -1,4 +1,7 @@
-"""The opponent for Scouts: its values, wins found, and plans."""
+"""Tests of the opponent for Scouts, in this process.
+
+They cover how it values positions, the wins that it finds, and how it goes on within a turn.
+"""
 
 from __future__ import annotations
 
@@ -48,20 +51,22 @@ def test_it_finds_a_win_in_one_turn(level: int, state: State) -> None:
     assert state.outcome.winners == {seat}
 
 
-def test_it_goes_on_with_a_begun_turn() -> None:
-    """A bot begun anew in the middle of a turn knows nothing of the plan."""
+def test_a_new_process_ends_a_begun_turn() -> None:
+    """A bot that is started in the middle of a turn does not know the plan. It must not choose the
+    scout that has moved.
+    """
     state = make_state(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
     choice = bot_of("scouts", Seat.SOUTH, 3).choose(GAME.view(state, Seat.SOUTH))
     assert choice.action.split("-")[0].split("^")[0] != "d4"
     assert is_legal("scouts", state, Seat.SOUTH, choice.action)
 
 
-def test_a_game_of_blocked_beginners_ends() -> None:
-    """A thousand decisions were not enough while only whole positions were known again."""
+def test_a_blocked_game_of_beginners_ends() -> None:
+    """This game did not end in a thousand decisions while only whole positions were recognised."""
     assert play_game(Pairing("scouts", 1, 1, None, 0.0), 27) != 0
 
 
 @pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])
-def test_it_judges_no_rock_before_the_plays(rock: str) -> None:
+def test_a_rock_before_the_moves_is_not_judged(rock: str) -> None:
     state = make_state(white="d2 g2", black="c9 h9")
     assert bot_of("scouts", Seat.SOUTH, 3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None
