@@ -153,7 +153,7 @@ def test_hackmud_allows_open_cards_and_empty_stacks() -> None:
 def test_combat_is_in_the_lane_that_changed() -> None:
     state = press(begin(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
-    assert GAME.laid_open(state, before, before) is None, "no card has been turned up"
+    assert GAME.laid_open(state, before, before) is None, "unchanged fans are a combat"
     fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
     assert GAME.laid_open(state, fans, before) == "3: 5&u 3% / 4^"
     fans = {**before, Square(1, 0): ("4^",)}
@@ -196,12 +196,14 @@ def test_one_lane_of_open_cards_means_combat() -> None:
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
-    assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, "a card was not read"
+    assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, (
+        "a card that is not read is left out"
+    )
     same_card_twice = {Square(3, 1): ("5&",), Square(3, 0): ("5&",)}
     assert GAME.laid_open(state, same_card_twice, {}) is None
     two_lanes = {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}
     assert GAME.laid_open(state, two_lanes, {}) is None
-    assert GAME.laid_open(press(state, "."), fans, {}) is None, "no combat has been declared"
+    assert GAME.laid_open(press(state, "."), fans, {}) is None, "a combat begins undeclared"
 
 
 def test_a_key_press_is_reported() -> None:

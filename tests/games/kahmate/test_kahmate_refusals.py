@@ -286,12 +286,12 @@ def top_faces_after(state: State, changed: Mapping[str, str | None]) -> dict[Squ
     """Return the face on top of each square after hands have changed some. None: it is empty."""
     layout = GAME.expected(state)
     assert layout is not None
-    seen = {square: faces[-1] for square, faces in layout.items()}
+    top_faces = {square: faces[-1] for square, faces in layout.items()}
     for name, face in changed.items():
-        seen.pop(Square.parse(name), None)
+        top_faces.pop(Square.parse(name), None)
         if face is not None:
-            seen[Square.parse(name)] = face
-    return seen
+            top_faces[Square.parse(name)] = face
+    return top_faces
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -389,8 +389,8 @@ def test_a_double_tackle_needs_both_runs() -> None:
 def test_hands_that_break_a_rule_are_told_which(
     state: State, changed: dict[str, str | None], message: str | None, square: str | None
 ) -> None:
-    seen = top_faces_after(state, changed) if state.piece_squares else {}
-    refusal = GAME.why_not(state, SOUTH, seen)
+    top_faces = top_faces_after(state, changed) if state.piece_squares else {}
+    refusal = GAME.why_not(state, SOUTH, top_faces)
     if message is None:
         assert refusal is None
         return

@@ -279,17 +279,17 @@ def faces_at(side: str, places: dict[str, str]) -> dict[Square, str]:
 
 
 def test_six_pieces_laid_out_are_a_placing() -> None:
-    seen = faces_at("blue", PLACES)
-    action = GAME.laid_out(NOT_PLACED, SOUTH, seen)
+    faces = faces_at("blue", PLACES)
+    action = GAME.laid_out(NOT_PLACED, SOUTH, faces)
     assert action is not None
     assert GAME.format(action) == "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
     GAME.check(NOT_PLACED, SOUTH, action)
     d1 = Square.parse("d1")
-    one_turned_over = {**seen, d1: "blue smart turned over"}
-    one_missing = {square: face for square, face in seen.items() if square != d1}
-    for faces in (one_turned_over, one_missing, {}):
-        assert GAME.laid_out(NOT_PLACED, SOUTH, faces) is None
-    assert GAME.laid_out(set_up_state(), SOUTH, seen) is None
+    one_turned_over = {**faces, d1: "blue smart turned over"}
+    one_missing = {square: face for square, face in faces.items() if square != d1}
+    for incomplete in (one_turned_over, one_missing, {}):
+        assert GAME.laid_out(NOT_PLACED, SOUTH, incomplete) is None
+    assert GAME.laid_out(set_up_state(), SOUTH, faces) is None
 
 
 # ---- pads ----------------------------------------------------------------------------------------
