@@ -15,6 +15,7 @@ from unittest.mock import Mock
 
 import pytest
 from flask.testing import FlaskClient
+from security_tools import stranger
 from web_fixtures import WebRig, open_web_rig, page_text
 
 from companion.core.grid import Square
@@ -33,7 +34,6 @@ from companion.core.ports import (
 from companion.games import GAMES
 from web.features import CameraFeature
 
-ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 KIT = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({}))
 
 
@@ -184,8 +184,7 @@ def test_camera_trouble_is_named_on_health(room: Room) -> None:
 
 def test_everybody_sees_photographs_of_turns(room: Room) -> None:
     room.rig.start_game()
-    browser = room.rig.browser()
-    browser.environ_base.update(ELSEWHERE)
+    browser = stranger(room.rig)
     first, second = browser.get("/api/photographs").json["photographs"]
     assert first == {"game": 1, "moment": "1.0", "title": "Set-up"}
     assert browser.get(f"/api/photograph/1/{second['moment']}").data == b"\xff\xd8turn"

@@ -12,7 +12,7 @@ from web_fixtures import HOST_KEY, WebRig, page_text, view_of
 HOST = {"X-Host-Key": HOST_KEY}
 
 
-# ---- anybody at the table ------------------------------------------------------------------------
+# ---- who works the clock ------------------------------------------------------------------------
 
 
 def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
@@ -20,10 +20,10 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
 
     A turn has 5 s. So 4 s are left in the pause, and the turn that was undone after 2 s has 3 s.
     """
-    anybody, moment = rig.browser(), rig.start_card_game()
+    guest, moment = rig.browser(), rig.start_card_game()
 
     def act(route: str, **body: object) -> dict[str, Any]:
-        assert anybody.post(f"/api/table/{route}", json=body).status_code == 200
+        assert guest.post(f"/api/table/{route}", json=body).status_code == 200
         return view_of(rig)
 
     rig.clock.advance(2)
@@ -42,12 +42,12 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
 
 
 def test_seat_and_owner_pause_and_resume_clocks(rig: WebRig) -> None:
-    south, other = rig.sit("south"), rig.browser()
+    south, guest = rig.sit("south"), rig.browser()
     rig.start_card_game("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):
         for route, paused in (("pause", by), ("resume", "")):
             path = f"/api/{base}/{route}"
-            assert other.post(path, json={}).status_code == 403
+            assert guest.post(path, json={}).status_code == 403
             assert south.post(path, json={}, headers=headers).status_code == 200
             assert view_of(rig)["clock"]["paused"] == paused
             assert ("Resume" in page_text(south, "/seat/south")) is bool(paused)

@@ -98,11 +98,22 @@ def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["outbuffered", "arena", "kahmate", "binmat"])
-def test_the_pages_of_a_running_game_hide_actions(rig: WebRig, name: str) -> None:
-    """Files and scenes are refused. No page changes when a secret action is handed in."""
+@pytest.mark.parametrize(
+    ("name", "turns", "is_simultaneous"),
+    [
+        ("outbuffered", 2, True),
+        ("arena", 2, True),
+        ("kahmate", 0, True),  # both sides place their players at once
+        ("kahmate", 2, False),
+        ("binmat", 2, False),
+    ],
+)
+def test_the_pages_of_a_running_game_hide_actions(
+    rig: WebRig, name: str, turns: int, is_simultaneous: bool
+) -> None:
+    """Files and scenes are refused. When both seats decide at once, no page shows who is done."""
     table, game, browser = rig.table, GAMES[name], rig.browser()
-    play(table, rig.clock, name, 2, end="on")
+    play(table, rig.clock, name, turns, end="on")
     session = session_of(table)
     for path in ("1.txt", "1.json", "1.webp", "1/scene/0"):
         answer = browser.get(f"/history/{path}")
@@ -110,7 +121,8 @@ def test_the_pages_of_a_running_game_hide_actions(rig: WebRig, name: str) -> Non
         assert "still on" in answer.text
     paths = ("/history", "/history/1", "/api/history")
     pages_before = [browser.get(path).text for path in paths]
-    if len(session.awaited_seats) > 1:
+    assert (len(session.awaited_seats) > 1) is is_simultaneous
+    if is_simultaneous:
         seat = min(session.awaited_seats)
         action = game.format(next(iter(game.legal_actions(session.state, seat))))
         table.hand_in(seat, session.moment, action, "5a17" * 8)

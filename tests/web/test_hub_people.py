@@ -48,22 +48,22 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     (mara,) = league.cards.all()
     assert (mara.name, mara.is_name_public) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in phone.get("/card").text
-    other, by_link = app.test_client(), app.test_client()
+    second_phone, third_phone = app.test_client(), app.test_client()
     typed = f" {mara.code[:4].upper()}-{mara.code[4:]}"
     for code, status in (("wrong", 403), (typed, 303)):
-        assert other.post("/card/open", data={"code": code}).status_code == status
-    assert "Mara Meier" in other.get("/card").text
-    assert by_link.get(f"/card/{mara.code}").status_code == 303
+        assert second_phone.post("/card/open", data={"code": code}).status_code == status
+    assert "Mara Meier" in second_phone.get("/card").text
+    assert third_phone.get(f"/card/{mara.code}").status_code == 303
     for name, status in (("M.", 303), ("", 400)):
         form = {"name": name, "shown": "on"}
-        assert by_link.post("/card/change", data=form).status_code == status
-    assert "M." in other.get("/card").text
-    assert other.post("/card/close").status_code == 303
-    assert other.post("/card/forget").status_code == 403
+        assert third_phone.post("/card/change", data=form).status_code == status
+    assert "M." in second_phone.get("/card").text
+    assert second_phone.post("/card/close").status_code == 303
+    assert second_phone.post("/card/forget").status_code == 403
     assert phone.post("/card/forget").status_code == 303
     # a card that was forgotten opens nothing any more
-    assert "Make a card" in by_link.get("/card").text
-    assert by_link.get(f"/card/{mara.code}").status_code == 403
+    assert "Make a card" in third_phone.get("/card").text
+    assert third_phone.get(f"/card/{mara.code}").status_code == 403
 
 
 def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League) -> None:

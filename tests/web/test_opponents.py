@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from internals import session_of
+from security_tools import stranger
 from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text, view_of
 
 from companion.core.kit import Seat
@@ -33,12 +34,11 @@ def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
 
 
 def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
-    player, stranger = rig.sit("south", "Ada"), rig.browser()
-    stranger.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
+    player, guest = rig.sit("south", "Ada"), stranger(rig)
     path, body = "/api/seat/north/machine", {"name": "Pip"}
     player.post(path, json={"name": "Bo"})
     rig.start_game()
-    for answer in (stranger.post(path, json=body), stranger.post(f"{path}-leaves", json={})):
+    for answer in (guest.post(path, json=body), guest.post(f"{path}-leaves", json={})):
         assert answer.status_code == 403
         assert "A game is on" in error_of(answer)["message"]
     assert player.post(path, json=body).status_code == 200
@@ -46,8 +46,7 @@ def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
 
 def test_asking_an_opponent_needs_the_code(tmp_path: Path) -> None:
     with open_web_rig(tmp_path, join="code") as rig:
-        browser, path, body = rig.browser(), "/api/seat/north/machine", {"name": "Pip"}
-        browser.environ_base.update({"REMOTE_ADDR": "192.0.2.9"})
+        browser, path, body = stranger(rig), "/api/seat/north/machine", {"name": "Pip"}
         assert browser.post(path, json=body).status_code == 403
         assert browser.post("/try").headers["Location"] == "/join/south"
         host = {"X-Host-Key": HOST_KEY}

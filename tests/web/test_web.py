@@ -37,7 +37,7 @@ def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
 
 
 def test_the_short_address_joins_and_leads_back(rig: WebRig) -> None:
-    phone, other = rig.browser(), rig.browser()
+    phone, other_phone = rig.browser(), rig.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
     assert "Sit down" in page_text(phone, "/join/south")
@@ -48,13 +48,13 @@ def test_the_short_address_joins_and_leads_back(rig: WebRig) -> None:
     assert (answer.status_code, answer.location) == (303, "/seat/south")
     assert phone.get("/s").location == "/seat/south"
     for path, status in (("/seat/south", 403), ("/join/south", 409)):
-        page = other.get(path)
+        page = other_phone.get(path)
         assert page.status_code == status
         assert "&lt;img&gt; sits here, on another phone." in page.text
         assert "ask the owner to free the seat" in page.text
-    assert other.post("/join/south", data={}).status_code == 409
+    assert other_phone.post("/join/south", data={}).status_code == 409
     for path in ("/", "/watch", "/join", "/seat/south"):
-        assert "<img>" not in other.get(path).text
+        assert "<img>" not in other_phone.get(path).text
 
 
 # ---- who may act ---------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class LimitedRequests:
         return count
 
 
-def test_a_flood_is_refused_but_no_seat(rig: WebRig) -> None:
+def test_a_flood_is_refused_but_seats_are_served(rig: WebRig) -> None:
     south, north = seat_cookie(rig, "south"), seat_cookie(rig, "north")
     requests = LimitedRequests(rig)
     assert requests.count_served(2_000, FLOODER) == STRANGER_RATE.burst
@@ -117,21 +117,21 @@ def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
 # ---- streams -------------------------------------------------------------------------------------
 
 
-def follow(rig: WebRig, audience: Audience, address: str, times: int) -> list[Any]:
+def open_streams(rig: WebRig, audience: Audience, address: str, times: int) -> list[Any]:
     """Open up to so many streams from an address. Return those that it gets."""
-    streams: Streams = rig.app.extensions["streams"]
-    held = []
+    places: Streams = rig.app.extensions["streams"]
+    opened = []
     for _ in range(times):
         with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):
             try:
-                held.append(streams.stream_changes(rig.table, lambda: "", audience))
+                opened.append(places.stream_changes(rig.table, lambda: "", audience))
             except TooManyViewers:
                 break
-    return held
+    return opened
 
 
 def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
-    held = []
+    opened = []
     # 12 and 4: an address gets three quarters of the rig's 16 places for spectators
     for audience, address, wanted, places in (
         (Audience.SPECTATOR, FLOODER, 50, 12),
@@ -142,10 +142,10 @@ def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
         (Audience.TABLE, "127.0.0.1", 1, 1),
         (Audience.SEAT, SEATED, 3, 3),
     ):
-        streams = follow(rig, audience, address, wanted)
+        streams = open_streams(rig, audience, address, wanted)
         assert len(streams) == places, (audience, address)
-        held += streams
-    for stream in held:
+        opened += streams
+    for stream in opened:
         stream.close()
     assert not rig.app.extensions["streams"].taken_places, "closed streams are still counted"
 

@@ -95,9 +95,9 @@ def test_other_sites_cannot_change_anything(rig: WebRig) -> None:
                 assert answer.status_code == 403, path
                 assert error_of(answer)["kind"] == "foreign_origin", path
     assert state_of(rig) == before
-    for own in ({"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"}):
-        answer = player_and_owner.post("/api/seat/south/mine", json={}, headers=own)
-        assert answer.status_code == 200, own
+    for same_site in ({"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"}):
+        answer = player_and_owner.post("/api/seat/south/mine", json={}, headers=same_site)
+        assert answer.status_code == 200, same_site
 
 
 def test_only_post_requests_change_anything(rig: WebRig) -> None:
@@ -116,7 +116,7 @@ def test_only_post_requests_change_anything(rig: WebRig) -> None:
 
 
 def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
-    for base, is_secure in (("http://localhost", False), ("https://localhost", True)):
+    for base_url, is_secure in (("http://localhost", False), ("https://localhost", True)):
         browser, cookies = rig.browser(), []
         for path, form in (
             ("/join/south", {"name": "Mara"}),
@@ -124,9 +124,9 @@ def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
             ("/language", {"code": "fr"}),
             ("/pass", {}),
         ):
-            answer = browser.post(path, data=form, base_url=base)
+            answer = browser.post(path, data=form, base_url=base_url)
             cookies += answer.headers.getlist("Set-Cookie")
-        assert len(cookies) >= 5
+        assert len(cookies) >= 5, "not all kinds of cookies were set"
         for cookie in cookies:
             assert "HttpOnly" in cookie
             assert "SameSite=Lax" in cookie
@@ -173,8 +173,8 @@ def test_a_foreign_host_name_gets_only_the_address(rig: WebRig) -> None:
 
 def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
     with open_guarded_table(tmp_path) as rig:
-        host, other = host_of(rig), host_of(rig)
-        with other.get("/live/host", buffered=False) as stream:
+        host, other_host = host_of(rig), host_of(rig)
+        with other_host.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
             next(chunks)
             new_key = host.post("/api/host/new-key", json={}).json["host_key"]
@@ -183,9 +183,9 @@ def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
         assert re.fullmatch(r"[a-z2-7]{5}-[a-z2-7]{5}", new_key)
         assert host.get("/host").status_code == 200
         for path in ("/host", "/live/host"):
-            assert other.get(path).status_code == 403
+            assert other_host.get(path).status_code == 403
         for key, status in ((HOST_KEY, 403), (new_key, 303)):
-            assert other.post("/host", data={"key": key}).status_code == status
+            assert other_host.post("/host", data={"key": key}).status_code == status
     with Journal(tmp_path / "journal.sqlite") as journal:
         assert format_host_key(journal.key("host")) == new_key
 

@@ -58,7 +58,7 @@ def stream_path_of(page: str) -> str:
 
 
 def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
-    phone, other = rig.browser(), rig.browser()
+    phone, other_phone = rig.browser(), rig.browser()
     assert "Play with one phone" in page_text(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
         answer = phone.post("/pass", data={"south": name, "north": ""})
@@ -69,9 +69,9 @@ def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
     assert phone.get("/seat/south").status_code == 200, (
         "the seat that the phone still has is covered"
     )
-    assert "South is taken by somebody else." in page_text(other, "/pass")
-    assert other.post("/pass", data={"north": "Eve"}).status_code == 409
-    assert other.post("/pass/open", data={"seat": "south"}).location == "/pass"
+    assert "South is taken by somebody else." in page_text(other_phone, "/pass")
+    assert other_phone.post("/pass", data={"north": "Eve"}).status_code == 409
+    assert other_phone.post("/pass/open", data={"seat": "south"}).location == "/pass"
     phone.post("/pass", data={"north": "Jo"})
     assert phone.post("/pass/end").location == "/join"
     assert rig.table.nonce_of(Seat.SOUTH) is None
