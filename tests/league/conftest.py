@@ -1,4 +1,4 @@
-"""A league for every test of this folder that asks for one."""
+"""Helpers: fixtures of a league for the tests of this folder."""
 
 from league_fixtures import clock, free_tables, league
 

@@ -1,5 +1,6 @@
-"""A club's evening: 64 people, eight rounds, twenty tables that crash, a hub that is killed again
-and again.
+"""Test a whole club evening by values: 64 people, eight rounds and twenty tables at one league.
+
+Tables crash and repeat records, cards are forgotten, and the hub is killed again and again.
 """
 
 from __future__ import annotations
@@ -22,72 +23,72 @@ GAME = "scouts"
 
 
 class Evening:
-    """The hub's league on a real file, and what its store holds: everything that tables have told
-    so far.
-    """
+    """A league on a real file, and the hub's store: all records that tables have sent so far."""
 
     def __init__(self, folder: Path, tables: int, seed: int) -> None:
         self.folder, self.clock, self.rng = folder, FakeClock(), Random(seed)
         self.tables = [f"table{number:02}" for number in range(tables)]
-        self.told: list[tuple[str, PublicRecord, float]] = []
+        self.sent_records: list[tuple[str, PublicRecord, float]] = []
         self.entries = dict.fromkeys(self.tables, 0)
         self.games = dict.fromkeys(self.tables, 0)
         self.start()
 
     def start(self) -> None:
         self.league = League(self.folder, self.clock, lambda: self.tables)
-        self.hear()
+        self.process()
 
     def kill(self) -> None:
-        """Kill the hub and start it again. Its store sends everything from where it was."""
+        """Restart the league. The store sends it all records that it has not processed yet."""
         self.league.close()
         self.start()
 
-    def hear(self, most: int | None = None) -> None:
-        first = self.league.results.sequence
-        for sequence, (table, record, at_s) in enumerate(
-            self.told[first : None if most is None else first + most]
-        ):
-            self.league.results.process_record(table, record, at_s, first + sequence + 1)
+    def process(self, limit: int | None = None) -> None:
+        """Let the league process the records that are new to it, or at most `limit` of them."""
+        start = self.league.results.sequence
+        end = None if limit is None else start + limit
+        for sequence, (table, record, at_s) in enumerate(self.sent_records[start:end], start + 1):
+            self.league.results.process_record(table, record, at_s, sequence)
 
-    def tell(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
+    def send(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
         self.entries[table] += 1
         entry = self.entries[table]
         record = PublicRecord(
             entry, f"{table}-{entry}", 0, what, self.games[table], 0.0, view, cards=cards
         )
-        self.told.append((table, record, self.clock.wall_s()))
+        self.sent_records.append((table, record, self.clock.wall_s()))
 
     def play(self, table: str, cards: dict[Seat, str]) -> None:
         """Play a game to its end. Now and then the table crashes on the way and goes on."""
         self.games[table] += 1
-        self.tell(table, "new_game", PublicView(Phase.SETUP, game=GAME), cards)
+        self.send(table, "new_game", PublicView(Phase.SETUP, game=GAME), cards)
         for _ in range(self.rng.randrange(3)):
-            self.tell(table, "hand_in", PublicView(Phase.ORDERS, game=GAME), cards)
+            self.send(table, "hand_in", PublicView(Phase.ORDERS, game=GAME), cards)
         if self.rng.random() < 0.1:
-            self.told.append(self.told[-1])  # what was told as the table crashed is told once more
+            self.sent_records.append(
+                self.sent_records[-1]
+            )  # a table that crashed while sending sends again
         winners = self.rng.choice(((Seat.SOUTH,), (Seat.NORTH,), ()))
         over = PublicView(Phase.OVER, game=GAME, winners=winners)
-        self.tell(table, "hand_in", over, cards)
-        if self.rng.random() < 0.1:  # the last turn is taken back, and played again
-            self.tell(table, "undo", PublicView(Phase.SETUP, game=GAME), cards)
-            self.tell(table, "resign", over, cards)
+        self.send(table, "hand_in", over, cards)
+        if self.rng.random() < 0.1:  # the last turn is undone, then a seat resigns
+            self.send(table, "undo", PublicView(Phase.SETUP, game=GAME), cards)
+            self.send(table, "resign", over, cards)
 
     @property
-    def now(self) -> Tournament:
-        found = self.league.tournaments.find(1)
-        assert found is not None
-        return found
+    def tournament(self) -> Tournament:
+        tournament = self.league.tournaments.find(1)
+        assert tournament is not None
+        return tournament
 
 
 def play_round(evening: Evening) -> None:
-    """Play all boards of a round, wherever there is a table."""
-    while not (current := evening.now.round) or not current.is_decided:
-        seated = tournament_rules.open_places_by_table(evening.now)
-        assert seated
-        for table, place in sorted(seated.items(), key=lambda _: evening.rng.random()):
+    """Play all boards of the current round at the tables that have one."""
+    while not (current := evening.tournament.round) or not current.is_decided:
+        places = tournament_rules.open_places_by_table(evening.tournament)
+        assert places, "no table has an open board"
+        for table, place in sorted(places.items(), key=lambda _: evening.rng.random()):
             evening.clock.advance(60)
-            board = tournament_rules.board_at(evening.now, place)
+            board = tournament_rules.board_at(evening.tournament, place)
             cards = {}
             for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
                 person = evening.league.cards.find(number)
@@ -97,49 +98,49 @@ def play_round(evening: Evening) -> None:
                     cards[seat] = person.id
             evening.play(table, cards)
             if evening.rng.random() < 0.1:
-                evening.play(table, cards)  # they like it so much that they play once more
+                evening.play(table, cards)  # a second game, which must not count
             if evening.rng.random() < 0.15:
-                evening.hear(evening.rng.randrange(4))
+                evening.process(evening.rng.randrange(4))
                 evening.kill()
-            evening.hear()
+            evening.process()
 
 
-def test_64_people_play_eight_rounds_whatever_crashes(tmp_path: Path) -> None:
-    evening = Evening(tmp_path, 20, 1)
+def test_64_people_play_eight_rounds_despite_crashes(tmp_path: Path) -> None:
+    evening = Evening(tmp_path, tables=20, seed=1)
     league = evening.league
     people = [league.cards.create(f"Name {number}").number for number in range(64)]
-    made = league.tournaments.add(
+    cup = league.tournaments.add(
         tournament_rules.new_tournament(
             "Club evening", PairingSystem.SWISS, GAME, {}, rounds=8, minutes=30
         )
     )
     for person in people:
-        league.tournaments.enter(made.id, person)
+        league.tournaments.enter(cup.id, person)
     for number in range(8):
         evening.clock.advance(600)
         if number == 4:
             evening.league.tournaments.apply_action(
-                made.id, lambda t: tournament_rules.withdraw(t, 7)
+                cup.id, lambda t: tournament_rules.withdraw(t, 7)
             )
-        evening.league.tournaments.pair_round(made.id)
-        assert len(tournament_rules.open_places_by_table(evening.now)) == 20
+        evening.league.tournaments.pair_round(cup.id)
+        assert len(tournament_rules.open_places_by_table(evening.tournament)) == 20
         evening.kill()
         play_round(evening)
-    tournament = evening.now
+    tournament = evening.tournament
     assert_sound(tournament)
     assert len(tournament.rounds) == 8
     boards = [
-        board for each in tournament.rounds for match in each.matches for board in match.boards
+        board for played in tournament.rounds for match in played.matches for board in match.boards
     ]
     assert all(board.is_played and board.key for board in boards)
     assert len({board.key for board in boards}) == len(boards)  # each game decided one board
     assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
-    total = sum(row.half_points for row in standings(tournament))
-    assert total == 2 * len(boards) + 2 * sum(
-        count_byes(tournament, e.number) for e in tournament.entrants
-    )
+    # two half points for each board, and for each bye
+    half_points = sum(row.half_points for row in standings(tournament))
+    byes = sum(count_byes(tournament, e.number) for e in tournament.entrants)
+    assert half_points == 2 * len(boards) + 2 * byes
     evening.kill()
-    assert evening.now == tournament
+    assert evening.tournament == tournament
     results = evening.league.results.latest(10_000)
-    assert len({kept.result.key for kept in results}) == len(results)
+    assert len({stored.result.key for stored in results}) == len(results)
     evening.league.close()

@@ -1,5 +1,7 @@
-"""Pairings by their properties: no rematch, one bye at most, sides in balance; round robin,
-knock-out.
+"""Test the pairings of Swiss, round-robin and knock-out tournaments by values.
+
+Nobody meets the same person twice or has two byes, and everybody plays both sides about equally
+often.
 """
 
 from __future__ import annotations
@@ -20,25 +22,28 @@ from companion.league.tournament import BoardVerdict, PairingSystem
 
 @settings(max_examples=25, deadline=None)
 @given(people=st.integers(8, 40), seed=st.integers(0, 10_000), data=st.data())
-def test_a_swiss_evening_keeps_its_rules(people: int, seed: int, data: st.DataObject) -> None:
+def test_swiss_pairings_stay_sound_and_balanced(
+    people: int, seed: int, data: st.DataObject
+) -> None:
     rng, rounds = Random(seed), data.draw(st.integers(3, 5))
     tournament, next_person = make_tournament(people=people, rounds=rounds), people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
             tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
-        there = [e.number for e in tournament.entrants if not e.last_round]
-        if len(there) > 10 and data.draw(st.booleans()):
-            tournament = tournament_rules.withdraw(tournament, rng.choice(there))
+        present = [e.number for e in tournament.entrants if not e.last_round]
+        if len(present) > 10 and data.draw(st.booleans()):
+            tournament = tournament_rules.withdraw(tournament, rng.choice(present))
         tournament = play_round(tournament, rng, absent=0.1)
         assert_sound(tournament)
         assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
     assert len(tournament.rounds) == rounds
 
 
-def test_an_end_that_cannot_be_paired_is_reported() -> None:
+def test_an_impossible_swiss_round_is_reported() -> None:
     tournament = make_tournament(people=3, rounds=9)
     rng = Random(1)
+    # three people have three different pairs
     for _ in range(3):
         tournament = play_round(tournament, rng)
     with pytest.raises(Illegal, match="end the tournament after this round"):
@@ -50,30 +55,31 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     tournament, rng = make_tournament(PairingSystem.ROUND_ROBIN, people), Random(people)
     for _ in range(people - 1 if people % 2 == 0 else people):
         tournament = play_round(tournament, rng)
-    met = {
+    pairs = {
         frozenset((match.south, match.north))
-        for each in tournament.rounds
-        for match in each.matches
+        for paired in tournament.rounds
+        for match in paired.matches
         if match.north
     }
-    assert met == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
+    assert pairs == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
     assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 1
+    # two half points for each of the n(n - 1) / 2 games
     assert sum(standing.half_points for standing in standings(tournament)) == people * (people - 1)
     with pytest.raises(Illegal, match="Everybody has met everybody"):
         tournament_rules.pair_round(tournament, 0.0)
 
 
-def test_leaving_a_round_robin_loses_by_default() -> None:
+def test_who_leaves_a_round_robin_loses_by_default() -> None:
     tournament = play_round(make_tournament(PairingSystem.ROUND_ROBIN, 4), Random(1))
     tournament = tournament_rules.withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
-        own = next(
+        match_of_absentee = next(
             match for match in tournament.rounds[-1].matches if 2 in (match.south, match.north)
         )
-        assert own.is_decided
-        assert not own.is_played
-        assert tournament.half_points(2) <= 2
+        assert match_of_absentee.is_decided
+        assert not match_of_absentee.is_played
+        assert tournament.half_points(2) <= 2  # at most the win of the first round
     with pytest.raises(Illegal, match="nobody can enter any more"):
         tournament_rules.enter(tournament, 99, 1500.0)
 
@@ -81,13 +87,11 @@ def test_leaving_a_round_robin_loses_by_default() -> None:
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
 def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
     tournament, rng = make_tournament(PairingSystem.KNOCKOUT, people), Random(people)
-    rounds = (people - 1).bit_length()
+    rounds = (people - 1).bit_length()  # the logarithm to base 2, rounded up
     for _ in range(rounds):
         tournament = play_round(tournament, rng)
-    assert (
-        sum(bool(match.boards) for each in tournament.rounds for match in each.matches)
-        == people - 1
-    )
+    matches = [match for paired in tournament.rounds for match in paired.matches]
+    assert sum(bool(match.boards) for match in matches) == people - 1
     first, second, *_ = standings(tournament)
     assert (first.place, first.half_points - second.half_points) == (1, 2)
     with pytest.raises(Illegal, match="Only one is left"):
@@ -109,12 +113,6 @@ def test_a_drawn_knockout_match_awaits_the_director() -> None:
     )
     with pytest.raises(Illegal, match="take that pairing back first"):
         tournament_rules.set_verdict(tournament, first, BoardVerdict.SOUTH)
-    again = tournament_rules.unpair_round(tournament)
-    assert (
-        tournament_rules.set_verdict(again, first, BoardVerdict.SOUTH)
-        .rounds[0]
-        .matches[0]
-        .boards[0]
-        .verdict
-        is BoardVerdict.SOUTH
-    )
+    unpaired = tournament_rules.unpair_round(tournament)
+    changed = tournament_rules.set_verdict(unpaired, first, BoardVerdict.SOUTH)
+    assert changed.rounds[0].matches[0].boards[0].verdict is BoardVerdict.SOUTH

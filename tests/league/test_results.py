@@ -1,5 +1,7 @@
-"""Results come from what tables tell, each once: whatever is told twice, taken back, or told by
-somebody else.
+"""Test how a league makes results of the records that tables send, by values and real journals.
+
+A game gives one result, however often it is sent. Undone games, lessons, games against the
+machine and unconfirmed reports do not count.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
 
-TABLE = "a" * 16
+TABLE_ID = "a" * 16
 
 
-class Told:
-    """A table whose records are handed to a league."""
+class ReportingTable:
+    """A table with a journal, which sends its records to a league."""
 
-    def __init__(self, folder: Path, clock: FakeClock, name: str = TABLE) -> None:
+    def __init__(self, folder: Path, clock: FakeClock, name: str = TABLE_ID) -> None:
         self.name, self.clock = name, clock
         folder.mkdir(exist_ok=True)
         self.journal = Journal(folder / "journal.sqlite")
@@ -60,8 +62,8 @@ class Told:
             self.table.offer_draw(Seat.SOUTH)
             self.table.offer_draw(Seat.NORTH)
 
-    def tell(self, league: League, epoch: int = 0, after: int = 0) -> None:
-        """Send everything that is in the journal."""
+    def send(self, league: League, epoch: int = 0, after: int = 0) -> None:
+        """Send all records of the journal after an input, as part of an epoch."""
         outbox = Outbox(self.journal)
         outbox.seek(after, epoch)
         while record := outbox.next():
@@ -75,86 +77,93 @@ class Told:
 
 
 @pytest.fixture
-def told(tmp_path: Path, clock: FakeClock) -> Iterator[Told]:
-    table = Told(tmp_path / "table", clock)
+def reporter(tmp_path: Path, clock: FakeClock) -> Iterator[ReportingTable]:
+    table = ReportingTable(tmp_path / "table", clock)
     yield table
     table.close()
 
 
-def test_a_game_is_one_result_however_often_sent(league: League, told: Told) -> None:
-    told.sit_two(league)
-    told.play(Seat.NORTH)
-    for epoch in (0, 0, 1, 2):  # the same once more, and from a store or a journal that was lost
-        told.tell(league, epoch)
-    (kept,) = league.results.latest(10)
-    assert (kept.south, kept.north, kept.result.winner) == (1, 2, Seat.SOUTH)
-    assert Outbox(told.journal).mark(kept.result.entry) == kept.result.mark
+def test_a_game_sent_repeatedly_is_one_result(league: League, reporter: ReportingTable) -> None:
+    reporter.sit_two(league)
+    reporter.play(Seat.NORTH)
+    # sent once more, and again after the hub lost its store or the table its journal
+    for epoch in (0, 0, 1, 2):
+        reporter.send(league, epoch)
+    (stored,) = league.results.latest(10)
+    assert (stored.south, stored.north, stored.result.winner) == (1, 2, Seat.SOUTH)
+    assert Outbox(reporter.journal).mark(stored.result.entry) == stored.result.mark
     assert [row.person for row in league.ratings("scouts")] == [1, 2]
     assert league.ratings("outbuffered") == ()
-    told.play(None)
-    told.tell(league, 2)
+    reporter.play(None)
+    reporter.send(league, 2)
     rows = league.ratings("scouts")
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
 
 
-def test_taking_the_last_turn_back_takes_the_result(league: League, told: Told) -> None:
-    told.sit_two(league)
-    told.table.new_game("scouts", {}, seed=1)
-    told.table.confirm("host", told.table.view().moment, 0)
-    seat = next(seat for seat in SEATS if told.table.view().seats[seat].is_awaited)
-    play = told.table.coaching.plays(seat, told.table.view().moment)[0].text
-    told.table.hand_in(seat, told.table.view().moment, play)
-    follow_instructions(told.table)
-    told.table.resign(Seat.SOUTH)
-    told.tell(league)
+def test_undoing_the_last_turn_removes_the_result(league: League, reporter: ReportingTable) -> None:
+    reporter.sit_two(league)
+    reporter.table.new_game("scouts", {}, seed=1)
+    reporter.table.confirm("host", reporter.table.view().moment, 0)
+    seat = next(seat for seat in SEATS if reporter.table.view().seats[seat].is_awaited)
+    play = reporter.table.coaching.plays(seat, reporter.table.view().moment)[0].text
+    reporter.table.hand_in(seat, reporter.table.view().moment, play)
+    follow_instructions(reporter.table)
+    reporter.table.resign(Seat.SOUTH)
+    reporter.send(league)
     assert len(league.results.latest(10)) == 1
-    told.table.undo()
-    told.tell(league)
+    reporter.table.undo()
+    reporter.send(league)
     assert league.results.latest(10) == []
-    told.table.confirm("host", told.table.view().moment, 0, force=True)
-    told.table.resign(Seat.NORTH)
-    told.tell(league)
-    (kept,) = league.results.latest(10)
-    assert kept.result.winner is Seat.SOUTH
+    reporter.table.confirm("host", reporter.table.view().moment, 0, force=True)
+    reporter.table.resign(Seat.NORTH)
+    reporter.send(league)
+    (stored,) = league.results.latest(10)
+    assert stored.result.winner is Seat.SOUTH
 
 
-def test_what_is_no_result_counts_for_nothing(league: League, told: Told) -> None:
-    told.sit_two(league)
-    told.table.new_game("scouts", {}, seed=1)
-    told.table.abandon()
-    told.table.begin_lesson("scouts")
-    told.table.confirm("host", told.table.view().moment, 0)
-    told.table.resign(Seat.NORTH)
-    told.tell(league)
+def test_lessons_and_unknown_cards_count_for_nobody(
+    league: League, reporter: ReportingTable
+) -> None:
+    reporter.sit_two(league)
+    reporter.table.new_game("scouts", {}, seed=1)
+    reporter.table.abandon()
+    reporter.table.begin_lesson("scouts")
+    reporter.table.confirm("host", reporter.table.view().moment, 0)
+    reporter.table.resign(Seat.NORTH)
+    reporter.send(league)
     assert league.results.latest(10) == []
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
-        told.table.free_seat(seat)
-        told.table.take_seat(seat, name)
-        card = league.cards.create(name).id  # learned elsewhere, and never shown here
-        told.table.show_card(seat, card)
-    told.play(Seat.NORTH)
-    told.tell(league)
+        reporter.table.free_seat(seat)
+        reporter.table.take_seat(seat, name)
+        card = league.cards.create(
+            name
+        ).id  # copied from elsewhere: the hub was not asked about it here
+        reporter.table.show_card(seat, card)
+    reporter.play(Seat.NORTH)
+    reporter.send(league)
     (result,) = league.results.latest(10)
     assert (result.south, result.north) == (None, None)
 
 
-def test_games_against_the_machine_do_not_count(league: League, told: Told) -> None:
-    told.sit(league, league.cards.create("Mara"))
-    told.table.machines.seat_machine(Seat.NORTH, "Bo")
-    told.play(Seat.NORTH)
-    told.tell(league)
+def test_games_against_the_machine_do_not_count(league: League, reporter: ReportingTable) -> None:
+    reporter.sit(league, league.cards.create("Mara"))
+    reporter.table.machines.seat_machine(Seat.NORTH, "Bo")
+    reporter.play(Seat.NORTH)
+    reporter.send(league)
     assert len(league.results.latest(10)) == 1
     assert league.ratings("scouts") == ()
 
 
-def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: Told) -> None:
+def test_a_forgotten_name_is_in_no_file(
+    tmp_path: Path, clock: FakeClock, reporter: ReportingTable
+) -> None:
     folder = tmp_path / "hub"
     folder.mkdir()
     with open_league(folder, clock) as league:
         gertrude, jonas = league.cards.create("Gertrude"), league.cards.create("Jonas", False)
-        told.sit(league, gertrude, jonas)
-        told.play(Seat.NORTH)
-        told.tell(league)
+        reporter.sit(league, gertrude, jonas)
+        reporter.play(Seat.NORTH)
+        reporter.send(league)
         assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
         league.cards.forget(1)
         assert league.cards.find_by_code(gertrude.code) is None
@@ -169,13 +178,13 @@ def test_a_forgotten_name_is_in_no_file(tmp_path: Path, clock: FakeClock, told: 
         assert [row.person for row in league.ratings("scouts")] == [1, 2]
 
 
-def test_a_void_result_does_not_count(league: League, told: Told) -> None:
-    told.sit_two(league)
-    told.play(Seat.NORTH)
-    told.tell(league)
-    (kept,) = league.results.latest(1)
+def test_a_void_result_does_not_count(league: League, reporter: ReportingTable) -> None:
+    reporter.sit_two(league)
+    reporter.play(Seat.NORTH)
+    reporter.send(league)
+    (stored,) = league.results.latest(1)
     for is_void, people in ((True, []), (False, [1, 2])):
-        league.results.set_void(kept.result.key, is_void)
+        league.results.set_void(stored.result.key, is_void)
         assert [row.person for row in league.ratings("scouts")] == people
 
 
@@ -203,35 +212,38 @@ def test_ratings_find_the_stronger() -> None:
 
 
 def test_a_linked_game_counts_once_both_tables_agree(
-    league: League, told: Told, tmp_path: Path, clock: FakeClock
+    league: League, reporter: ReportingTable, tmp_path: Path, clock: FakeClock
 ) -> None:
-    other = Told(tmp_path / "other", clock, "b" * 16)
+    other_table = ReportingTable(tmp_path / "other", clock, "b" * 16)
     people = [league.cards.create("Mara"), league.cards.create("Jonas")]
-    tables = (told, other)
+    tables = (reporter, other_table)
     for table, seat, person in zip(tables, SEATS, people, strict=True):
         table.table.take_seat(seat, "somebody")
         league.cards.note_shown_at_table(person, table.name)
         table.table.show_card(seat, person.id)
 
-    def tell(pair: str, epoch: int, *loser: Seat) -> None:
-        """Send the game from each table's own side, with who has lost there."""
-        for table, seat, lost in zip(tables, SEATS, loser, strict=False):
-            table.play(lost)
+    def send(pair: str, epoch: int, *losers: Seat) -> None:
+        """Play the linked game at one or both tables, each with its loser, and send its records."""
+        for table, seat, table_loser in zip(tables, SEATS, losers, strict=False):
+            table.play(table_loser)
+            game = table.table.view().moment.partition(".")[0]
             outbox = Outbox(table.journal)
             outbox.seek(0, epoch)
             while record := outbox.next():
-                told.sequence += 1
-                if record.view.moment.startswith(table.table.view().moment.partition(".")[0] + "."):
+                reporter.sequence += 1
+                if record.view.moment.startswith(f"{game}."):
                     record = msgspec.structs.replace(record, pair=PublicPair(pair, seat))
-                    league.results.process_record(table.name, record, clock.wall_s(), told.sequence)
+                    league.results.process_record(
+                        table.name, record, clock.wall_s(), reporter.sequence
+                    )
                 outbox.note_sent()
 
-    tell("0" * 16, 0, Seat.NORTH)
-    assert league.ratings("scouts") == ()  # one table alone can say what it likes
+    send("0" * 16, 0, Seat.NORTH)
+    assert league.ratings("scouts") == ()  # one table's report alone does not count
     assert league.results.find("pair." + "0" * 16).result.own_seat is Seat.SOUTH  # type: ignore[union-attr]
-    tell("0" * 16, 1, Seat.NORTH, Seat.NORTH)
-    (kept,) = league.results.latest(10)
-    assert (kept.south, kept.north, kept.result.winner, kept.result.own_seat) == (
+    send("0" * 16, 1, Seat.NORTH, Seat.NORTH)
+    (stored,) = league.results.latest(10)
+    assert (stored.south, stored.north, stored.result.winner, stored.result.own_seat) == (
         1,
         2,
         Seat.SOUTH,
@@ -241,9 +253,9 @@ def test_a_linked_game_counts_once_both_tables_agree(
         (1, 1),
         (2, 0),
     ]
-    tell("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # they do not agree
+    send("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # the tables disagree
     assert [row.won for row in league.ratings("scouts")] == [1, 0]
-    other.close()
+    other_table.close()
 
 
 def test_a_full_disk_is_reported(tmp_path: Path) -> None:
@@ -255,13 +267,13 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
         assert file.cards() == []
 
 
-def test_cards_are_refused_where_they_cannot_be(league: League, told: Told) -> None:
+def test_a_card_needs_its_own_occupied_seat(league: League, reporter: ReportingTable) -> None:
     mara = league.cards.create("Mara")
     with pytest.raises(Illegal, match="Nobody sits at South"):
-        told.table.show_card(Seat.SOUTH, mara.id)
-    told.sit(league, mara)
-    told.table.take_seat(Seat.NORTH, "x")
+        reporter.table.show_card(Seat.SOUTH, mara.id)
+    reporter.sit(league, mara)
+    reporter.table.take_seat(Seat.NORTH, "x")
     with pytest.raises(Illegal, match="at the other seat already"):
-        told.table.show_card(Seat.NORTH, mara.id)
+        reporter.table.show_card(Seat.NORTH, mara.id)
     with pytest.raises(Malformed):
         league.cards.create("a\x00b")

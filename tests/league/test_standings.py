@@ -1,4 +1,4 @@
-"""Points and tie-breaks, held against tables that were worked out by hand."""
+"""Test points and tie-breaks against standings that were worked out by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from companion.league.tournament import (
     Tournament,
 )
 
-WORDS: Mapping[str, BoardVerdict] = {
+VERDICTS: Mapping[str, BoardVerdict] = {
     "1": BoardVerdict.SOUTH,
     "0": BoardVerdict.NORTH,
     "=": BoardVerdict.DRAW,
@@ -26,20 +26,23 @@ WORDS: Mapping[str, BoardVerdict] = {
 def tournament_after(
     people: int, *rounds: str, system: PairingSystem = PairingSystem.SWISS
 ) -> Tournament:
-    """Make a tournament of rounds such as `1-2:1 3-4:= 5`. A number alone has the bye."""
+    """Make a tournament of rounds such as `1-2:1 3-4:= 5`.
+
+    Entrant 1 has won against 2 as South, 3 and 4 have drawn, and 5 has the bye.
+    """
     entrants = tuple(Entrant(number, (number,)) for number in range(1, people + 1))
-    found = []
+    played_rounds = []
     for number, text in enumerate(rounds, start=1):
         matches = []
-        for told in text.split():
-            pair, _, end = told.partition(":")
+        for entry in text.split():
+            pair, _, verdict = entry.partition(":")
             south, _, north = pair.partition("-")
-            board = MatchBoard(int(south), int(north or 0), verdict=WORDS.get(end))
+            board = MatchBoard(int(south), int(north or 0), verdict=VERDICTS.get(verdict))
             matches.append(
                 Match(int(south), int(north) if north else None, (board,) if north else ())
             )
-        found.append(Round(number, tuple(matches)))
-    return Tournament(1, "x", system, "outbuffered", entrants=entrants, rounds=tuple(found))
+        played_rounds.append(Round(number, tuple(matches)))
+    return Tournament(1, "x", system, "outbuffered", entrants=entrants, rounds=tuple(played_rounds))
 
 
 def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
@@ -51,15 +54,15 @@ def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
         (4, "1", 5.0, 0.0),
         (3, "0", 6.0, 0.0),
     ]
-    assert [each.place for each in standings(tournament)] == [1, 1, 3, 4]
-    assert [each.entrant for each in standings(tournament, 1)][:2] == [1, 2]
+    assert [row.place for row in standings(tournament)] == [1, 1, 3, 4]
+    assert [row.entrant for row in standings(tournament, 1)][:2] == [1, 2]
 
 
-def test_missed_rounds_count_as_equal_opponents() -> None:
+def test_a_missed_round_counts_as_equal_opponent() -> None:
     tournament = tournament_after(3, "1-2:1 3", "3-1:= 2")
-    found = {each.entrant: each for each in standings(tournament)}
-    # the bye, and player 1 with three halves
-    assert (found[3].half_points, found[3].buchholz) == (3, 3 + 3)
-    assert (found[2].half_points, found[2].buchholz) == (2, 3 + 2)
-    absent = tournament_after(2, "1-2:+")
-    assert {each.entrant: each.buchholz for each in standings(absent)} == {1: 2, 2: 0}
+    rows = {row.entrant: row for row in standings(tournament)}
+    # an opponent counts with his half points, and a bye with those of the entrant himself
+    assert (rows[3].half_points, rows[3].buchholz) == (3, 3 + 3)
+    assert (rows[2].half_points, rows[2].buchholz) == (2, 3 + 2)
+    won_by_default = tournament_after(2, "1-2:+")
+    assert {row.entrant: row.buchholz for row in standings(won_by_default)} == {1: 2, 2: 0}

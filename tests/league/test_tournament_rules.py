@@ -1,5 +1,6 @@
-"""What tables report and directors do: only what fits a round counts, and everything else is
-refused with its reason.
+"""Test how results and the director's decisions change a tournament, by values.
+
+A result that does not fit the round is refused with its reason.
 """
 
 from __future__ import annotations
@@ -23,54 +24,62 @@ from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem,
 
 
 @pytest.fixture
-def paired() -> Tournament:
-    """Four people at two tables: 1 plays South against 3 at `a`."""
+def tournament_of_four() -> Tournament:
+    """Four people in the first round at tables `a` and `b`: at `a`, 1 plays South against 3."""
     return tournament_rules.assign_tables(
         tournament_rules.pair_round(make_tournament(people=4), 1000.0), ["a", "b"]
     )
 
 
-def stored_result(south: int | None = None, north: int | None = None, **more: Any) -> StoredResult:
-    given = {
+def stored_result(
+    south: int | None = None, north: int | None = None, **changes: Any
+) -> StoredResult:
+    """Return a result of table `a` that South has won, with these changes.
+
+    `south` and `north` are the people whose cards were shown.
+    """
+    fields = {
         "table": "a", "key": "game", "game": GAME, "options": {},
         "began_s": 1001.0, "ended_s": 1002.0, "south": ReportedPlayer(), "north": ReportedPlayer(),
         "winner": Seat.SOUTH, "entry": 9, "mark": "mark",
     }  # fmt: skip
-    return StoredResult(GameResult(**{**given, **more}), south, north)
+    return StoredResult(GameResult(**{**fields, **changes}), south, north)
 
 
-def test_a_paired_table_reports_its_board_once(paired: Tournament) -> None:
-    board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
+def test_a_paired_table_reports_its_board_once(tournament_of_four: Tournament) -> None:
+    board = tournament_rules.board_at(tournament_of_four, BoardPlace(0, 0, 0))
     after = tournament_rules.enter_result(
-        paired, stored_result(south=board.south, north=board.north)
+        tournament_of_four, stored_result(south=board.south, north=board.north)
     )
     assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is BoardVerdict.SOUTH
     with pytest.raises(Illegal, match="No open board"):
         tournament_rules.enter_result(after, stored_result(key="second", winner=Seat.NORTH))
-    again = tournament_rules.reopen_board(after, "game", "a")
-    assert tournament_rules.board_at(again, BoardPlace(0, 0, 0)).verdict is None
-    # another table's word is worth nothing
+    reopened = tournament_rules.reopen_board(after, "game", "a")
+    assert tournament_rules.board_at(reopened, BoardPlace(0, 0, 0)).verdict is None
+    # the result of another table or of no game reopens nothing
     assert tournament_rules.reopen_board(after, "game", "b") == after
     assert tournament_rules.reopen_board(after, "", "a") == after
 
 
-def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
-    board = tournament_rules.board_at(paired, BoardPlace(0, 0, 0))
+def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournament) -> None:
+    board = tournament_rules.board_at(tournament_of_four, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
-        after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
-        assert (
-            tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south,
-            tournament_rules.board_at(after, BoardPlace(0, 0, 0)).north,
-        ) == (board.south, board.north)
-    # sides were changed
+        after = tournament_rules.enter_result(
+            tournament_of_four, stored_result(south=south, north=north)
+        )
+        board_after = tournament_rules.board_at(after, BoardPlace(0, 0, 0))
+        assert (board_after.south, board_after.north) == (board.south, board.north)
+    # one card is enough to see that they have swapped sides
     for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):
-        after = tournament_rules.enter_result(paired, stored_result(south=south, north=north))
+        after = tournament_rules.enter_result(
+            tournament_of_four, stored_result(south=south, north=north)
+        )
         assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
-        assert after.half_points(paired.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
+        assert after.half_points(tournament_of_four.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("more", "reason"),
+    ("changes", "reason"),
     [
         ({"table": "c"}, "No open board"),
         ({"game": "kahmate"}, "another game or other options"),
@@ -81,13 +90,13 @@ def test_players_without_card_are_the_paired_ones(paired: Tournament) -> None:
     ],
 )
 def test_a_report_that_does_not_fit_is_refused(
-    paired: Tournament, more: dict[str, Any], reason: str
+    tournament_of_four: Tournament, changes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Illegal, match=reason):
-        tournament_rules.enter_result(paired, stored_result(**more))
+        tournament_rules.enter_result(tournament_of_four, stored_result(**changes))
 
 
-def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
+def test_a_draw_does_not_decide_a_knockout() -> None:
     tournament = tournament_rules.assign_tables(
         tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 2), 0.0), ["a"]
     )
@@ -95,7 +104,7 @@ def test_a_draw_decides_no_knockout(paired: Tournament) -> None:
         tournament_rules.enter_result(tournament, stored_result(winner=None))
 
 
-def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
+def test_boards_without_table_wait_for_one() -> None:
     tournament = tournament_rules.pair_round(make_tournament(people=8), 0.0)
     tournament = tournament_rules.assign_tables(tournament, ["a"])
     assert list(tournament_rules.open_places_by_table(tournament)) == ["a"]
@@ -110,45 +119,43 @@ def test_boards_without_table_wait_for_one(paired: Tournament) -> None:
     assert tournament_rules.open_places_by_table(done)["a"] not in (first, second)
 
 
-def test_what_cannot_be_is_said(paired: Tournament) -> None:
-    doors = (
+def test_impossible_decisions_are_refused(tournament_of_four: Tournament) -> None:
+    cases = (
         (
             lambda: tournament_rules.enter(make_tournament(people=2), 1, 0.0),
-            Illegal,
             "has entered already",
         ),
-        (lambda: tournament_rules.withdraw(paired, 99), Illegal, "no entrant 99"),
+        (lambda: tournament_rules.withdraw(tournament_of_four, 99), "no entrant 99"),
         (
             lambda: tournament_rules.pair_round(make_tournament(people=1), 0.0),
-            Illegal,
             "At least two entries",
         ),
-        (lambda: tournament_rules.pair_round(paired, 0.0), Illegal, "still open"),
-        (lambda: tournament_rules.end(paired), Illegal, "still open"),
+        (lambda: tournament_rules.pair_round(tournament_of_four, 0.0), "still open"),
+        (lambda: tournament_rules.end(tournament_of_four), "still open"),
         (
             lambda: tournament_rules.unpair_round(make_tournament()),
-            Illegal,
             "No round has been paired",
         ),
         (
-            lambda: tournament_rules.set_verdict(paired, BoardPlace(-1, 0, 0), BoardVerdict.DRAW),
-            Illegal,
+            lambda: tournament_rules.set_verdict(
+                tournament_of_four, BoardPlace(-1, 0, 0), BoardVerdict.DRAW
+            ),
             "no such board",
         ),
     )
-    for act, kind, reason in doors:
-        with pytest.raises(kind, match=reason):
-            act()
-    over = msgspec.structs.replace(paired, is_over=True)
+    for decide, reason in cases:
+        with pytest.raises(Illegal, match=reason):
+            decide()
+    ended = msgspec.structs.replace(tournament_of_four, is_over=True)
     with pytest.raises(Illegal, match="is over"):
-        tournament_rules.enter(over, 99, 0.0)
-    played = tournament_rules.enter_result(paired, stored_result())
+        tournament_rules.enter(ended, 99, 0.0)
+    played = tournament_rules.enter_result(tournament_of_four, stored_result())
     with pytest.raises(Illegal, match="its pairings stay"):
         tournament_rules.unpair_round(played)
-    assert tournament_rules.unpair_round(paired).rounds == ()
+    assert tournament_rules.unpair_round(tournament_of_four).rounds == ()
 
 
-def test_whoever_has_withdrawn_may_come_back() -> None:
+def test_an_entrant_may_return_after_withdrawing() -> None:
     tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     for place in open_places(tournament):
         tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
@@ -174,37 +181,38 @@ def test_a_withdrawal_outlasts_its_pairing() -> None:
     for place in open_places(tournament):
         tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
     withdrawn = tournament_rules.withdraw(tournament_rules.pair_round(tournament, 0.0), 2)
-    again = tournament_rules.pair_round(tournament_rules.unpair_round(withdrawn), 0.0)
-    assert again.entrant(2).last_round == 1
-    assert again.round is not None
-    assert again.round.match_of(2) is None
+    renewed = tournament_rules.pair_round(tournament_rules.unpair_round(withdrawn), 0.0)
+    assert renewed.entrant(2).last_round == 1
+    assert renewed.round is not None
+    assert renewed.round.match_of(2) is None
 
 
-def test_a_pairing_made_anew_has_the_latecomers() -> None:
+def test_a_renewed_pairing_includes_latecomers() -> None:
     tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     tournament = tournament_rules.enter(tournament, 5, 0.0)
-    again = tournament_rules.pair_round(tournament_rules.unpair_round(tournament), 0.0)
-    assert again.round is not None
-    assert again.round.match_of(5) is not None
+    renewed = tournament_rules.pair_round(tournament_rules.unpair_round(tournament), 0.0)
+    assert renewed.round is not None
+    assert renewed.round.match_of(5) is not None
 
 
-def test_a_pairing_is_stored_whole_or_not(
+def test_a_failed_write_leaves_no_pairing(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_league(tmp_path, clock, "a") as league:
         tournaments = league.tournaments
-        made = tournaments.add(
+        cup = tournaments.add(
             tournament_rules.new_tournament(
                 "Cup", PairingSystem.SWISS, GAME, {}, rounds=2, minutes=0
             )
         )
         for name in ("Mara", "Jonas"):
-            tournaments.enter(made.id, league.cards.create(name).number)
-        before, writes = tournaments.find(made.id), Mock(side_effect=[SystemTrouble(), None])
+            tournaments.enter(cup.id, league.cards.create(name).number)
+        before = tournaments.find(cup.id)
+        writes = Mock(side_effect=[SystemTrouble(), None])
         monkeypatch.setattr(league_file_of(league), "write", writes)
         with pytest.raises(SystemTrouble):
-            tournaments.pair_round(made.id)
-        assert tournaments.find(made.id) == before
-        tournaments.pair_round(made.id)
+            tournaments.pair_round(cup.id)
+        assert tournaments.find(cup.id) == before
+        tournaments.pair_round(cup.id)
         assert tournaments.open_board_at("a")
         assert writes.call_count == 2
