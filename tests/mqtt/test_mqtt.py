@@ -1,5 +1,7 @@
-"""What a broker is told of the table: all that everybody may know, nothing that one seat hides; and
-its absence.
+"""Test what the table publishes over MQTT, with a real broker and a service in simulation.
+
+A broker gets what everybody at the table may know, and nothing that one seat hides. A missing
+broker delays nobody.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, parse_settings
 from companion.core.errors import ConfigError
 from companion.core.kit import Seat
-from companion.mqtt import connection as lines
+from companion.mqtt import connection as connection_module
 from companion.mqtt.connection import (
     BrokerError,
     examine_broker,
@@ -55,13 +57,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lost broker is tried again at once."""
-    monkeypatch.setattr(lines, "MIN_PAUSE_S", 0.02)
-    monkeypatch.setattr(lines, "MAX_PAUSE_S", 0.1)
+    """Reconnect to a lost broker almost at once."""
+    monkeypatch.setattr(connection_module, "MIN_PAUSE_S", 0.02)
+    monkeypatch.setattr(connection_module, "MAX_PAUSE_S", 0.1)
 
 
 def hand_in_all(companion: Companion, rng: Random) -> None:
-    """Hand in a random action for everybody who is awaited."""
+    """Hand in a random action for each awaited seat."""
     session = session_of(companion.table)
     for seat in sorted(session.awaited_seats):
         action = session.require_game().random_action(session.state, seat, rng)
@@ -71,8 +73,9 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
 
 
 def published_value(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
+    """Return the last value that was published under a name, decoded from JSON."""
     payload = subscriber.last(f"{base}/{name}")
-    assert payload, f"nothing is said of {name}"
+    assert payload, f"{base}/{name} was not published"
     return json.loads(payload)
 
 
@@ -84,7 +87,7 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
     ):
-        until("the connection", lambda: companion.broker.is_connected)
+        until("the connection opens", lambda: companion.broker.is_connected)
         table, rng = companion.table, Random(20)
         table.take_seat(Seat.SOUTH, "Mara")
         table.take_seat(Seat.NORTH, "Jonas")
@@ -96,28 +99,31 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
                 table.confirm("host", view.moment, view.turn.stage, force=True)
             publish_now(companion)
             subscriber.sync()
-            now, state = table.view(), published_value(subscriber, "state")
-            assert (state["phase"], state["turn"]) == (now.phase, now.turn.number)
-            assert state["sign"] == now.sign.text
-            assert state["waiting_for"] == sorted(now.sign.seats)
+            view, state = table.view(), published_value(subscriber, "state")
+            assert (state["phase"], state["turn"]) == (view.phase, view.turn.number)
+            assert state["sign"] == view.sign.text
+            assert state["waiting_for"] == sorted(view.sign.seats)
         outcome = table.view().match.outcome
         assert outcome
         assert published_value(subscriber, "state")["result"] == outcome.reason
         assert published_value(subscriber, "turn")["seat"] == (
             next(iter(outcome.winners)) if outcome.winners else "none"
         )
-        own = [
+        own_payloads = [
             payload for topic, payload, _ in subscriber.messages if topic.startswith("tabletop/")
         ]
-        assert len(own) > 200
-        for payload in own:
+        assert len(own_payloads) > 200
+        for payload in own_payloads:
             for secret in (b"5a175a17", b"Mara", b"Jonas", b"receipt", companion.host_key.encode()):
                 assert secret not in payload
         kinds = [
-            json.loads(p)["event_type"] for t, p, _ in subscriber.messages if t == "tabletop/event"
+            json.loads(payload)["event_type"]
+            for topic, payload, _ in subscriber.messages
+            if topic == "tabletop/event"
         ]
         assert {"orders_wanted", "sealed", "reveal", "hands_wanted"} < set(kinds)
         assert kinds[-1] in ("won", "tie")
+        # the cues of keys would tell what somebody enters
         assert not set(kinds) & {"key_taken", "key_refused", "key_back", "keys_cleared"}
 
 
@@ -126,21 +132,19 @@ def test_a_secret_changes_no_message(
     tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
-    begin, *texts = SECRETS[secret]
+    begin, *hidden_values = SECRETS[secret]
     games = []
-    for number, text in enumerate(texts):
+    for number, hidden_value in enumerate(hidden_values):
         clock = FakeClock()
-        folder, mqtt = (
-            tmp_path / str(number),
-            mqtt_settings(broker.port, names=True, staff=True, pause=True),
-        )
+        folder = tmp_path / str(number)
+        mqtt = mqtt_settings(broker.port, names=True, staff=True, pause=True)
         with (
             Subscriber(broker.port) as subscriber,
             table_with_broker(folder, mqtt, clock) as companion,
         ):
-            until("the connection", lambda each=companion: each.broker.is_connected)
+            until("the connection opens", lambda each=companion: each.broker.is_connected)
             scene = Scene(companion, clock, Outsiders(companion))
-            for act in begin(scene, text):
+            for act in begin(scene, hidden_value):
                 publish_now(companion)
                 act()
                 clock.advance(1)
@@ -153,7 +157,8 @@ def test_a_secret_changes_no_message(
                     if not retained
                 ]
             )
-    first, second = ([each for each in game if each[0] != "mark"] for game in games)
+    # the subscriber's own messages, by which it waits for all others
+    first, second = ([message for message in game if message[0] != "mark"] for game in games)
     assert first == second
     assert len(first) > 12
 
@@ -201,12 +206,12 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
 
 def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="cafe/table3", name="Table 3", staff=True, pause=True)
-    where = "homeassistant/device/cafe_table3/config"
+    discovery_topic = "homeassistant/device/cafe_table3/config"
     with Subscriber(broker.port) as subscriber:
         with table_with_broker(tmp_path, mqtt) as companion:
             publish_now(companion)
             subscriber.sync()
-            device = json.loads(subscriber.last(where) or b"")
+            device = json.loads(subscriber.last(discovery_topic) or b"")
             assert device["dev"]["name"] == "Table 3"
             assert device["o"]["name"] == "tabletop-companion"
             assert subscriber.last(device["availability_topic"]) == b"online"
@@ -216,7 +221,7 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
                 assert part["p"] in ("sensor", "binary_sensor", "event", "button", "switch")
                 for key in ("state_topic", "json_attributes_topic"):
                     if key in part and part["p"] != "event":
-                        assert subscriber.last(part[key]), f"{part[key]} says nothing"
+                        assert subscriber.last(part[key]), f"{part[key]} was not published"
             events = parts["events"]["event_types"]
             assert "won" in events
             assert not [kind for kind in events if kind.startswith("key_")]
@@ -226,12 +231,12 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
         assert subscriber.last("cafe/table3/availability") == b"offline"
 
 
-def test_by_default_home_assistant_only_listens() -> None:
+def test_home_assistant_has_no_commands_by_default() -> None:
     parts = device_description(MqttSettings(topic="a"), "1")["cmps"]
     assert not [part for part in parts.values() if "command_topic" in part]
 
 
-def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> None:
+def test_topics_no_longer_used_are_cleared(tmp_path: Path, broker: Broker) -> None:
     mqtt = mqtt_settings(broker.port, topic="old")
     with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as subscriber:
         publish_now(companion)
@@ -254,13 +259,13 @@ def test_what_is_no_longer_told_is_cleared(tmp_path: Path, broker: Broker) -> No
 # ---- calling the staff ---------------------------------------------------------------------------
 
 
-def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker) -> None:
+def test_the_staff_answers_and_ends_a_call(tmp_path: Path, broker: Broker) -> None:
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
     ):
         bell = companion.broker.bell
-        until("the bell is heard", lambda: bell.has_listener)
+        until("the bell has a listener", lambda: bell.has_listener)
         bell.ring("south")
         publish_now(companion)
         subscriber.sync()
@@ -271,23 +276,24 @@ def test_the_staff_is_called_answers_and_ends_it(tmp_path: Path, broker: Broker)
         }
         event = published_value(subscriber, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
-        for rubbish in (b"COMING", b"x" * 5000, b"\xff\xfe"):
-            subscriber.publish("tabletop/staff/set", rubbish)
+        for invalid in (b"COMING", b"x" * 5000, b"\xff\xfe"):
+            subscriber.publish("tabletop/staff/set", invalid)
         subscriber.publish("tabletop/staff/set", b"coming")
-        until("somebody comes", lambda: bell.sentence() == "Somebody is coming.")
+        until("the answer arrives", lambda: bell.sentence() == "Somebody is coming.")
         subscriber.publish("tabletop/staff/set", b"done")
-        until("it is done", lambda: bell.call == "none")
+        until("the call ends", lambda: bell.call == "none")
         bell.set_listening(True)
+        # a retained command may be an old one
         subscriber.publish("tabletop/staff/set", b"coming", retain=True)
         publish_now(companion)
         assert bell.call == "none"
         subscriber.publish("tabletop/staff/set", b"", retain=True)
 
 
-# ---- a broker that is gone, refuses, or talks rubbish --------------------------------------------
+# ---- a broker that is lost, refuses or does not answer -------------------------------------------
 
 
-def test_a_broker_that_returns_gets_everything_again(tmp_path: Path) -> None:
+def test_a_returning_broker_gets_everything_again(tmp_path: Path) -> None:
     with (
         Broker(tmp_path) as broker,
         table_with_broker(tmp_path / "state", mqtt_settings(broker.port)) as companion,
@@ -299,16 +305,15 @@ def test_a_broker_that_returns_gets_everything_again(tmp_path: Path) -> None:
             companion.table.take_seat(Seat.SOUTH, f"Guest {number}")
             companion.table.free_seat(Seat.SOUTH)
             companion.step_keys()
-        until("it is said why", lambda: "cannot be reached" in companion.broker.sentence)
+        until("the loss is reported", lambda: "cannot be reached" in companion.broker.sentence)
         companion.table.take_seat(Seat.NORTH, "Jonas")
         broker.start()
         publish_now(companion)
         with Subscriber(broker.port) as subscriber:
             assert published_value(subscriber, "seats")["north"]["taken"] is True
             assert subscriber.last("tabletop/availability") == b"online"
-            assert {
-                retained for topic, _, retained in subscriber.messages if topic == "tabletop/state"
-            } == {True}
+            states = [message for message in subscriber.messages if message[0] == "tabletop/state"]
+            assert {retained for _, _, retained in states} == {True}
 
 
 def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broker) -> None:
@@ -327,17 +332,17 @@ def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broke
 
 
 def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
-    word = tmp_path / "word"
+    password_file = tmp_path / "word"
     with Broker(tmp_path, user="table") as broker:
-        word.write_text("guess\n")
-        mqtt = mqtt_settings(broker.port, user="table", password_file=str(word))
+        password_file.write_text("guess\n")
+        mqtt = mqtt_settings(broker.port, user="table", password_file=str(password_file))
         (finding,) = examine_broker(mqtt)
         assert finding.grade == "warn"
         assert finding.text == (
             "The broker 127.0.0.1 refuses the table (Not authorized): "
             "check [mqtt] user and password_file."
         )
-        word.write_text("secret\n")
+        password_file.write_text("secret\n")
         (finding,) = examine_broker(mqtt)
         assert (finding.grade, finding.text) == (
             "ok",
@@ -345,15 +350,15 @@ def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
         )
         with table_with_broker(tmp_path / "state", mqtt) as companion:
             publish_now(companion)
-            page = companion.broker.sentence
-    assert "Connected" in page
+            sentence = companion.broker.sentence
+    assert "Connected" in sentence
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
 def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
-    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-    named = "-subj /CN=house -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
-    subprocess.run(f"{made} {named}".split(), cwd=tmp_path, check=True, capture_output=True)
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    output = "-subj /CN=house -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
+    subprocess.run(f"{command} {output}".split(), cwd=tmp_path, check=True, capture_output=True)
     with Broker(tmp_path, tls=True) as broker:
         (finding,) = examine_broker(mqtt_settings(broker.port, tls=True))
         assert finding.text.startswith(
@@ -369,14 +374,12 @@ def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
         assert finding.text.endswith("none.pem cannot be read: No such file or directory.")
 
 
-def test_a_broker_that_never_answers_keeps_nobody_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "KEEPALIVE_S", 1)
+def test_a_silent_broker_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "KEEPALIVE_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with table_with_broker(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
             until(
-                "it is said",
+                "the silence is reported",
                 lambda: companion.broker.sentence == "The broker 127.0.0.1 does not answer.",
             )
             companion.table.new_game("outbuffered", seed=1)
@@ -384,13 +387,13 @@ def test_a_broker_that_never_answers_keeps_nobody_waiting(
         assert not companion.broker.is_connected
 
 
-def test_the_delivered_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "tisch 3.local")
     assert MqttSettings().base_topic == "tabletop/tisch-3"
     assert MqttSettings(topic="cafe/3").base_topic == "cafe/3"
 
 
-# ---- small things --------------------------------------------------------------------------------
+# ---- settings and explanations -------------------------------------------------------------------
 
 
 def test_the_password_is_one_line_of_text(tmp_path: Path) -> None:
@@ -413,12 +416,12 @@ def test_a_lost_broker_is_explained() -> None:
 
 
 @pytest.mark.parametrize("topic", ["a/#", "a//b", "a b", "x" * 65])
-def test_a_topic_is_made_of_plain_words(topic: str) -> None:
+def test_a_topic_with_special_characters_is_refused(topic: str) -> None:
     with pytest.raises(ConfigError, match=r"regex .* in \[mqtt\.topic\]|length <= 64"):
         parse_settings(f'[mqtt]\ntopic = "{topic}"')
 
 
-def test_nothing_runs_while_it_is_off(tmp_path: Path) -> None:
+def test_no_thread_runs_while_mqtt_is_off(tmp_path: Path) -> None:
     with table_with_broker(tmp_path, MqttSettings()) as companion:
         assert companion.broker.connection is None
         assert not [thread for thread in threading.enumerate() if "paho" in thread.name]
