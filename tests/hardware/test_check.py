@@ -1,5 +1,7 @@
-"""The panel is tried out without any effect on the table, and shows the table's state again by
-itself.
+"""Test the check of the panel, first by values on mock pins, then on the owner's health page.
+
+While it runs, keys have no effect on the table. It ends by itself, and the lamps show the table
+again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from companion.core.ports import SeatLamps, TurnLamp
 from hardware.check import LEASE_S, PanelChecker
 from web.rendering.wiring import GPIO_PINS, panel_wiring
 
-ON = SeatLamps(frozenset({1}), TurnLamp.ON)
+TABLE_LAMPS = SeatLamps(frozenset({1}), TurnLamp.ON)
 
 
 @pytest.fixture
@@ -29,8 +31,9 @@ def rig() -> Iterator[PanelRig]:
     opened.panel.close()
 
 
-def checker_of(rig: PanelRig) -> PanelChecker:
-    rig.show(ON)
+def begin_check(rig: PanelRig) -> PanelChecker:
+    """Begin a check of a panel on which the table has lit two lamps."""
+    rig.show(TABLE_LAMPS)
     assert rig.lit() == {"south_1", "south_turn"}
     checker = PanelChecker(rig.panel, rig.clock)
     checker.begin()
@@ -38,8 +41,8 @@ def checker_of(rig: PanelRig) -> PanelChecker:
     return checker
 
 
-def test_keys_are_seen_and_have_no_effect(rig: PanelRig) -> None:
-    checker = checker_of(rig)
+def test_checked_keys_are_seen_without_effect(rig: PanelRig) -> None:
+    checker = begin_check(rig)
     rig.hands.press("south_up")
     rig.after(2)
     assert (checker.state().down, checker.state().tried) == ({"south_up"}, {"south_up"})
@@ -54,8 +57,8 @@ def test_keys_are_seen_and_have_no_effect(rig: PanelRig) -> None:
     assert [press.key for press in rig.presses] == ["up"]
 
 
-def test_it_ends_when_nobody_looks_any_more(rig: PanelRig) -> None:
-    checker = checker_of(rig)
+def test_a_check_ends_when_nobody_renews_it(rig: PanelRig) -> None:
+    checker = begin_check(rig)
     rig.after(1000 * (LEASE_S - 1))
     checker.renew()
     rig.after(1000 * (LEASE_S - 1))
@@ -64,7 +67,7 @@ def test_it_ends_when_nobody_looks_any_more(rig: PanelRig) -> None:
     assert not checker.state().on
     assert rig.lit() == {"south_1", "south_turn"}
     checker.renew()
-    assert not checker.state().on, "it does not begin by itself"
+    assert not checker.state().on, "the check began again by itself"
 
 
 # ---- the page ------------------------------------------------------------------------------------
@@ -76,20 +79,20 @@ def service_rig(tmp_path: Path) -> Iterator[ServiceRig]:
         yield opened
 
 
-def test_the_host_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
+def test_the_owner_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
     assert service_rig.browser().get("/host/health").status_code == 403
-    for door in ("begin", "end", "light", "play"):
-        assert service_rig.browser().post(f"/api/check/{door}", json={}).status_code == 403
+    for action in ("begin", "end", "light", "play"):
+        assert service_rig.browser().post(f"/api/check/{action}", json={}).status_code == 403
     assert service_rig.browser().get("/live/check").status_code == 403
     page = service_rig.host.get("/host/health").get_data(as_text=True)
     assert 'data-key="south_up"' in page
     assert 'data-lamp="north_turn"' in page
     assert service_rig.post("/api/check/begin")[1]["on"] is True
     service_rig.tap_key("south_up")
-    status, trial = service_rig.post("/api/check/light", lamp="south_2", on=True)
-    assert (status, trial["lit"], trial["tried"]) == (200, ["south_2"], ["south_up"])
+    status, state = service_rig.post("/api/check/light", lamp="south_2", on=True)
+    assert (status, state["lit"], state["tried"]) == (200, ["south_2"], ["south_up"])
     assert service_rig.lit() == {"south_2"}
-    assert service_rig.table.view().seats[Seat.SOUTH].name is None, "no seat was taken by the key"
+    assert service_rig.table.view().seats[Seat.SOUTH].name is None, "a checked key took a seat"
     service_rig.post("/api/check/play", cue="won")
     service_rig.panel.step()
     assert service_rig.hands.view().tone_hz
@@ -102,15 +105,15 @@ def test_the_host_tries_keys_lamps_and_tones(service_rig: ServiceRig) -> None:
 def test_no_check_runs_during_a_game(
     service_rig: ServiceRig,
 ) -> None:
-    """What is pressed while a game is on is its owner's secret, also for the host."""
+    """Keys that are pressed during a game are secret, also from the owner of the table."""
     for seat in SEATS:
         service_rig.sit(seat, seat)
     service_rig.post("/api/check/begin")
     service_rig.table.new_game("outbuffered", {}, 1)
     assert not service_rig.check.state().on
-    status, told = service_rig.post("/api/check/begin")
+    status, refusal = service_rig.post("/api/check/begin")
     assert status == 409
-    assert "A game is on" in json.dumps(told)
+    assert "A game is on" in json.dumps(refusal)
     service_rig.table.confirm("host", service_rig.table.view().moment, 0)
     service_rig.tap_key("south_up")
     assert service_rig.table.view().seats[Seat.SOUTH].entered_count == 1
@@ -118,7 +121,7 @@ def test_no_check_runs_during_a_game(
     assert "A game is on" in service_rig.host.get("/host/health").get_data(as_text=True)
 
 
-def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
+def test_the_health_page_works_without_a_panel(tmp_path: Path) -> None:
     with open_service_rig(tmp_path, with_panel=False) as service_rig:
         page = service_rig.host.get("/host/health").get_data(as_text=True)
         assert "No pins here." in page
@@ -129,7 +132,7 @@ def test_a_machine_without_pads_gets_a_useful_page(tmp_path: Path) -> None:
 # ---- the wiring ----------------------------------------------------------------------------------
 
 
-def test_the_header_is_the_raspberry_pis() -> None:
+def test_gpio_numbers_match_the_header() -> None:
     assert sorted(GPIO_PINS) == list(range(28))
     assert (GPIO_PINS[2], GPIO_PINS[18], GPIO_PINS[21]) == (3, 12, 40)
 
@@ -142,7 +145,7 @@ def test_a_wire_names_its_pin_and_part() -> None:
     assert wired["south_1"].component == "330 ohms, then the lamp"
 
 
-def test_every_wire_of_the_panel_is_told_once(service_rig: ServiceRig) -> None:
+def test_the_page_lists_each_wire_once(service_rig: ServiceRig) -> None:
     names = {wire.name for wire in panel_wiring(PanelSettings())}
     assert {*service_rig.panel.buttons, *service_rig.panel.lamps, "buzzer", "system_lamp"} == names
     page = service_rig.host.get("/host/health").get_data(as_text=True)

@@ -1,5 +1,6 @@
-"""The cue language and what is made of it over time: lengths, notes, rhythms, priorities, blinking,
-silence.
+"""Test cues by values: tones, rhythms, priorities and lamps over time, and how keys are debounced.
+
+Times are in milliseconds of a `CuePlayer`, which has no clock of its own.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from hardware.debounce import MIN_PRESS_S, Debouncer, KeyEvent
 SOUTH, NORTH = SEATS
 AnyCue = Cue | EventCue
 ALL_CUES: tuple[AnyCue, ...] = (*Cue, *event_cues())
-KEYS = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
-ENDLESS = (Cue.OFF_WAIT, Cue.OFF)
+KEY_CUES = (Cue.KEY_TAKEN, Cue.KEY_REFUSED, Cue.KEY_BACK, Cue.KEYS_CLEARED, Cue.SEALED)
+ENDLESS_CUES = (Cue.OFF_WAIT, Cue.OFF)
 # Cues whose lamps go on until something else ends them.
-LASTING = (*ENDLESS, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
+LASTING_CUES = (*ENDLESS_CUES, Cue.TIME_SHORT, Cue.CLOCK_LOW, Cue.CLOCK_LAST)
 
 
 def length_ms(cue: AnyCue) -> float:
     return sum(note.ms for note in properties_of(cue).tone)
 
 
-# ---- the language --------------------------------------------------------------------------------
+# ---- cues as they are declared -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-def test_every_cue_is_short_and_not_below_a4(cue: AnyCue) -> None:
-    limit_ms = 160 if cue in KEYS else 900 if cue in (Cue.WON, Cue.TIE) else 600
+def test_tones_are_short_and_not_below_a4(cue: AnyCue) -> None:
+    limit_ms = 160 if cue in KEY_CUES else 900 if cue in (Cue.WON, Cue.TIE) else 600
     assert 0 < length_ms(cue) <= limit_ms
     assert min(note.hz for note in properties_of(cue).tone if note.hz) >= 440
     assert all(note.ms > 0 for note in properties_of(cue).tone)
-    assert properties_of(cue).tone[0].name, "a tone starts at once, with a note"
+    assert properties_of(cue).tone[0].name, "the tone begins with a pause"
 
 
 def test_priorities_rise_from_keys_to_trouble() -> None:
@@ -76,21 +77,22 @@ def test_lasting_patterns_keep_their_periods(pattern: TurnLamp, edges: list[int]
     assert lit_edges(levels) == edges
 
 
-# ---- what becomes of it over time ----------------------------------------------------------------
+# ---- lamps and tones over time -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
 def test_every_cue_sounds_its_tone_at_once(cue: AnyCue) -> None:
     player = CuePlayer()
     player.signal(Signal(cue, frozenset({SOUTH}), 1), 1000.0)
+    # no lamp flickers faster than 2.5 Hz
     for seat, lamp in itertools.product(SEATS, LAMPS):
         edges = lit_edges(lamp_levels(player, seat, lamp, 1000, 3000))
         assert all(b - a >= 400 for a, b in itertools.pairwise(edges))
-    t = 1000
+    at_ms = 1000
     for note in properties_of(cue).tone:
-        assert tones_hz(player, t, t + int(note.ms)) == [note.hz] * int(note.ms)
-        t += int(note.ms)
-    assert player.tone_hz(float(t)) is None
+        assert tones_hz(player, at_ms, at_ms + int(note.ms)) == [note.hz] * int(note.ms)
+        at_ms += int(note.ms)
+    assert player.tone_hz(float(at_ms)) is None
 
 
 LAMPS_SHOWN = {
@@ -99,8 +101,8 @@ LAMPS_SHOWN = {
 }
 
 
-def all_seen(player: CuePlayer) -> list[list[float]]:
-    """Return how bright every lamp is, from 2.1 to 4.1 s."""
+def all_lamp_levels(player: CuePlayer) -> list[list[float]]:
+    """Return how bright every lamp is from 2.1 to 4.1 s, when all but lasting cues are over."""
     return [
         lamp_levels(player, seat, lamp, 2100, 4100)
         for seat, lamp in itertools.product(SEATS, LAMPS)
@@ -108,21 +110,21 @@ def all_seen(player: CuePlayer) -> list[list[float]]:
 
 
 @pytest.fixture(scope="module")
-def without_a_cue() -> list[list[float]]:
-    plain = CuePlayer()
-    plain.show(LAMPS_SHOWN, False, 0.0)
-    return all_seen(plain)
+def levels_without_cue() -> list[list[float]]:
+    player = CuePlayer()
+    player.show(LAMPS_SHOWN, False, 0.0)
+    return all_lamp_levels(player)
 
 
-@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in LASTING])
+@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in LASTING_CUES])
 @pytest.mark.parametrize("silent", [True, False])
-def test_every_cue_gives_the_lamps_back(
-    cue: AnyCue, silent: bool, without_a_cue: list[list[float]]
+def test_every_cue_leaves_the_lamps_as_before(
+    cue: AnyCue, silent: bool, levels_without_cue: list[list[float]]
 ) -> None:
     player = CuePlayer(silent)
     player.show(LAMPS_SHOWN, False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 100.0)
-    assert all_seen(player) == without_a_cue
+    assert all_lamp_levels(player) == levels_without_cue
 
 
 def test_equal_tones_keep_300_ms_apart() -> None:
@@ -133,12 +135,13 @@ def test_equal_tones_keep_300_ms_apart() -> None:
     for at_ms in (1000.0, 1050.0, 1100.0):
         player.signal(Signal(Cue.KEY_TAKEN, frozenset({SOUTH}), 1), at_ms)
         assert player.tone_hz(at_ms) == 880.0
+    # the key's tone has a lower priority and does not cut this one off
     player.signal(Signal(Cue.BOARD_WRONG), 1105.0)
     player.signal(Signal(Cue.KEY_TAKEN), 1110.0)
-    assert player.tone_hz(1110.0) == 440.0, "a lower priority cuts nothing"
+    assert player.tone_hz(1110.0) == 440.0
 
 
-def test_the_winner_runs_up_three_times() -> None:
+def test_the_winners_lamps_run_up_three_times() -> None:
     player = CuePlayer()
     player.show(dict.fromkeys(SEATS, SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)), False, 0.0)
     player.signal(Signal(Cue.WON, frozenset({NORTH})), 0.0)
@@ -149,12 +152,11 @@ def test_the_winner_runs_up_three_times() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.TIE), 0.0)
     for seat in SEATS:
-        assert (
-            lamp_levels(player, seat, "turn", 0, 1500) == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
-        )
+        levels = lamp_levels(player, seat, "turn", 0, 1500)
+        assert levels == [0.0] * 300 + [1.0] * 1100 + [0.0] * 100
 
 
-def test_switching_off_blinks_until_the_end() -> None:
+def test_switching_off_blinks_until_it_is_dark() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.OFF_WAIT), 0.0)
     player.signal(Signal(Cue.KEY_REFUSED, frozenset({SOUTH})), 1000.0)
@@ -171,6 +173,7 @@ def test_a_wrong_board_sounds_every_20_s() -> None:
     for at_ms, hz in ((19_999.0, None), (20_000.0, 440.0), (40_000.0, 440.0)):
         player.advance(at_ms)
         assert player.tone_hz(at_ms) == hz
+    # a board that is wrong again begins a new interval
     player.show({SOUTH: SeatLamps(turn=TurnLamp.HANDS)}, False, 50_000.0)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.WRONG)}, False, 55_000.0)
     player.advance(60_000.0)
@@ -193,13 +196,13 @@ def test_only_a_wrong_board_repeats_its_cue() -> None:
 
 
 @pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
-@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS])
+@pytest.mark.parametrize("cue", [cue for cue in ALL_CUES if cue not in ENDLESS_CUES])
 def test_silent_mode_plays_rhythms_on_the_lamp(cue: AnyCue, pattern: TurnLamp) -> None:
     player = CuePlayer(is_silent=True)
     player.show(dict.fromkeys(SEATS, SeatLamps(turn=pattern)), False, 0.0)
     player.signal(Signal(cue, frozenset({SOUTH})), 300.0)
-    length = int(rhythm_pattern(properties_of(cue).tone).duration_ms)
-    levels = lamp_levels(player, SOUTH, "turn", 300, 300 + length)
+    length_ms = int(rhythm_pattern(properties_of(cue).tone).duration_ms)
+    levels = lamp_levels(player, SOUTH, "turn", 300, 300 + length_ms)
     runs = [(level, len(list(group))) for level, group in itertools.groupby(levels)]
     notes = [note for note in properties_of(cue).tone if note.name]
     assert [ms for level, ms in runs if level == levels[0]] == [
@@ -216,11 +219,12 @@ def test_silent_mode_plays_rhythms_on_the_lamp(cue: AnyCue, pattern: TurnLamp) -
         max_size=4,
     ),
 )
-def test_nothing_changes_before_the_announced_time(
+def test_no_output_changes_before_the_announced_time(
     silent: bool, pattern: TurnLamp, signals: list[tuple[AnyCue, Seat, int]]
 ) -> None:
+    """Step from one announced time to the next, and look at seven times between them."""
     player = CuePlayer(silent)
-    now = 0.0
+    now_ms = 0.0
 
     def output(at_ms: float) -> list[float | None]:
         lamps: list[float | None] = [
@@ -228,23 +232,22 @@ def test_nothing_changes_before_the_announced_time(
         ]
         return [*lamps, player.tone_hz(at_ms)]
 
-    player.show({SOUTH: SeatLamps(frozenset({1, 2}), pattern)}, False, now)
+    player.show({SOUTH: SeatLamps(frozenset({1, 2}), pattern)}, False, now_ms)
     for cue, seat, wait_ms in signals:
-        player.signal(Signal(cue, frozenset({seat})), now)
-        end = now + wait_ms
-        while now < end:
-            due = player.next_change_ms(now)
-            assert due > now
-            until = min(due, end)
-            assert all(output(now + (until - now) * part / 7) == output(now) for part in range(7))
-            now = until
+        player.signal(Signal(cue, frozenset({seat})), now_ms)
+        end_ms = now_ms + wait_ms
+        while now_ms < end_ms:
+            due_ms = player.next_change_ms(now_ms)
+            assert due_ms > now_ms
+            next_ms = min(due_ms, end_ms)
+            step_ms = (next_ms - now_ms) / 7
+            assert all(output(now_ms + step_ms * part) == output(now_ms) for part in range(7))
+            now_ms = next_ms
 
 
 @pytest.mark.parametrize("cue", ALL_CUES, ids=str)
-def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
-    """Neither the number of a signal nor anything else of it but its seats changes light or
-    sound.
-    """
+def test_no_cue_shows_which_key_was_pressed(cue: AnyCue) -> None:
+    """The number of a signal changes neither light nor sound. Only its cue and its seats do."""
     for seat in SEATS:
         first, second = (
             cue_patterns(Signal(cue, frozenset({SOUTH}), number), seat) for number in (0, 3)
@@ -257,12 +260,13 @@ def test_a_cue_never_tells_which_key_it_was(cue: AnyCue) -> None:
 
 @given(st.lists(st.integers(3, 60), max_size=40))
 def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
+    """A press counts if the key was up for the debounce time of 20 ms."""
     key, t_ms, released_ms, is_down = Debouncer(0.020), 0, -1000, False
     pressed_ms: list[int] = []
     for wait_ms in waits_ms:
         t_ms, is_down = t_ms + wait_ms, not is_down
-        first = key.process_edge(is_down, t_ms / 1000)
-        events = first + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
+        edge_events = key.process_edge(is_down, t_ms / 1000)
+        events = edge_events + key.poll(is_down, t_ms / 1000 + MIN_PRESS_S)
         assert (KeyEvent.PRESSED in events) is (is_down and t_ms - released_ms >= 20)
         if KeyEvent.PRESSED in events:
             pressed_ms.append(t_ms)
@@ -272,7 +276,7 @@ def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
             assert key.pressed_s == pressed_ms[-1] / 1000
 
 
-def test_a_spike_is_no_press() -> None:
+def test_a_spike_is_not_a_press() -> None:
     key = Debouncer(0.020)
     assert key.process_edge(True, 1.0) == ()
     assert key.process_edge(False, 1.00002) == ()
@@ -280,10 +284,10 @@ def test_a_spike_is_no_press() -> None:
     assert not key.is_waiting
     assert key.process_edge(True, 1.005) == ()
     assert key.poll(True, 1.0069) == ()
-    assert key.poll(True, 1.007) == (KeyEvent.PRESSED,), "a real press counts after 2 ms"
+    assert key.poll(True, 1.007) == (KeyEvent.PRESSED,), "a press of 2 ms does not count"
 
 
-def test_reading_the_line_finds_a_lost_release() -> None:
+def test_polling_finds_a_lost_release() -> None:
     key = Debouncer(0.020)
     key.process_edge(True, 1.0)
     key.poll(True, 1.002)
@@ -294,8 +298,8 @@ def test_reading_the_line_finds_a_lost_release() -> None:
     assert key.poll(True, 1.132) == (KeyEvent.PRESSED,)
 
 
-def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
-    """Return a player in South's turn, of which the last two seconds began at 1000 ms."""
+def player_in_short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
+    """Return a player in South's turn whose last two seconds began at 1000 ms."""
     player = CuePlayer(silent)
     player.show({SOUTH: SeatLamps(turn=TurnLamp.ON)}, trouble, 0.0)
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 1000.0)
@@ -303,7 +307,7 @@ def short_turn(silent: bool = False, trouble: bool = False) -> CuePlayer:
 
 
 def test_the_last_two_seconds_tick_twice() -> None:
-    player = short_turn()
+    player = player_in_short_turn()
     assert tones_hz(player, 1000, 1030) == [1046.5] * 20 + [None] * 10
     assert lit_edges(lamp_levels(player, SOUTH, "turn", 1000, 2000)) == [0, 400, 800]
     player.signal(Signal(Cue.TIME_SHORT, frozenset({SOUTH})), 2000.0)
@@ -313,13 +317,12 @@ def test_the_last_two_seconds_tick_twice() -> None:
 
 
 def test_a_time_out_darkens_the_lamp() -> None:
-    player = short_turn()
+    player = player_in_short_turn()
     player.signal(Signal(BinmatEvent.COMBAT.cue), 2900.0)
     player.signal(Signal(Cue.TIME_OUT, frozenset({SOUTH})), 3000.0)
     assert tones_hz(player, 3000, 3310) == [440.0] * 300 + [None] * 10
     assert set(lamp_levels(player, SOUTH, "turn", 3000, 3600)) == {0.0}
-    assert lit_edges(lamp_levels(player, SOUTH, "turn", 3600, 4200)) == [200], (
-        "only the alarm sounded: it blinks on"
-    )
+    # the alarm alone does not end the turn: the lamp goes on blinking
+    assert lit_edges(lamp_levels(player, SOUTH, "turn", 3600, 4200)) == [200]
     player.signal(Signal(Cue.TURN_PASSES, frozenset({NORTH})), 3100.0)
     assert player.tone_hz(3100.0) == 440.0

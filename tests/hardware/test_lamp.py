@@ -1,5 +1,6 @@
-"""The system lamp: what it shows by the service's word, and that it is dark when the cord may be
-pulled.
+"""Test the system lamp: what it shows after the service's word, and that it ends dark.
+
+The service writes its word into a file. The lamp is dark when the power may be cut.
 """
 
 from __future__ import annotations
@@ -31,59 +32,59 @@ def clock() -> FakeClock:
     return FakeClock(100.0)
 
 
-class Service:
-    """The service's side: its word in its folder, renewed as often as a test says."""
+class FakeService:
+    """Writes a service's word to its folder, each time with a newer date of the file."""
 
     def __init__(self, folder: Path) -> None:
         self.manager = ServiceManager({"RUNTIME_DIRECTORY": str(folder)})
         self.word = folder / "lamp"
         self._written_ns = 0
 
-    def says(self, word: LampWord) -> None:
+    def write_word(self, word: LampWord) -> None:
         self.manager.set_lamp_word(word)
         self._written_ns += 1_000_000
         os.utime(self.word, ns=(self._written_ns, self._written_ns))
 
 
-def test_booting_ready_and_gone(tmp_path: Path, clock: FakeClock) -> None:
-    service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
+def test_the_lamp_follows_boot_and_crash(tmp_path: Path, clock: FakeClock) -> None:
+    service, reader = FakeService(tmp_path), StatusReader(tmp_path / "lamp", clock)
     assert reader.read_state() is LampState.BOOTING
     clock.advance(BOOT_TIMEOUT_S - 1)
     assert reader.read_state() is LampState.BOOTING
     clock.advance(1)
-    assert reader.read_state() is LampState.FAULT, "it never came up"
-    service.says(LampWord.READY)
+    assert reader.read_state() is LampState.FAULT, "a boot without end is no fault"
+    service.write_word(LampWord.READY)
     assert reader.read_state() is LampState.READY
     service.word.unlink()
-    assert reader.read_state() is LampState.BOOTING, "killed: it begins once more"
+    assert reader.read_state() is LampState.BOOTING, "a killed service is not starting again"
     clock.advance(MAX_STATUS_AGE_S)
     assert reader.read_state() is LampState.FAULT
 
 
-def test_a_word_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
-    service, reader = Service(tmp_path), StatusReader(tmp_path / "lamp", clock)
+def test_an_old_word_is_a_fault(tmp_path: Path, clock: FakeClock) -> None:
+    service, reader = FakeService(tmp_path), StatusReader(tmp_path / "lamp", clock)
     for _ in range(2):
-        service.says(LampWord.READY)
+        service.write_word(LampWord.READY)
         assert reader.read_state() is LampState.READY
         clock.advance(MAX_STATUS_AGE_S - 1)
         assert reader.read_state() is LampState.READY
     clock.advance(1)
     assert reader.read_state() is LampState.FAULT
-    service.says(LampWord.FAULT)
+    service.write_word(LampWord.FAULT)
     assert reader.read_state() is LampState.FAULT
-    service.says(LampWord.READY)
+    service.write_word(LampWord.READY)
     assert reader.read_state() is LampState.READY
-    service.says(LampWord.STOPPING)
+    service.write_word(LampWord.STOPPING)
     assert reader.read_state() is LampState.STOPPING
     service.word.unlink()
     clock.advance(STOP_TIMEOUT_S - 1)
     assert reader.read_state() is LampState.STOPPING
     clock.advance(1)
-    assert reader.read_state() is LampState.FAULT, "the machine is on, the service is not"
+    assert reader.read_state() is LampState.FAULT, "a machine that stays on is no fault"
 
 
 @pytest.mark.parametrize(
-    ("shown", "on_ms", "off_ms"),
+    ("state", "on_ms", "off_ms"),
     [
         (LampState.BOOTING, (0, 900), (1000, 1900)),
         (LampState.STOPPING, (0, 200), (250, 450)),
@@ -91,21 +92,21 @@ def test_a_word_not_renewed_is_a_fault(tmp_path: Path, clock: FakeClock) -> None
     ],
 )
 @pytest.mark.parametrize("is_active_low", [True, False])
-def test_patterns_on_the_pin(
-    shown: LampState, on_ms: tuple[int, int], off_ms: tuple[int, int], is_active_low: bool
+def test_each_state_blinks_its_pattern_on_the_pin(
+    state: LampState, on_ms: tuple[int, int], off_ms: tuple[int, int], is_active_low: bool
 ) -> None:
     factory = MockFactory()
     with SystemLamp(1, is_active_low, factory) as lamp:
         pin = factory.pin(1)
         for at_ms in (*on_ms, *off_ms):
-            lamp.show(shown, at_ms / 1000)
+            lamp.show(state, at_ms / 1000)
             assert bool(pin.state) is ((at_ms in on_ms) is not is_active_low), f"{at_ms} ms"
     lamp.close()
 
 
-def test_it_wakes_in_time_for_the_next_change() -> None:
+def test_the_lamp_wakes_for_its_next_change() -> None:
     with SystemLamp(1, True, MockFactory()) as lamp:
-        assert lamp.show(LampState.READY, 10.0) == 0.5, "only the word can change it"
+        assert lamp.show(LampState.READY, 10.0) == 0.5, "a steady lamp does not look for a new word"
         assert lamp.show(LampState.FAULT, 20.0) == pytest.approx(0.08)
         assert lamp.show(LampState.STOPPING, 30.0) == pytest.approx(0.25)
 
@@ -115,23 +116,24 @@ def test_the_command_leaves_the_lamp_dark(
 ) -> None:
     factory = MockFactory()
     pin = factory.pin(1)
-    Service(tmp_path).says(LampWord.READY)
+    FakeService(tmp_path).write_word(LampWord.READY)
     states: list[bool] = []
 
-    def end() -> None:
-        tried = threading.Event()
-        while not tried.wait(0.02) and not (pin.function == "output" and not pin.state):
+    def terminate_when_lit() -> None:
+        pause = threading.Event()
+        while not pause.wait(0.02) and not (pin.function == "output" and not pin.state):
             pass
         states.append(bool(pin.state))
         os.kill(os.getpid(), signal.SIGTERM)
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
-        other = threading.Thread(target=end)
-        other.start()
+        terminator = threading.Thread(target=terminate_when_lit)
+        terminator.start()
         assert run_lamp(PanelSettings(), tmp_path, factory) == 0
-        other.join()
+        terminator.join()
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    assert states == [False], "wired to 3V3: low is lit"
-    assert pin.function == "input", "no current flows: dark"
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask_before)
+    # the lamp is wired to 3V3: a low output lights it, and an input lets no current flow
+    assert states == [False]
+    assert pin.function == "input"

@@ -1,6 +1,4 @@
-"""The panel on gpiozero's mock pins: keys, lamps, tones, wiring, broken pins, and that it gives
-everything back.
-"""
+"""Test the panel on gpiozero's mock pins: keys, lamps, wiring, broken pins and closing."""
 
 from __future__ import annotations
 
@@ -23,9 +21,9 @@ SOUTH, NORTH = SEATS
 
 @pytest.fixture
 def rig() -> Iterator[PanelRig]:
-    made = PanelRig()
-    with made.panel:
-        yield made
+    rig = PanelRig()
+    with rig.panel:
+        yield rig
 
 
 # ---- keys ----------------------------------------------------------------------------------------
@@ -40,12 +38,14 @@ def test_every_button_has_its_own_key(rig: PanelRig) -> None:
     for name in rig.hands.buttons():
         rig.hands.press(name)
         rig.after(5)
-    said = {f"{press.seat}_{press.key}" if press.seat else str(press.key) for press in rig.presses}
-    assert said == names
+    pressed = {
+        f"{press.seat}_{press.key}" if press.seat else str(press.key) for press in rig.presses
+    }
+    assert pressed == names
     assert len(rig.presses) == 17
 
 
-def test_a_bouncing_press_has_its_first_edge(
+def test_a_bouncing_key_is_pressed_once(
     rig: PanelRig,
 ) -> None:
     rig.bounce("south_up", 1, 1, 2, 1, 3)
@@ -54,6 +54,7 @@ def test_a_bouncing_press_has_its_first_edge(
 
 
 def test_the_debounce_time_is_a_setting() -> None:
+    # the key is up for 40 ms between two presses
     for debounce_ms, count in ((20, 2), (60, 1)):
         rig = PanelRig(msgspec.structs.replace(WIRED, debounce_ms=debounce_ms))
         rig.bounce("south_b", 10, 40, 10)
@@ -77,7 +78,7 @@ def test_a_held_back_key_is_reported_twice(rig: PanelRig) -> None:
 # ---- lamps ---------------------------------------------------------------------------------------
 
 
-def test_lamps_show_what_is_asked(rig: PanelRig) -> None:
+def test_exactly_the_requested_lamps_are_lit(rig: PanelRig) -> None:
     assert rig.lit() == set()
     both = SeatLamps(frozenset({1, 3}), TurnLamp.ON)
     rig.show(both, both)
@@ -92,10 +93,10 @@ def test_lamps_show_what_is_asked(rig: PanelRig) -> None:
 class BrokenFactory(MockFactory):  # type: ignore[misc]  # gpiozero has no types
     """Mock pins of which some are taken by another program."""
 
-    def pin(self, name: int, *args: Any, **more: Any) -> Any:
+    def pin(self, name: int, *args: Any, **options: Any) -> Any:
         if name in (6, 27):
             raise OSError("GPIO busy")
-        return super().pin(name, *args, **more)
+        return super().pin(name, *args, **options)
 
 
 def test_a_pin_that_cannot_open_is_named() -> None:
@@ -103,11 +104,11 @@ def test_a_pin_that_cannot_open_is_named() -> None:
     factory = BrokenFactory(pin_class=MockPWMPin)
     clock = FakeClock()
     with Panel(WIRED, clock, presses.append, factory) as panel:
-        said = (
+        reason = (
             "cannot be used: GPIO busy. Check that nothing else uses the pin, "
             "or leave it out in [panel]"
         )
-        assert panel.problems == (f"south_down on GPIO 6 {said}", f"south_2 on GPIO 27 {said}")
+        assert panel.problems == (f"south_down on GPIO 6 {reason}", f"south_2 on GPIO 27 {reason}")
         assert (len(panel.buttons), len(panel.lamps), panel.has_buzzer) == (16, 7, True)
         factory.pin(5).drive_low()
         clock.advance(0.002)
@@ -143,14 +144,14 @@ def test_a_failing_secret_button_is_not_named(
     rig.after(5)
     monkeypatch.setattr(Button, "is_down", fail)
     rig.after(5)
-    said = "no longer works: line lost. Check that nothing else uses the pin"
-    assert [problem.split(",")[0] for problem in rig.panel.problems] == [f"{subject} {said}"]
+    reason = "no longer works: line lost. Check that nothing else uses the pin"
+    assert [problem.split(",")[0] for problem in rig.panel.problems] == [f"{subject} {reason}"]
 
 
-# ---- simulation ----------------------------------------------------------------------------------
+# ---- closing -------------------------------------------------------------------------------------
 
 
-def test_a_closed_panel_is_dark_silent_and_deaf(rig: PanelRig) -> None:
+def test_a_closed_panel_ignores_keys_and_cues(rig: PanelRig) -> None:
     rig.show(
         SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON), SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)
     )

@@ -1,5 +1,6 @@
-"""Alarms on the panel: each at its own time, replaced and cut; silent, on the small wiring,
-and with threads.
+"""Test alarms on the panel: each begins once, at its time, and may be replaced.
+
+The clock is fake but in the last test, where the output thread plays an alarm.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from hardware.simulated import simulated_panel
 from hardware.wiring import Buzzer
 
 SOUTH, NORTH = SEATS
-TURN = SeatLamps(turn=TurnLamp.ON)
+TURN_LAMP = SeatLamps(turn=TurnLamp.ON)
 # The alarms of a turn of South that began at 100 s, when every rig's clock begins.
-A_TURN = (
+TURN_ALARMS = (
     (103.0, Cue.TIME_SHORT, SOUTH),
     (104.0, Cue.TIME_SHORT, SOUTH),
     (105.0, Cue.TIME_OUT, SOUTH),
@@ -33,22 +34,22 @@ WAIT_S = 60.0
 
 @pytest.fixture
 def rig() -> Iterator[PanelRig]:
-    made = PanelRig()
-    made.show(TURN)
-    with made.panel:
-        yield made
+    rig = PanelRig()
+    rig.show(TURN_LAMP)
+    with rig.panel:
+        yield rig
 
 
-# ---- in time -------------------------------------------------------------------------------------
+# ---- times of alarms -----------------------------------------------------------------------------
 
 
 def test_every_alarm_sounds_at_its_millisecond(rig: PanelRig) -> None:
-    rig.alarms(*A_TURN)
-    changes, before = [], None
+    rig.alarms(*TURN_ALARMS)
+    changes, last_hz = [], None
     for ms in range(5400):
-        if (now := rig.tone_hz()) != before:
-            changes.append((ms, now))
-            before = now
+        if (hz := rig.tone_hz()) != last_hz:
+            changes.append((ms, hz))
+            last_hz = hz
         rig.after(1)
     assert changes == [
         (3000, 1046.5),
@@ -60,46 +61,47 @@ def test_every_alarm_sounds_at_its_millisecond(rig: PanelRig) -> None:
     ]
 
 
-def test_repeated_alarms_go_on_as_before(rig: PanelRig) -> None:
-    rig.alarms(*A_TURN)
+def test_setting_equal_alarms_changes_nothing(rig: PanelRig) -> None:
+    rig.alarms(*TURN_ALARMS)
     rig.after(3000)
     rig.after(300)
-    rig.alarms(*A_TURN)
+    rig.alarms(*TURN_ALARMS)
     assert (rig.tone_hz(), rig.lit()) == (None, set())
     rig.after(100)
-    assert rig.lit() == {"south_turn"}, "it keeps its beat"
+    assert rig.lit() == {"south_turn"}, "the blinking began anew"
 
 
 def test_a_turn_that_passes_ends_the_blinking(rig: PanelRig) -> None:
-    rig.alarms(*A_TURN)
+    rig.alarms(*TURN_ALARMS)
     rig.after(3000)
     rig.after(500)
     assert rig.lit() == {"south_turn"}
     rig.panel.set_alarms((Alarm(108.5, Signal(Cue.TIME_OUT, frozenset({NORTH}))),))
-    rig.panel.show({NORTH: TURN})
+    rig.panel.show({NORTH: TURN_LAMP})
     rig.panel.step()
     for _ in range(10):
         assert rig.lit() == {"north_turn"}
         rig.after(100)
 
 
-# ---- ranks, silence, wiring ----------------------------------------------------------------------
+# ---- the schedule --------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.sets(st.integers(0, 40), max_size=4)), max_size=8))
 def test_an_alarm_begins_once(
     replacements: list[tuple[int, set[int]]],
 ) -> None:
-    schedule, now, begun, held = AlarmSchedule(), 0, set[int](), set[int]()
-    for wait, due in replacements:
-        schedule.replace([Alarm(float(at), Signal(Cue.TIME_OUT)) for at in due])
-        begun, held = begun & due, due
-        for _ in range(wait):
-            now += 1
-            came = {int(alarm.at_s) for alarm in schedule.start_due(float(now))}
-            assert came == {at for at in held - begun if at <= now}
-            begun |= came
-        assert schedule.next_s == min((at for at in held - begun), default=float("inf"))
+    """Replace the alarms again and again, and wait some seconds after each replacement."""
+    schedule, now_s, begun, times_s = AlarmSchedule(), 0, set[int](), set[int]()
+    for wait_s, times_s in replacements:
+        schedule.replace([Alarm(float(at_s), Signal(Cue.TIME_OUT)) for at_s in times_s])
+        begun &= times_s
+        for _ in range(wait_s):
+            now_s += 1
+            started = {int(alarm.at_s) for alarm in schedule.start_due(float(now_s))}
+            assert started == {at_s for at_s in times_s - begun if at_s <= now_s}
+            begun |= started
+        assert schedule.next_s == min(times_s - begun, default=float("inf"))
 
 
 # ---- with threads --------------------------------------------------------------------------------
@@ -108,23 +110,23 @@ def test_an_alarm_begins_once(
 def test_the_output_thread_plays_an_alarm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    over = threading.Event()
+    has_sounded = threading.Event()
     began_s: list[float] = []
-    plain = Buzzer.sound
+    plain_sound = Buzzer.sound
 
-    def listen(buzzer: Buzzer, hz: float | None) -> None:
-        plain(buzzer, hz)
-        if hz == 440.0:
+    def sound_and_note(buzzer: Buzzer, hz: float | None) -> None:
+        plain_sound(buzzer, hz)
+        if hz == 440.0:  # the tone of a time-out
             began_s.append(time.monotonic())
-            over.set()
+            has_sounded.set()
 
-    monkeypatch.setattr(Buzzer, "sound", listen)
+    monkeypatch.setattr(Buzzer, "sound", sound_and_note)
     clock = RealClock()
     panel, _ = simulated_panel(WIRED, clock, lambda press: None)
     panel.start()
     with panel:
         due_s = clock.monotonic_s() + 0.05
-        early = Alarm(due_s - 0.02, Signal(Cue.TIME_SHORT))
-        panel.set_alarms((early, Alarm(due_s, Signal(Cue.TIME_OUT))))
-        assert over.wait(WAIT_S)
+        time_short = Alarm(due_s - 0.02, Signal(Cue.TIME_SHORT))
+        panel.set_alarms((time_short, Alarm(due_s, Signal(Cue.TIME_OUT))))
+        assert has_sounded.wait(WAIT_S)
     assert began_s[-1] >= due_s

@@ -1,6 +1,4 @@
-"""The panel's threads and the machine's own pins: nothing gets stuck or is left behind, and what
-lacks is said.
-"""
+"""Test that a panel releases its threads and pins, and what is said on a machine without pins."""
 
 from __future__ import annotations
 
@@ -28,25 +26,25 @@ WIRED = PanelSettings()
 WAIT_S = 60.0
 
 
-# ---- threads, closing ----------------------------------------------------------------------------
+# ---- threads and closing -------------------------------------------------------------------------
 
 
-def test_a_listener_that_fails_costs_nobody_a_key(caplog: pytest.LogCaptureFixture) -> None:
-    heard = threading.Event()
+def test_a_failing_listener_loses_no_key(caplog: pytest.LogCaptureFixture) -> None:
+    second_key_arrived = threading.Event()
 
     def fail(press: Press) -> None:
         if press.key is PadKey.READY:
-            heard.set()
-        raise RuntimeError("the table stumbles")
+            second_key_arrived.set()
+        raise RuntimeError("the table failed")
 
     panel, hands = simulated_panel(WIRED, RealClock(), fail)
     panel.start()
     with panel:
         hands.press("south_up")
         hands.press("north_ready")
-        assert heard.wait(WAIT_S)
+        assert second_key_arrived.wait(WAIT_S)
     assert "The listener failed on a press: " in caplog.text
-    assert "south_up" not in caplog.text, "which key it was is a secret"
+    assert "south_up" not in caplog.text, "the log tells which key was pressed"
 
 
 def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
@@ -55,7 +53,7 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
         panel = Panel(PanelSettings(), RealClock(), lambda press: None, factory)
         panel.start()
         assert {thread.name for thread in threading.enumerate()} >= {"panel-input", "panel-output"}
-        assert panel.problems == (), "the pins of the first panel were given back"
+        assert panel.problems == (), "the first panel still holds pins"
         panel.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)})
         panel.close()
         panel.close()
@@ -68,11 +66,12 @@ def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
 # ---- the machine's own pins ----------------------------------------------------------------------
 
 
-def no_pi() -> int:
+def raise_unknown_pi() -> int:
     raise PinUnknownPi("no revision")
 
 
-def refusal(enabled: Literal["auto", "no"]) -> str:
+def panel_refusal(enabled: Literal["auto", "no"]) -> str:
+    """Return the message with which the machine's panel cannot be opened."""
     with pytest.raises(PanelError) as caught:
         open_panel(PanelSettings(enabled=enabled), FakeClock(), lambda press: None)
     return caught.value.message
@@ -80,8 +79,8 @@ def refusal(enabled: Literal["auto", "no"]) -> str:
 
 def test_without_pins_there_is_no_panel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
-    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", no_pi)
-    assert refusal("auto") == (
+    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", raise_unknown_pi)
+    assert panel_refusal("auto") == (
         "This machine is not a Raspberry Pi and has no pins: use the pages, or play --simulate."
     )
 
@@ -90,25 +89,27 @@ def test_missing_pins_stop_a_service_that_needs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GPIOZERO_PIN_FACTORY", raising=False)
-    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", no_pi)
+    monkeypatch.setattr(hardware.pin_factory, "get_pi_revision", raise_unknown_pi)
     settings = Settings(state_dir=str(tmp_path), panel=PanelSettings(enabled="yes"))
     with pytest.raises(PanelError, match="not a Raspberry Pi"):
         Companion(settings, simulate=False, threads=False)
 
 
 def test_a_panel_that_is_switched_off_says_so() -> None:
-    assert refusal("no") == "The panel is switched off: set enabled to auto or yes in [panel]."
+    assert (
+        panel_refusal("no") == "The panel is switched off: set enabled to auto or yes in [panel]."
+    )
 
 
 @pytest.mark.parametrize(
     ("has_chips", "may_use_chips", "words"),
     [(False, False, "no /dev/gpiochip"), (True, False, "add the user to group gpio")],
 )
-def test_what_a_pi_lacks_has_a_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
+def test_missing_pin_access_has_a_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
     assert words in (hardware.pin_factory.why_no_access(has_chips, may_use_chips) or "")
     assert hardware.pin_factory.why_no_access(True, True) is None
 
 
 def test_pins_that_fail_to_open_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPIOZERO_PIN_FACTORY", "no-such-pins")
-    assert "no-such-pins" in refusal("auto")
+    assert "no-such-pins" in panel_refusal("auto")

@@ -1,5 +1,6 @@
-"""The table button held for five seconds: told at three, done at five, and nothing is done when it
-is let go.
+"""Test switching off by holding the table button for five seconds: by values, then in a service.
+
+After three seconds the table says what will happen. Letting go in time changes nothing.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from hardware.power import PowerActions, PowerKey
 
 
 class PowerKeyRig:
-    """The button on mock pins, a fake clock, and what is told and asked."""
+    """The table button on mock pins and a fake clock, and everything that it causes."""
 
-    def __init__(self, can: bool = True) -> None:
+    def __init__(self, can_switch_off: bool = True) -> None:
         self.rig = PanelRig()
-        self.told: list[str] = []
-        self.asked = 0
-        self.can = can
+        self.notices: list[str] = []
+        self.off_requests = 0
+        self.can_switch_off = can_switch_off
         self.cues: list[str] = []
         self.played: list[tuple[str, bool]] = []
-        self.is_clock = False
+        self.is_urgent = False
         actions = PowerActions(
             press_table=lambda press: self.played.append((press.key, press.is_held)),
-            is_urgent=lambda: self.is_clock,
+            is_urgent=lambda: self.is_urgent,
             signal=lambda signal: self.cues.append(signal.cue),
-            show_notice=self.told.append,
+            show_notice=self.notices.append,
             switch_off=self._switch_off,
         )
         self.key = PowerKey(actions)
         self.rig.panel.on_table_button = self.key.handle
 
     def _switch_off(self) -> tuple[bool, str]:
-        self.asked += 1
-        return self.can, "off it goes" if self.can else "it cannot"
+        self.off_requests += 1
+        return self.can_switch_off, "switching off" if self.can_switch_off else "not possible"
 
     def after(self, seconds: float) -> None:
         for _ in range(round(seconds * 10)):
@@ -52,116 +53,119 @@ class PowerKeyRig:
 
 
 def test_a_press_of_five_seconds_switches_off() -> None:
-    held = PowerKeyRig()
-    held.rig.hands.press("table")
-    held.after(2.9)
-    assert (held.told, held.cues) == ([], [])
-    held.after(0.2)
-    assert held.told == ["Keep holding the button to switch the table off, or let go."]
-    assert held.cues == ["off_wait"]
-    held.after(1.7)
-    assert held.asked == 0
-    held.after(0.3)
-    assert (held.asked, held.told[-1]) == (1, "off it goes")
-    held.after(3)
-    assert held.asked == 1, "asked once, however long it is held"
-    held.rig.hands.release("table")
-    held.rig.hands.press("table")
-    held.after(1)
-    held.rig.hands.release("table")
-    held.after(1)
-    assert (held.played, held.told[-1]) == ([], "off it goes"), (
-        "nothing is played while it goes off"
+    key_rig = PowerKeyRig()
+    key_rig.rig.hands.press("table")
+    key_rig.after(2.9)
+    assert (key_rig.notices, key_rig.cues) == ([], [])
+    key_rig.after(0.2)
+    assert key_rig.notices == ["Keep holding the button to switch the table off, or let go."]
+    assert key_rig.cues == ["off_wait"]
+    key_rig.after(1.7)
+    assert key_rig.off_requests == 0
+    key_rig.after(0.3)
+    assert (key_rig.off_requests, key_rig.notices[-1]) == (1, "switching off")
+    key_rig.after(3)
+    assert key_rig.off_requests == 1, "a longer hold asked again"
+    key_rig.rig.hands.release("table")
+    key_rig.rig.hands.press("table")
+    key_rig.after(1)
+    key_rig.rig.hands.release("table")
+    key_rig.after(1)
+    assert (key_rig.played, key_rig.notices[-1]) == ([], "switching off"), (
+        "a press was played while the machine switched off"
     )
 
 
 @pytest.mark.parametrize("seconds", [0.5, 2.0, 4.5])
-def test_letting_go_changes_everything(seconds: float) -> None:
-    held = PowerKeyRig()
-    held.rig.hands.press("table")
-    held.after(seconds)
-    assert held.played == [], "nobody knows yet what it is held for"
-    held.rig.hands.release("table")
-    held.after(10)
-    assert held.asked == 0
+def test_letting_go_in_time_plays_the_press(seconds: float) -> None:
+    key_rig = PowerKeyRig()
+    key_rig.rig.hands.press("table")
+    key_rig.after(seconds)
+    assert key_rig.played == [], "the press was played before it was clear what it means"
+    key_rig.rig.hands.release("table")
+    key_rig.after(10)
+    assert key_rig.off_requests == 0
+    # up to a second it is a press, up to three a held press, and after that nothing
     press, hold = ("table", False), ("table", True)
-    assert held.played == ([] if seconds > 3 else [press, hold] if seconds > 1 else [press])
-    assert held.cues == (["off_wait", "awake"] if seconds > 3 else [])
-    assert held.told[-1:] == ([""] if seconds > 3 else [])
-    held.rig.hands.press("table")
-    held.after(5.2)
-    assert held.asked == 1, "the next time counts from its own beginning"
+    assert key_rig.played == ([] if seconds > 3 else [press, hold] if seconds > 1 else [press])
+    assert key_rig.cues == (["off_wait", "awake"] if seconds > 3 else [])
+    assert key_rig.notices[-1:] == ([""] if seconds > 3 else [])
+    key_rig.rig.hands.press("table")
+    key_rig.after(5.2)
+    assert key_rig.off_requests == 1, "the next hold did not count from its own beginning"
 
 
 def test_an_urgent_press_is_played_at_once() -> None:
-    held = PowerKeyRig()
-    held.is_clock = True
-    held.rig.hands.press("table")
-    held.after(0.1)
-    assert held.played == [("table", False)]
-    held.after(1)
-    assert held.played == [("table", False), ("table", True)]
-    held.after(4)
-    assert (held.asked, len(held.played)) == (1, 2)
+    key_rig = PowerKeyRig()
+    key_rig.is_urgent = True
+    key_rig.rig.hands.press("table")
+    key_rig.after(0.1)
+    assert key_rig.played == [("table", False)]
+    key_rig.after(1)
+    assert key_rig.played == [("table", False), ("table", True)]
+    key_rig.after(4)
+    assert (key_rig.off_requests, len(key_rig.played)) == (1, 2)
 
 
 def test_a_refusal_lasts_until_the_next_press() -> None:
-    held = PowerKeyRig(can=False)
-    held.rig.hands.press("table")
-    held.after(6)
-    assert held.told[-1] == "it cannot"
-    assert held.cues == ["off_wait", "awake"]
-    held.rig.hands.release("table")
-    held.after(1)
-    held.rig.hands.press("table")
-    held.after(0.1)
-    assert held.told[-1] == ""
+    key_rig = PowerKeyRig(can_switch_off=False)
+    key_rig.rig.hands.press("table")
+    key_rig.after(6)
+    assert key_rig.notices[-1] == "not possible"
+    assert key_rig.cues == ["off_wait", "awake"]
+    key_rig.rig.hands.release("table")
+    key_rig.after(1)
+    key_rig.rig.hands.press("table")
+    key_rig.after(0.1)
+    assert key_rig.notices[-1] == ""
 
 
-def test_every_other_key_switches_nothing_off() -> None:
-    held = PowerKeyRig()
-    held.key.may_switch_off = False
-    held.rig.hands.press("table")
-    held.after(0.1)
-    assert held.played == [("table", False)]
-    held.after(8)
-    held.key.may_switch_off = True
-    held.rig.hands.press("south_ready")
-    held.after(0.1)
-    assert held.played == [("table", False), ("table", True), ("ready", False)]
-    held.after(8)
-    assert (held.asked, held.told) == (0, [])
+def test_other_keys_and_settings_switch_nothing_off() -> None:
+    key_rig = PowerKeyRig()
+    key_rig.key.may_switch_off = False
+    key_rig.rig.hands.press("table")
+    key_rig.after(0.1)
+    assert key_rig.played == [("table", False)]
+    key_rig.after(8)
+    key_rig.key.may_switch_off = True
+    key_rig.rig.hands.press("south_ready")
+    key_rig.after(0.1)
+    assert key_rig.played == [("table", False), ("table", True), ("ready", False)]
+    key_rig.after(8)
+    assert (key_rig.off_requests, key_rig.notices) == (0, [])
 
 
-def companion_in(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
+def open_companion(folder: Path, clock: FakeClock, panel: PanelSettings) -> Companion:
     settings = local_settings(folder, camera=CameraSettings(fps=5), panel=panel)
     return Companion(settings, simulate=True, clock=clock, threads=False)
 
 
 def hold(companion: Companion, clock: FakeClock, seconds: float) -> list[str]:
-    """Hold the table button so long; answers what the pages said."""
+    """Hold the table button for some seconds. Return the notices that the pages showed."""
     assert companion.simulation
     companion.simulation.hands.press("table")
-    told = []
+    notices = []
     for _ in range(round(seconds * 10)):
         clock.advance(0.1)
         companion.step_keys()
-        told += [notice for notice in companion.table.view().devices.notices if notice not in told]
+        notices += [
+            notice for notice in companion.table.view().devices.notices if notice not in notices
+        ]
     companion.simulation.hands.release("table")
     clock.advance(0.1)
     companion.step_keys()
-    return told
+    return notices
 
 
-def test_a_simulation_only_tells_of_switching_off(tmp_path: Path) -> None:
+def test_a_simulation_only_says_it_would_switch_off(tmp_path: Path) -> None:
     clock = FakeClock(10.0)
-    with companion_in(tmp_path, clock, PanelSettings()) as companion:
+    with open_companion(tmp_path, clock, PanelSettings()) as companion:
         assert hold(companion, clock, 5.5) == [
             "Keep holding the button to switch the table off, or let go.",
             "Simulation: here the machine would switch off, and the game would be kept.",
         ]
         assert companion.table.view().phase == "lobby"
-    with companion_in(tmp_path, clock, PanelSettings(switch_off=False)) as companion:
+    with open_companion(tmp_path, clock, PanelSettings(switch_off=False)) as companion:
         assert hold(companion, clock, 5.5) == []
         companion.use_settings(companion.settings.__class__(state_dir=str(tmp_path)))
         assert len(hold(companion, clock, 5.5)) == 2
@@ -181,10 +185,10 @@ def test_a_late_press_confirms_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("has_lamp", "wait"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")]
+    ("has_lamp", "advice"), [(True, "once the system lamp is dark"), (False, "Wait half a minute")]
 )
-def test_an_installed_service_asks_the_unit_that_may(
-    has_lamp: bool, wait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_installed_service_requests_poweroff_by_file(
+    has_lamp: bool, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     rig = PanelRig()
@@ -196,4 +200,4 @@ def test_an_installed_service_asks_the_unit_that_may(
             rig.after(100)
         assert (tmp_path / "poweroff").exists()
         table_rig.table.step()
-        assert wait in table_rig.table.view().devices.notices[-1]
+        assert advice in table_rig.table.view().devices.notices[-1]

@@ -1,4 +1,7 @@
-"""The table's voice and its quiet hours: what is said, by whom, how loud, and when nothing is."""
+"""Test what the table says aloud, who speaks it, and its quiet hours.
+
+The tests use a table alone, then a fake voice, a table screen and a fake espeak-ng.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,8 @@ NIGHT = QuietSettings("22:00", "08:00")
 # ---- quiet hours ---------------------------------------------------------------------------------
 
 
-def at(text: str, fold: int = 0) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=BERLIN, fold=fold).timestamp()
+def berlin_time(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=BERLIN).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -57,11 +60,11 @@ def at(text: str, fold: int = 0) -> float:
         (QuietSettings(), "2026-03-10 03:00", False),
     ],
 )
-def test_quiet_hours_go_over_midnight(hours: QuietSettings, time: str, quiet: bool) -> None:
-    assert is_in_quiet_hours(hours, at(time), BERLIN) is quiet
+def test_quiet_hours_may_pass_midnight(hours: QuietSettings, time: str, quiet: bool) -> None:
+    assert is_in_quiet_hours(hours, berlin_time(time), BERLIN) is quiet
 
 
-def test_silence_cuts_a_tone() -> None:
+def test_silent_mode_cuts_off_a_tone() -> None:
     rig = PanelRig()
     rig.show(SeatLamps(turn=TurnLamp.ON))
     rig.signal(Cue.PAUSED)
@@ -72,25 +75,26 @@ def test_silence_cuts_a_tone() -> None:
     rig.after(1000)
     rig.signal(Cue.PAUSED)
     assert rig.tone_hz() is None
-    assert "south_turn" not in rig.lit(), "the lamp plays the rhythm instead"
+    assert "south_turn" not in rig.lit(), "the lamp does not play the rhythm"
     rig.panel.close()
 
 
-# ---- what is said --------------------------------------------------------------------------------
+# ---- sentences of a table ------------------------------------------------------------------------
 
 
 @dataclass
-class Ear:
-    """A table and what it has said since somebody listened last."""
+class SpeechRig:
+    """A table with an announcer, and the number of the last sentence that was read."""
 
     table: Table
     clock: FakeClock
     announcer: Announcer
-    heard: int = 0
+    last_number: int = 0
 
-    def news(self) -> list[str]:
-        fresh = [each for each in self.announcer.recent() if each.number > self.heard]
-        self.heard = fresh[-1].number if fresh else self.heard
+    def new_sentences(self) -> list[str]:
+        """Return the sentences since the last call."""
+        fresh = [each for each in self.announcer.recent() if each.number > self.last_number]
+        self.last_number = fresh[-1].number if fresh else self.last_number
         return [each.text for each in fresh]
 
     def begin(self) -> None:
@@ -99,179 +103,190 @@ class Ear:
 
 
 @pytest.fixture
-def ear(tmp_path: Path) -> Iterator[Ear]:
+def speech_rig(tmp_path: Path) -> Iterator[SpeechRig]:
     clock = FakeClock()
     with (
         Journal(tmp_path / "journal.sqlite") as journal,
         Table(journal, clock, TableSettings(reading_time_s=1.0)) as table,
     ):
-        ear = Ear(table, clock, Announcer(lambda: table.version, table.view, clock.wall_s()))
-        ear.news()
-        yield ear
+        speech_rig = SpeechRig(
+            table, clock, Announcer(lambda: table.version, table.view, clock.wall_s())
+        )
+        speech_rig.new_sentences()
+        yield speech_rig
 
 
-def test_a_turn_is_told_in_few_words(ear: Ear) -> None:
-    ear.begin()
-    assert ear.news() == ["Set up the board."]
-    follow_instructions(ear.table)
-    assert ear.news() == ["Both: hand in your orders"]
-    ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
-    assert ear.news() == ["Lime: hand in your orders"]
-    ear.table.hand_in(Seat.NORTH, "1.1", "RII")
-    first = ear.news()
-    assert first == ["Lime’s own flag is in the way"]
-    ear.table.read_headline("table", "1.1", 0, 0)
-    assert ear.news() == ["Purple: robot, a1 to a2"]
-    assert "UUS" not in " ".join(first)
+def test_a_turn_is_announced_in_few_words(speech_rig: SpeechRig) -> None:
+    speech_rig.begin()
+    assert speech_rig.new_sentences() == ["Set up the board."]
+    follow_instructions(speech_rig.table)
+    assert speech_rig.new_sentences() == ["Both: hand in your orders"]
+    speech_rig.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+    assert speech_rig.new_sentences() == ["Lime: hand in your orders"]
+    speech_rig.table.hand_in(Seat.NORTH, "1.1", "RII")
+    assert speech_rig.new_sentences() == ["Lime’s own flag is in the way"]
+    speech_rig.table.read_headline("table", "1.1", 0, 0)
+    assert speech_rig.new_sentences() == ["Purple: robot, a1 to a2"]
 
 
-def test_nothing_is_spoken_twice_a_turn(ear: Ear) -> None:
-    ear.begin()
-    follow_instructions(ear.table)
-    ear.news()
-    told = []
+def test_nothing_is_spoken_twice_a_turn(speech_rig: SpeechRig) -> None:
+    speech_rig.begin()
+    follow_instructions(speech_rig.table)
+    speech_rig.new_sentences()
+    sentences = []
     for _ in range(2):
-        ear.table.hand_in(Seat.SOUTH, "1.1", "UUS")
-        told += ear.news()
-        ear.table.take_back(Seat.SOUTH, "1.1")
-        told += ear.news()
-    assert told == ["Lime: hand in your orders"]
-    ear.table.set_camera_status(
+        speech_rig.table.hand_in(Seat.SOUTH, "1.1", "UUS")
+        sentences += speech_rig.new_sentences()
+        speech_rig.table.take_back(Seat.SOUTH, "1.1")
+        sentences += speech_rig.new_sentences()
+    assert sentences == ["Lime: hand in your orders"]
+    speech_rig.table.set_camera_status(
         CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again.")
     )
-    ear.table.step()
-    assert ear.news() == ["The camera was unplugged: plug it in again."]
-    ear.table.offer_draw(Seat.SOUTH)
-    assert ear.news() == ["Purple offers a draw."]
-    ear.table.resign(Seat.NORTH)
-    assert ear.news() == ["Purple wins", "Lime resigns."]
+    speech_rig.table.step()
+    assert speech_rig.new_sentences() == ["The camera was unplugged: plug it in again."]
+    speech_rig.table.offer_draw(Seat.SOUTH)
+    assert speech_rig.new_sentences() == ["Purple offers a draw."]
+    speech_rig.table.resign(Seat.NORTH)
+    assert speech_rig.new_sentences() == ["Purple wins", "Lime resigns."]
 
 
-def test_no_voice_knows_a_seats_view(ear: Ear) -> None:
-    prying = Announcer(lambda: ear.table.version, lambda: ear.table.view(Seat.SOUTH), 0.0)
-    prying.recent()
-    ear.begin()
+def test_the_announcer_refuses_a_seats_view(speech_rig: SpeechRig) -> None:
+    announcer = Announcer(
+        lambda: speech_rig.table.version, lambda: speech_rig.table.view(Seat.SOUTH), 0.0
+    )
+    announcer.recent()
+    speech_rig.begin()
     with pytest.raises(ValueError, match="everybody"):
-        prying.recent()
+        announcer.recent()
 
 
 def test_speech_does_not_depend_on_sealed_orders(tmp_path: Path) -> None:
-    told = []
+    runs = []
     for order in ("UUS", "DRI"):
         folder = tmp_path / order
         folder.mkdir()
         clock = FakeClock()
         with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-            ear = Ear(
+            speech_rig = SpeechRig(
                 table,
                 clock,
                 Announcer(lambda t=table: t.version, table.view, 0.0, says_everything=True),
             )
-            ear.news()
-            ear.begin()
-            follow_instructions(ear.table)
+            speech_rig.new_sentences()
+            speech_rig.begin()
+            follow_instructions(speech_rig.table)
             table.hand_in(Seat.SOUTH, "1.1", order)
             table.take_back(Seat.SOUTH, "1.1")
             table.hand_in(Seat.SOUTH, "1.1", order)
-            told.append(ear.announcer.recent())
-    assert told[0] == told[1]
+            runs.append(speech_rig.announcer.recent())
+    assert runs[0] == runs[1]
 
 
-# ---- who says it ---------------------------------------------------------------------------------
+# ---- who speaks ----------------------------------------------------------------------------------
 
 
 @dataclass
 class FakeVoice:
+    """A voice that records what it should say."""
+
     is_installed: bool = True
-    said: list[tuple[str, str]] = field(default_factory=list)
-    hushed: int = 0
+    sentences: list[tuple[str, str]] = field(default_factory=list)
+    hush_count: int = 0
     settings: VoiceSettings = field(default_factory=VoiceSettings)
 
     def say(self, text: str, language: str) -> None:
-        self.said.append((text, language))
+        self.sentences.append((text, language))
 
     def hush(self) -> None:
-        self.hushed += 1
+        self.hush_count += 1
 
     def use_settings(self, settings: VoiceSettings) -> None:
         self.settings = settings
 
 
-def with_voice(
+def open_policy(
     table: Table, clock: FakeClock, **changes: Any
 ) -> tuple[SpeechPolicy, FakeVoice, list[bool]]:
-    voice, told = FakeVoice(), []
-    return SpeechPolicy(table, Settings(**changes), clock, told.append, voice), voice, told
+    """Return the policy, its voice, and whether each change made the panel silent."""
+    voice, silences = FakeVoice(), []
+    return SpeechPolicy(table, Settings(**changes), clock, silences.append, voice), voice, silences
 
 
-def test_the_machine_speaks_unless_a_screen_does(ear: Ear) -> None:
-    manners, voice, _ = with_voice(ear.table, ear.clock)
-    ear.begin()
-    manners.step()
-    manners.step()
-    assert voice.said == [("Set up the board.", "en")]
-    manners.note_speaking_screen(True)
-    follow_instructions(ear.table)
-    manners.step()
-    manners.note_speaking_screen(False)
-    manners.step()
-    assert len(voice.said) == 1, "what the screen has said is not said again"
-    ear.table.resign(Seat.SOUTH)
-    manners.step()
-    assert voice.said[-1] == ("Purple resigns.", "en")
+def test_the_machine_speaks_unless_a_screen_does(speech_rig: SpeechRig) -> None:
+    policy, voice, _ = open_policy(speech_rig.table, speech_rig.clock)
+    speech_rig.begin()
+    policy.step()
+    policy.step()
+    assert voice.sentences == [("Set up the board.", "en")]
+    policy.note_speaking_screen(True)
+    follow_instructions(speech_rig.table)
+    policy.step()
+    policy.note_speaking_screen(False)
+    policy.step()
+    assert len(voice.sentences) == 1, "the machine repeated what the screen had said"
+    speech_rig.table.resign(Seat.SOUTH)
+    policy.step()
+    assert voice.sentences[-1] == ("Purple resigns.", "en")
 
 
 @pytest.mark.parametrize(
-    ("by", "machine", "screen"),
+    ("by", "sentence_count", "screen_may_speak"),
     [("auto", 1, True), ("machine", 1, False), ("screen", 0, True), ("off", 0, False)],
 )
-def test_the_settings_say_who_speaks(ear: Ear, by: Any, machine: int, screen: bool) -> None:
-    manners, voice, _ = with_voice(ear.table, ear.clock, voice=VoiceSettings(by=by))
-    ear.begin()
-    manners.step()
-    assert len(voice.said) == machine
-    assert manners.screen_may_speak is screen
+def test_the_settings_say_who_speaks(
+    speech_rig: SpeechRig, by: Any, sentence_count: int, screen_may_speak: bool
+) -> None:
+    policy, voice, _ = open_policy(speech_rig.table, speech_rig.clock, voice=VoiceSettings(by=by))
+    speech_rig.begin()
+    policy.step()
+    assert len(voice.sentences) == sentence_count
+    assert policy.screen_may_speak is screen_may_speak
 
 
-def test_quiet_hours_begin_and_end_by_the_clock(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quiet_hours_begin_and_end_by_the_clock(
+    speech_rig: SpeechRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "companion.speech.speech_policy.is_in_quiet_hours",
         lambda hours, wall_s: is_in_quiet_hours(hours, wall_s, BERLIN),
     )
-    clock = FakeClock(wall_s=at("2026-03-10 21:59"))
-    manners, voice, told = with_voice(ear.table, clock, quiet=NIGHT)
-    assert told == [False]
+    clock = FakeClock(wall_s=berlin_time("2026-03-10 21:59"))
+    policy, voice, silences = open_policy(speech_rig.table, clock, quiet=NIGHT)
+    assert silences == [False]
     clock.advance(60)
-    ear.begin()
-    manners.step()
-    assert (told[-1], voice.said, voice.hushed) == (True, [], 1)
-    assert (manners.screen_may_speak, manners.quiet_until) == (False, NIGHT.end)
+    speech_rig.begin()
+    policy.step()
+    assert (silences[-1], voice.sentences, voice.hush_count) == (True, [], 1)
+    assert (policy.screen_may_speak, policy.quiet_until) == (False, NIGHT.end)
     clock.advance(10 * 3600)
-    manners.step()
-    assert manners.quiet_until is None
-    assert told == [False, True, False]
-    assert voice.said == [], "what happened at night is not said in the morning"
+    policy.step()
+    assert policy.quiet_until is None
+    assert silences == [False, True, False]
+    assert voice.sentences == [], "the morning repeats what happened at night"
 
 
-def test_quiet_hours_hush_the_voice(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:
-    manners, voice, _ = with_voice(ear.table, ear.clock, panel=PanelSettings(silent=True))
+def test_quiet_hours_hush_the_voice(speech_rig: SpeechRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, voice, _ = open_policy(
+        speech_rig.table, speech_rig.clock, panel=PanelSettings(silent=True)
+    )
     monkeypatch.setattr("companion.speech.speech_policy.is_in_quiet_hours", lambda *_: True)
-    manners.step()
-    manners.step()
-    assert voice.hushed == 1
+    policy.step()
+    policy.step()
+    assert voice.hush_count == 1
 
 
-def test_changed_settings_hold_at_once(ear: Ear) -> None:
-    manners, voice, told = with_voice(ear.table, ear.clock)
+def test_changed_settings_apply_at_once(speech_rig: SpeechRig) -> None:
+    policy, voice, silences = open_policy(speech_rig.table, speech_rig.clock)
     settings = Settings(
         panel=PanelSettings(silent=True), voice=VoiceSettings("off", "everything", 0.1)
     )
-    manners.use_settings(settings)
-    assert told[-1] is True
-    assert (voice.settings.volume, voice.hushed, manners.volume) == (0.1, 1, 0.1)
-    ear.begin()
-    manners.step()
-    assert voice.said == []
+    policy.use_settings(settings)
+    assert silences[-1] is True
+    assert (voice.settings.volume, voice.hush_count, policy.volume) == (0.1, 1, 0.1)
+    speech_rig.begin()
+    policy.step()
+    assert voice.sentences == []
 
 
 # ---- the screen ----------------------------------------------------------------------------------
@@ -280,18 +295,18 @@ def test_changed_settings_hold_at_once(ear: Ear) -> None:
 def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
     equipment = TableEquipment()
     with open_web_rig(tmp_path, equipment=equipment) as rig:
-        manners = SpeechPolicy(rig.table, Settings(), rig.clock)
-        object.__setattr__(equipment, "voice", manners)
+        policy = SpeechPolicy(rig.table, Settings(), rig.clock)
+        object.__setattr__(equipment, "voice", policy)
         rig.start_game()
         page = page_text(rig.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)
         assert ">Both: hand in your orders</p>" in page
         assert 'id="voice"' not in page_text(rig.browser(), "/watch")
         stream = rig.browser().get("/live/table?voice", buffered=False)
-        assert manners.speaking_screens == 1
+        assert policy.speaking_screens == 1
         stream.close()
-        assert manners.speaking_screens == 0
-        manners.use_settings(Settings(voice=VoiceSettings(by="off")))
+        assert policy.speaking_screens == 0
+        policy.use_settings(Settings(voice=VoiceSettings(by="off")))
         rig.sit("south")
         assert 'id="voice"' not in page_text(rig.browser(), "/")
 
@@ -300,8 +315,8 @@ def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
 
 
 def fake_espeak(folder: Path, status: int = 0) -> str:
-    """Write a program that notes what it is asked to say."""
-    program, log = folder / "espeak", folder / "said"
+    """Write a program that records its arguments and its input, and return its path."""
+    program, log = folder / "espeak", folder / "log"
     program.write_text(
         f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n'
     )
@@ -317,25 +332,27 @@ def test_espeak_is_told_language_speed_and_volume(tmp_path: Path) -> None:
     assert voice.is_installed
     voice.say("-x Púrpura gana", "es")
     voice.step()
-    assert (tmp_path / "said").read_text() == "-v es -s 300 -a 100 --stdin\n-x Púrpura gana\n"
+    assert (tmp_path / "log").read_text() == "-v es -s 300 -a 100 --stdin\n-x Púrpura gana\n"
     assert troubles == []
 
 
-def test_the_newest_sentences_win(tmp_path: Path) -> None:
+def test_only_the_newest_sentences_wait(tmp_path: Path) -> None:
     voice = MachineVoice(VoiceSettings(), pytest.fail, fake_espeak(tmp_path))
     for number in range(10):
         voice.say(f"sentence {number}", "en")
     voice.step()
-    said = [
-        line for line in (tmp_path / "said").read_text().splitlines() if line.startswith("sentence")
+    sentences = [
+        line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("sentence")
     ]
-    assert said == [f"sentence {number}" for number in range(10 - MAX_WAITING, 10)]
+    assert sentences == [f"sentence {number}" for number in range(10 - MAX_WAITING, 10)]
 
 
-@pytest.mark.parametrize(("there", "words"), [(False, "install espeak-ng"), (True, "sound device")])
-def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str) -> None:
+@pytest.mark.parametrize(
+    ("exists", "words"), [(False, "install espeak-ng"), (True, "sound device")]
+)
+def test_a_failing_voice_is_reported_once(tmp_path: Path, exists: bool, words: str) -> None:
     troubles: list[str] = []
-    command = fake_espeak(tmp_path, 1) if there else str(tmp_path / "nothing")
+    command = fake_espeak(tmp_path, 1) if exists else str(tmp_path / "nothing")
     voice = MachineVoice(VoiceSettings(), troubles.append, command)
     for _ in range(3):
         voice.say("One", "en")
@@ -344,8 +361,8 @@ def test_a_voice_that_fails_says_so_once(tmp_path: Path, there: bool, words: str
     assert words in troubles[0]
 
 
-def test_closing_cuts_a_sentence(tmp_path: Path) -> None:
-    """In its own thread: a sentence that hangs is cut off by `close`, and `say` never waits."""
+def test_closing_cuts_off_a_sentence(tmp_path: Path) -> None:
+    """A sentence that hangs in the voice's thread ends with `close`, and `say` does not wait."""
     program, begun = tmp_path / "espeak", tmp_path / "begun"
     program.write_text(
         f'#!/bin/sh\nmkfifo "{begun}.pipe"\ntouch "{begun}"\nread line < "{begun}.pipe"\n'
@@ -354,9 +371,9 @@ def test_closing_cuts_a_sentence(tmp_path: Path) -> None:
     voice = MachineVoice(VoiceSettings(), pytest.fail, str(program))
     voice.start()
     voice.say("One", "en")
-    wait = threading.Event()
+    pause = threading.Event()
     while not begun.exists():
-        wait.wait(0.01)
+        pause.wait(0.01)
     for number in range(100):
         voice.say(f"sentence {number}", "en")
     voice.close()
