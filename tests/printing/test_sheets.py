@@ -1,4 +1,7 @@
-"""The printable kit, read back with the eyes of a camera: sizes, distances, joints, ruler."""
+"""Test the printed kit as a camera sees it: sizes, distances, markers and joints of its pages.
+
+PDFs are made into pictures by Poppler. Squares and pages are measured in millimetres.
+"""
 
 from __future__ import annotations
 
@@ -65,40 +68,45 @@ def outbuffered(board: str) -> Kit:
     return game.kit(game.options({"board": BOARDS[board]}))
 
 
-MANY_SQUARES = ("scouts", "arena", "kahmate")
-TILES = GAMES["outbuffered"].options({"tiles": True})
+GAMES_ON_SQUARES = ("scouts", "arena", "kahmate")
+TILES_OPTIONS = GAMES["outbuffered"].options({"tiles": True})
 KITS = {
     **{name: outbuffered(name) for name in BOARDS},
     **{name: game.kit(game.options({})) for name, game in GAMES.items()},
-    "tiles": GAMES["outbuffered"].kit(TILES),
+    "tiles": GAMES["outbuffered"].kit(TILES_OPTIONS),
 }
 
 
 @cache
 def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
-    """A kit's pages, rendered once for all tests. Usual kits come with everything beside them."""
+    """Return a kit's pages and their pictures, made once for all tests.
+
+    The kits of `GAMES` come with aids and all other extras.
+    """
     if name in GAMES:
-        return usual_pages(name, paper=paper)
-    extras = GAMES["outbuffered"].extras(TILES) if name == "tiles" else None
+        return default_pages(name, paper=paper)
+    extras = GAMES["outbuffered"].extras(TILES_OPTIONS) if name == "tiles" else None
     return kit_pictures(KITS[name], paper, extras=extras)
 
 
-# ---- what the printer makes of it ----------------------------------------------------------------
+# ---- printed pages -------------------------------------------------------------------------------
 
 
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["standard", "scouts"])
-def test_pages_have_a_true_ruler(name: str, paper: Paper) -> None:
+def test_the_printed_ruler_is_true(name: str, paper: Paper) -> None:
     sheets, pages = pages_of(name, paper)
     assert len(pages) == len(sheets)
     for page in pages:
         assert sorted(page.shape) == pytest.approx(
             [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
         )
+        # the ruler, 100 mm long, is the darkest row at the foot of the page
         foot = page[int(-20 * PX_PER_MM) :, : int(109.5 * PX_PER_MM)].astype(float)
         darkness = 255 - foot
         bar = darkness[darkness.sum(axis=1).argmax()]
+        # grey pixels at its ends count in part
         assert bar.sum() / bar.max() / PX_PER_MM == pytest.approx(100, abs=0.2)
 
 
@@ -106,34 +114,33 @@ def test_pages_have_a_true_ruler(name: str, paper: Paper) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["walls", "large", "scouts"])
 def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None:
-    seen = corners_when_joined(*board_pages(KITS[name], paper, *pages_of(name, paper)))
+    joined_corners = corners_when_joined(*board_pages(KITS[name], paper, *pages_of(name, paper)))
     board = KITS[name].board
-    assert sorted(marker for marker, _ in seen) == sorted(board.corners), (
-        "each whole, on one page only"
-    )
-    assert_distances({marker: corners.mean(axis=0) for marker, corners in seen}, board, 0.3)
+    # each corner marker is whole on exactly one page
+    assert sorted(marker for marker, _ in joined_corners) == sorted(board.corners)
+    centres = {marker: corners.mean(axis=0) for marker, corners in joined_corners}
+    assert_distances(centres, board, 0.3)
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["standard", "tiles", *MANY_SQUARES])
+@pytest.mark.parametrize("name", ["standard", "tiles", *GAMES_ON_SQUARES])
 def test_every_page_keeps_its_margins(name: str) -> None:
     _, pages = pages_of(name, "a4")
     # the dashes of a fold begin half a millimetre beside the piece
-    edge = int((MARGIN_MM - 0.8) * PX_PER_MM)
+    edge_px = int((MARGIN_MM - 0.8) * PX_PER_MM)
     for number, page in enumerate(pages):
-        inside = page[edge:-edge, edge:-edge]
+        inside = page[edge_px:-edge_px, edge_px:-edge_px]
         assert np.count_nonzero(page < 250) == np.count_nonzero(inside < 250), number
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["standard", *MANY_SQUARES])
-def test_every_tag_is_there_once(name: str) -> None:
+@pytest.mark.parametrize("name", ["standard", *GAMES_ON_SQUARES])
+def test_every_tag_is_printed_once(name: str) -> None:
     kit = KITS[name]
     sheets, pages = pages_of(name, "a4")
     faces = Counter(face for sheet in sheets for face in sheet.names)
-    assert all(
-        faces[face] == times for face, times in Counter(f for p in kit.pieces for f in p).items()
-    )
+    times_in_kit = Counter(face for piece in kit.pieces for face in piece)
+    assert all(faces[face] == times for face, times in times_in_kit.items())
     tags = [
         (marker, corners)
         for sheet, page in zip(sheets, pages, strict=True)
@@ -149,8 +156,8 @@ def test_every_tag_is_there_once(name: str) -> None:
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["standard", "walls", *MANY_SQUARES])
-def test_markers_have_their_white_round_them(name: str) -> None:
+@pytest.mark.parametrize("name", ["standard", "walls", *GAMES_ON_SQUARES])
+def test_every_marker_has_its_white_border(name: str) -> None:
     sheets, pages = pages_of(name, "a4")
     for sheet, page in zip(sheets, pages, strict=True):
         if sheet.kind == "instructions":
@@ -160,7 +167,7 @@ def test_markers_have_their_white_round_them(name: str) -> None:
 
 
 @needs_poppler
-@pytest.mark.parametrize("name", ["outbuffered", "tiles", *MANY_SQUARES])
+@pytest.mark.parametrize("name", ["outbuffered", "tiles", *GAMES_ON_SQUARES])
 def test_no_page_has_a_foreign_marker(name: str) -> None:
     for sheet, page in zip(*pages_of(name, "a4"), strict=True):
         markers = {marker for marker, _ in markers_mm(page)}
@@ -170,7 +177,7 @@ def test_no_page_has_a_foreign_marker(name: str) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", ["scouts", "kahmate"])
 def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
-    """One below the other, apart by a face and the thickness between them."""
+    """The back is below the front, at a distance of the face plus the thickness of the piece."""
     kit = KITS[name]
     sheets, pages = pages_of(name, "a4")
     middles = {
@@ -182,8 +189,8 @@ def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     pairs = [tag for tag in kit.tags if len(tag) == 2]
     assert len(pairs) >= 10
     for (face, front), (_, back) in pairs:
-        wide = kit.tops_mm[face.name][0] + face.height_mm
-        assert middles[back] - middles[front] == pytest.approx([0, wide], abs=0.3)
+        distance_mm = kit.tops_mm[face.name][0] + face.height_mm
+        assert middles[back] - middles[front] == pytest.approx([0, distance_mm], abs=0.3)
 
 
 @needs_poppler
@@ -204,11 +211,11 @@ def test_pages_say_what_they_are() -> None:
 
 def test_more_pieces_than_markers_raise() -> None:
     kit = KITS["standard"]
-    twice = Kit(
+    kit_of_two = Kit(
         kit.game, kit.title, kit.board, kit.sides, kit.faces, (("lime flag",), ("lime flag",))
     )
     with pytest.raises(ValueError, match="more pieces “lime flag” than markers"):
-        kit_pdf(twice, KitStyle())
+        kit_pdf(kit_of_two, KitStyle())
 
 
 def test_the_pdf_libraries_are_imported_only_to_print() -> None:
@@ -237,26 +244,28 @@ def test_any_board_is_cut_into_fitting_pages(
     board = Board("any", *size, square, gap, (0, 1, 2, 3), labels_in_squares=inside)
     width, height = (side - 2 * MARGIN_MM for side in PAPER_SIZES_MM[paper])
     tiling = tile_board(board, width, height, FOOT_MM)
-    room = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
-    whole = board_extent(board)
-    assert sum(w.core.width * w.core.height for w in tiling.pages) == pytest.approx(
-        whole.width * whole.height
+    room_mm = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
+    extent = board_extent(board)
+    # without their overlaps, the pages cover the board exactly
+    assert sum(page.core.width * page.core.height for page in tiling.pages) == pytest.approx(
+        extent.width * extent.height
     )
-    for window in tiling.pages:
-        assert window.printed.width <= room[0] + 1e-6
-        assert window.printed.height <= room[1] + 1e-6
+    for page in tiling.pages:
+        assert page.printed.width <= room_mm[0] + 1e-6
+        assert page.printed.height <= room_mm[1] + 1e-6
+    # no cut touches a corner marker or its white border
     reach = board.corner_mm / 2 + quiet_mm(board.corner_mm) - 1e-6
     for x, y in board.corner_centres_mm.values():
         assert all(abs(cut - x) >= reach for cut in tiling.joints_x)
         assert all(abs(cut - y) >= reach for cut in tiling.joints_y)
     for cross_x, cross_y in tiling.crosses():
         pages = [
-            w
-            for w in tiling.pages
-            if w.printed.left < cross_x < w.printed.right
-            and w.printed.bottom < cross_y < w.printed.top
+            page
+            for page in tiling.pages
+            if page.printed.left < cross_x < page.printed.right
+            and page.printed.bottom < cross_y < page.printed.top
         ]
-        assert len(pages) >= 2, "a cross lies on both pages that it joins"
+        assert len(pages) >= 2, "a cross is missing on a page that it joins"
 
 
 def test_squares_larger_than_the_paper_are_refused() -> None:
@@ -264,41 +273,42 @@ def test_squares_larger_than_the_paper_are_refused() -> None:
         tile_board(Board("huge", 2, 2, 260, 3, (0, 1, 2, 3)), 196, 283, FOOT_MM)
 
 
-# ---- what else is printed ------------------------------------------------------------------------
+# ---- extras, ink and one sheet -------------------------------------------------------------------
 
 
-def extras_of(game: str) -> Extras:
+def default_extras(game: str) -> Extras:
     return GAMES[game].extras(GAMES[game].options({}))
 
 
 @cache
-def usual_pages(
+def default_pages(
     game: str, low_ink: bool = False, language: str = "en", paper: Paper = "a4", dpi: int = DPI
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     kit = GAMES[game].kit(GAMES[game].options({}))
     style = KitStyle(paper=paper, language=language, low_ink=low_ink)
-    pdf, sheets = kit_pdf(kit, style, extras_of(game))
+    pdf, sheets = kit_pdf(kit, style, default_extras(game))
     return sheets, rasterise(pdf, dpi)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
 def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
-    sheets = kit_pdf(kit, KitStyle(), extras_of(game))[1]
-    shown = Counter(name for sheet in sheets for name in sheet.names)
-    assert shown["aid"] == 2
-    assert shown["score sheet"] == 1 + (game == "scouts"), "one on each page that has room for it"
-    assert {card: shown[f"strength {card}"] for card in "123456"} == dict.fromkeys(
+    sheets = kit_pdf(kit, KitStyle(), default_extras(game))[1]
+    printed = Counter(name for sheet in sheets for name in sheet.names)
+    assert printed["aid"] == 2
+    # one on each page that has room for it
+    assert printed["score sheet"] == 1 + (game == "scouts")
+    assert {card: printed[f"strength {card}"] for card in "123456"} == dict.fromkeys(
         "123456", 2 * (game == "kahmate")
     )
-    assert (shown["tiles"], shown["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
-    south, north = (set(aid.points) for aid in extras_of(game).aids.values())
-    assert set(extras_of(game).shared_points) == south & north
+    assert (printed["tiles"], printed["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
+    south, north = (set(aid.points) for aid in default_extras(game).aids.values())
+    assert set(default_extras(game).shared_points) == south & north
 
 
 @needs_poppler
-def test_read_order_tiles_come_with_how_to_use() -> None:
-    pdf, sheets = kit_pdf(KITS["tiles"], KitStyle(), extras_of("outbuffered"))
+def test_order_tiles_come_with_instructions() -> None:
+    pdf, sheets = kit_pdf(KITS["tiles"], KitStyle(), default_extras("outbuffered"))
     page = page_texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
     assert "Lay your tiles" in page
     assert "Only then does the camera read" in page
@@ -309,9 +319,9 @@ def test_read_order_tiles_come_with_how_to_use() -> None:
     ("game", "language", "paper"),
     [("kahmate", "en", "a4"), ("arena", "fr", "a4"), ("outbuffered", "en", "letter")],
 )
-def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper) -> None:
-    """Of all sheets but the board's: what a board leaves over is its shape."""
-    sheets, pages = usual_pages(game, language=language, paper=paper, dpi=COARSE_DPI)
+def test_no_sheet_is_a_third_empty(game: str, language: str, paper: Paper) -> None:
+    """Pages of the board do not count, because their size follows from the board."""
+    sheets, pages = default_pages(game, language=language, paper=paper, dpi=COARSE_DPI)
     px_per_mm = COARSE_DPI / 25.4
     for sheet, page in zip(sheets, pages, strict=False):
         if sheet.kind in ("pieces", "extras", "places", "cards"):
@@ -320,7 +330,7 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
                     page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm
                 )
             ]
-            if sheet.kind == "places":  # beside each other
+            if sheet.kind == "places":  # they lie side by side
                 room = room.T
             inked = np.flatnonzero((room < 200).any(axis=1))
             assert max(np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
@@ -330,16 +340,18 @@ def test_no_third_of_a_sheet_stays_empty(game: str, language: str, paper: Paper)
 @pytest.mark.parametrize("game", ["outbuffered", "kahmate"])
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
     sheets, pages = pages_of(game, "a4")
-    lean_sheets, lean_pages = usual_pages(game, low_ink=True)
+    lean_sheets, lean_pages = default_pages(game, low_ink=True)
     assert [sheet.names for sheet in lean_sheets] == [sheet.names for sheet in sheets]
-    full = lean = 0.0
+    full_ink = lean_ink = 0.0
     for sheet, page, lean_page in zip(sheets, pages, lean_pages, strict=False):
         if sheet.kind in ("pieces", "extras"):
             assert {marker for marker, _ in markers_mm(lean_page)} == {
                 marker for marker, _ in markers_mm(page)
             }
-            full, lean = full + (255.0 - page).sum(), lean + (255.0 - lean_page).sum()
-    assert lean < 0.9 * full, "markers are black in both"
+            full_ink += (255.0 - page).sum()
+            lean_ink += (255.0 - lean_page).sum()
+    # no more can be saved, because the markers are black in both
+    assert lean_ink < 0.9 * full_ink
 
 
 def test_low_ink_leaves_the_backs_of_cards_white() -> None:
@@ -357,7 +369,7 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
 def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
     assert paper_for_whole_board(kit) == paper
-    pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), extras_of(game))
+    pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), default_extras(game))
     assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
     (page,) = rasterise(pdf, DPI)
     assert sorted(page.shape) == pytest.approx(
@@ -368,7 +380,7 @@ def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     for corners in markers.values():
         sides = [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)]
         assert sides == pytest.approx([kit.board.corner_mm] * 4, abs=0.3)
-        assert corners[0][1] < corners[3][1], "the upper edge points away from South"
+        assert corners[0][1] < corners[3][1], "a marker's upper edge points to South"
         assert corners[0][0] < corners[1][0]
     middles = {marker: corners.mean(axis=0) for marker, corners in markers.items()}
     assert_distances(middles, kit.board, 0.2)

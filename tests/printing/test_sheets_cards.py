@@ -1,5 +1,6 @@
-"""The printed deck and its lanes, read back with the eyes of a camera: markers, sizes, cuts, backs,
-places, words.
+"""Test BINMAT's printed deck and lanes as a camera sees them: markers, cuts, backs and places.
+
+PDFs are made into pictures by Poppler. Distances are in millimetres.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def deck_of(kit: Kit) -> Deck:
 
 
 @cache
-def document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
+def kit_document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
     """Return the PDF of the kit, and what is on its pages."""
     return kit_pdf(KIT, KitStyle(paper))
 
@@ -56,15 +57,16 @@ def document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
 @cache
 def pages_of(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """Return what is on the pages of the kit, and their pictures."""
-    pdf, sheets = document(paper)
+    pdf, sheets = kit_document(paper)
     return sheets, rasterise(pdf, DPI)
 
 
-def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
-    """Return where a page's nine cards must lie, in reading order: lower left corner, its x, its y;
-    mm.
+def card_cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
+    """Return where a page's nine cards must lie, in reading order.
 
-    Three by three in the middle of the page: upright on A4, on Letter turned left on a page across.
+    Each is the lower left corner of the card in mm, and the directions of its width and its height.
+    The cards lie three by three in the middle of the page. On A4 they are upright. On Letter the
+    page is landscape, and they are turned left.
     """
     width, height = PAPER_SIZES_MM[paper]
     if paper == "a4":
@@ -86,24 +88,26 @@ def cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
     ]
 
 
-def upright(page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI) -> Image:
+def upright_picture(
+    page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI
+) -> Image:
     """Return the picture of one card, upright, at ten pixels per mm."""
     corner, along, up = cell
     source = np.array(
         [corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner]
     )
     target = np.array([(0, 0), (deck.width_mm * 10, 0), (0, deck.height_mm * 10)])
-    turn = cv2.getAffineTransform(
+    transform = cv2.getAffineTransform(
         (source * dpi / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32)
     )
     size = round(deck.width_mm * 10), round(deck.height_mm * 10)
-    return np.asarray(cv2.warpAffine(page, turn, size, flags=cv2.INTER_LINEAR), np.uint8)
+    return np.asarray(cv2.warpAffine(page, transform, size, flags=cv2.INTER_LINEAR), np.uint8)
 
 
-def card_pages(
+def fronts_and_backs(
     kit: Kit, sheets: Sequence[Page], pages: tuple[Image, ...]
 ) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
-    """Yield the cards of every front, the front and the page behind it."""
+    """Yield each page of fronts: its cards, its picture, and the picture of the backs behind it."""
     by_name = {card.name: card for card in deck_of(kit).cards}
     for (sheet, front), (_, back) in pairwise(zip(sheets, pages, strict=True)):
         if sheet.kind == "cards":
@@ -118,45 +122,49 @@ def card_pages(
 def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
     deck = deck_of(KIT)
     inset, side = deck.inset_mm, deck.marker_mm
-    seen = 0
-    for cards, front, _ in card_pages(KIT, *pages_of(paper)):
+    card_count = 0
+    for cards, front, _ in fronts_and_backs(KIT, *pages_of(paper)):
         found = list(markers_mm(front))
         assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
-        for card, (corner, along, up) in zip(cards, cells_mm(deck, paper), strict=False):
+        for card, (corner, along, up) in zip(cards, card_cells_mm(deck, paper), strict=False):
             right, top = deck.width_mm - inset, deck.height_mm - inset
             square = np.array(
                 [(right - side, top), (right, top), (right, top - side), (right - side, top - side)]
             )
-            wanted = [square, np.array((deck.width_mm, deck.height_mm)) - square]
-            for four in wanted:
-                places = corner + four[:, :1] * along + four[:, 1:] * up
-                off = min(
-                    np.abs(got - places).max() for marker, got in found if marker == card.marker
+            # the second marker is the first one turned by 180 degrees about the middle of the card
+            turned = np.array((deck.width_mm, deck.height_mm)) - square
+            for corners in (square, turned):
+                expected_mm = corner + corners[:, :1] * along + corners[:, 1:] * up
+                error_mm = min(
+                    np.abs(read_mm - expected_mm).max()
+                    for marker, read_mm in found
+                    if marker == card.marker
                 )
-                assert off < 0.1, (card.name, off)
-            seen += 1
-    assert seen == len(deck.cards)
+                assert error_mm < 0.1, card.name
+            card_count += 1
+    assert card_count == len(deck.cards)
 
 
 @needs_poppler
-def test_card_markers_have_their_white_round_them() -> None:
-    for _, front, _ in card_pages(KIT, *pages_of("a4")):
+def test_every_card_marker_has_its_white_border() -> None:
+    for _, front, _ in fronts_and_backs(KIT, *pages_of("a4")):
         for _, corners in markers_mm(front):
             assert_white_around(front, corners, deck_of(KIT).marker_mm / MARKER_MODULES)
 
 
 @needs_poppler
-def test_cutting_marks_alone_are_on_the_cuts() -> None:
+def test_only_cutting_marks_lie_on_the_cuts() -> None:
     deck = deck_of(KIT)
     kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
     pdf, sheets = kit_pdf(kit, KitStyle("letter"))
     number = 1 + [sheet.kind for sheet in sheets].index("cards")
     (front,) = rasterise(pdf, FINE_DPI, number, number)
-    px = FINE_DPI / 25.4
-    near, far = round(0.4 * px), round(1.6 * px)
-    reach = round(0.2 * px)  # the ruler's words follow
-    # the cards lie turned on letter, three by three in the middle
-    pitches_px = np.array((deck.height_mm, deck.width_mm)) * px
+    px_per_mm = FINE_DPI / 25.4
+    # the strip beside the cards in which the cutting marks are looked for
+    near, far = round(0.4 * px_per_mm), round(1.6 * px_per_mm)
+    reach = round(0.2 * px_per_mm)  # a wider strip would include the words of the ruler
+    # on Letter the cards lie turned, three by three in the middle
+    pitches_px = np.array((deck.height_mm, deck.width_mm)) * px_per_mm
     middle_px = np.array(front.shape[::-1]) / 2
     for axis, page in enumerate((front, front.T)):
         pitch, across = pitches_px[axis], pitches_px[1 - axis]
@@ -165,9 +173,9 @@ def test_cutting_marks_alone_are_on_the_cuts() -> None:
         edge = round(middle_px[1 - axis] - 1.5 * across)
         dark = np.flatnonzero(page[edge + near : edge + far, start:end].min(axis=0) < 200)
         lines = [group.mean() for group in np.split(dark, np.flatnonzero(np.diff(dark) > 2) + 1)]
-        assert len(lines) == 4, "one line for every cut, nothing else there"
+        assert len(lines) == 4, "not one line for each cut"
         wanted = middle_px[axis] + (np.arange(4) - 1.5) * pitch
-        assert np.abs(np.array(lines) + 0.5 + start - wanted).max() / px < 0.1
+        assert np.abs(np.array(lines) + 0.5 + start - wanted).max() / px_per_mm < 0.1
 
 
 @needs_poppler
@@ -185,7 +193,7 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
 
 @needs_poppler
 def test_no_other_page_has_a_foreign_marker() -> None:
-    """All but fronts and backs, which come last."""
+    """The pages of fronts and backs, which come last, have tests of their own."""
     game = GAMES["binmat"]
     pdf, sheets = kit_pdf(KIT, KitStyle(), game.extras(game.options({})))
     kinds = [sheet.kind for sheet in sheets]
@@ -202,13 +210,15 @@ def test_no_other_page_has_a_foreign_marker() -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_backs_lie_behind_the_cards(paper: Paper) -> None:
     deck = deck_of(KIT)
-    for cards, _, back in card_pages(KIT, *pages_of(paper)):
+    for cards, _, back in fronts_and_backs(KIT, *pages_of(paper)):
         assert not list(markers_mm(back))
+        # printers turn the sheet over its long or its short edge
         for turned in (back[:, ::-1], back[::-1]):
-            for _, cell in zip(cards, cells_mm(deck, paper), strict=False):
-                assert upright(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2].max() < 120, (
-                    "no white on a card"
-                )
+            for _, cell in zip(cards, card_cells_mm(deck, paper), strict=False):
+                assert (
+                    upright_picture(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2].max()
+                    < 120
+                ), "a back leaves white on a card"
 
 
 # ---- lanes and places for piles ------------------------------------------------------------------
@@ -219,6 +229,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
     deck = deck_of(KIT)
     for paper in PAPERS:
         sheets, pages = pages_of(paper)
+        # by number of the page, the number of places
         for page, count in ((7, 3), (8, 3), (9, 1)):
             ink = (pages[page] < 128).astype(np.uint8)
             outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
@@ -238,7 +249,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
-    pages = page_texts(document(paper)[0])
+    pages = page_texts(kit_document(paper)[0])
     for words in ("Join the board, 6 pages", "Make the 78 cards", "Pages 11 to 28 are cards"):
         assert words in pages[0]
     assert "first card" in pages[1]
