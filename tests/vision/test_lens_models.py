@@ -1,5 +1,7 @@
-"""Lenses that one term does not describe, drawn by OpenCV's own models; a mirrored camera; two
-boards in view.
+"""Test the board reader with unusual lenses, a mirrored camera, and two boards in view.
+
+The lenses are wide ones and fisheyes, for which the usual model with one distortion term is not
+enough. Tables are rendered through them with OpenCV's own models.
 """
 
 from random import Random
@@ -47,21 +49,22 @@ def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     assert dict(reading.seen) == top_faces(kit, layout)
 
 
-def test_two_corners_and_pieces_tell_the_lens() -> None:
-    """Pieces lie over both corner markers of the far side."""
+def test_two_corners_and_pieces_show_the_lens() -> None:
+    """Pieces hide both corner markers of the far side."""
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     rng = Random(f"{name} 0 1")
     layout = random_layout(kit, rng, 0.8, 1.0)
-    luma, tally = render_through(LENSES[name], kit, layout, wide_view(rng)), Tally(name)
+    luma = render_through(LENSES[name], kit, layout, wide_view(rng))
+    tally = Tally(name)
     judge_view(kit, layout, luma, tally)
     assert (tally.pieces, tally.right, tally.wrong) == (22, 22, [])
 
 
 def test_a_wide_lens_is_stored_with_its_model() -> None:
-    rng = Random("kept")
+    rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
     layout = random_layout(ARENA, rng, 0.8, 1.0)
     reader = board_reader({ARENA.game: ARENA})
-    # from straight above no view tells a focal length
+    # from straight above, the focal length cannot be told from the distance
     view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
     reading = reader.read_picture(
         render_through(LENSES["fisheye of 120 degrees"], ARENA, layout, view)
@@ -71,29 +74,31 @@ def test_a_wide_lens_is_stored_with_its_model() -> None:
     assert estimate.lens.is_fisheye or estimate.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
+    # 60 degrees are at half the width of the picture: 0.5 / radians(60) = 0.4775
     assert estimate.lens.distort(rays)[:, 0] * estimate.lens.focal_ratio == pytest.approx(
         0.4775 * angles, rel=0.02
     )
-    kept = msgspec.json.encode(StoredLens.from_lens(estimate.lens, estimate.focal_sigma))
-    again = msgspec.json.decode(kept, type=StoredLens).lens
-    assert (again.is_fisheye, again.k2) == (
-        estimate.lens.is_fisheye,
-        pytest.approx(estimate.lens.k2, abs=1e-5),
-    )
+    stored = msgspec.json.encode(StoredLens.from_lens(estimate.lens, estimate.focal_sigma))
+    restored = msgspec.json.decode(stored, type=StoredLens).lens
+    assert restored.is_fisheye == estimate.lens.is_fisheye
+    assert restored.k2 == pytest.approx(estimate.lens.k2, abs=1e-5)
+
+
+def test_a_calibrated_lens_is_not_replaced() -> None:
     calibrated = LensEstimate.initial(Lens(0.8), is_calibrated=True)
     assert calibrated.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
-def test_a_lens_stored_without_model_is_ordinary() -> None:
-    kept = b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
-    old = msgspec.json.decode(kept, type=StoredLens)
-    assert old.lens == Lens(0.77, 0.01)
+def test_a_lens_stored_without_model_is_no_fisheye() -> None:
+    """Files of older versions have no `fisheye` and no `k2`."""
+    stored = b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
+    assert msgspec.json.decode(stored, type=StoredLens).lens == Lens(0.77, 0.01)
 
 
 # ---- a mirrored camera ----
 
 
-def test_a_mirrored_camera_is_turned_back() -> None:
+def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
     layout = random_layout(ARENA, Random("mirror"))
     table = render_table(ARENA, CameraView(tilt_deg=25.0))
     table.set_up(layout)
@@ -109,49 +114,50 @@ def test_a_mirrored_camera_is_turned_back() -> None:
     assert board is not None
     assert reader.details.note == "The camera mirrors its picture, and the companion turns it back"
     assert board.advice == ()
+    # From now on every picture is flipped, so a picture that is not mirrored shows no board. It is
+    # moved by 20 px each time, because a still one would not be read again.
     luma = table.render_luma()
     moving = (np.roll(luma, 20 * (number % 2), axis=1) for number in range(7))
-    later = [reader.read(Frame(moved, 2.0, 9)).game for moved in moving]
-    assert later == [None] * 7, "what shows the board from now on is a mirror on the table"
+    games = [reader.read(Frame(moved, 2.0, 9)).game for moved in moving]
+    assert games == [None] * 7
 
 
-def test_a_mirror_is_not_looked_for_every_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reader, asked = board_reader({ARENA.game: ARENA}), list[int]()
+def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every sixth picture without a board is also searched mirrored and in negative."""
+    reader, searches = board_reader({ARENA.game: ARENA}), list[int]()
     monkeypatch.setattr(
-        "vision.reading.board_reader.shows_board", lambda luma, memory: bool(asked.append(1))
+        "vision.reading.board_reader.shows_board", lambda luma, memory: bool(searches.append(1))
     )
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (180, 320)).astype(np.uint8), number / 5, number))
-    assert len(asked) == 10, "its mirror image and its negative, every six frames"
+    assert len(searches) == 30 / 6 * 2
 
 
 # ---- two boards ----
 
 
-def with_second_sheet(kit: Kit, view: CameraView, luma: Luma, away_mm: tuple[float, float]) -> Luma:
-    """Add another printed board without a piece, so far away on the same table."""
+def add_sheet(kit: Kit, view: CameraView, luma: Luma, offset_mm: tuple[float, float]) -> Luma:
+    """Return the picture with another printed board without pieces, at an offset from the first."""
     sheet, pose = print_once(kit).board, camera_pose(kit, view)
-    moved = pose.translation.ravel() + pose.axes @ (*away_mm, 0.0)
+    moved = pose.translation.ravel() + pose.axes @ (*offset_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
     grey = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2GRAY), np.uint8)
     warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
     drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
-    there = cv2.warpPerspective(np.full_like(grey, 255), warp, size)
-    return np.asarray(np.where(there > 127, drawn, luma), np.uint8)
+    mask = cv2.warpPerspective(np.full_like(grey, 255), warp, size)
+    return np.asarray(np.where(mask > 127, drawn, luma), np.uint8)
 
 
-def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, CameraView]:
-    """Return a board with pieces on the left, and a bare sheet of the same board on the right."""
+def render_two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, CameraView]:
+    """Return a picture of a board with pieces on the left, and the same board bare on the right."""
     width = kit.board.width_mm
     view = CameraView(
         width=1920, height=1080, tilt_deg=15.0, fill=0.55, shift_mm=(-0.75 * width, 0.0), **more
     )  # type: ignore[arg-type]  # numbers only
     table = render_table(kit, view)
     table.set_up(layout)
-    return with_second_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
+    return add_sheet(kit, view, table.render_luma(), (1.45 * width, 0.0)), view
 
 
 @pytest.mark.parametrize(
@@ -163,10 +169,11 @@ def two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, CameraVie
         ("kahmate", "near corners"),
     ],
 )
-def test_a_second_sheet_is_no_empty_board(game: str, hidden: str) -> None:
+def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
+    """Hide corner markers of the board with pieces, while those of the bare one are visible."""
     kit = KITS[game]
     layout = random_layout(kit, Random(f"twins {game}"), 0.8, 1.0)
-    luma, view = two_sheets(kit, layout)
+    luma, view = render_two_sheets(kit, layout)
     pose, board = camera_pose(kit, view), kit.board
     corners = {
         "nothing": (),
@@ -184,12 +191,12 @@ def test_a_second_sheet_is_no_empty_board(game: str, hidden: str) -> None:
         assert_nothing_wrong(reading, {square: (face,) for square, face in truth.items()})
     assert "two boards" in reader.details.note + reader.details.problem
     if hidden == "nothing":
-        assert dict(reading.seen) == truth, "the sheet with pieces is played on"
+        assert dict(reading.seen) == truth
         assert [advice.weakness for advice in reader.details.advice] == [Weakness.TWIN]
 
 
-def test_two_bare_sheets_are_no_board() -> None:
-    luma, _ = two_sheets(ARENA, {})
+def test_two_bare_sheets_are_refused() -> None:
+    luma, _ = render_two_sheets(ARENA, {})
     reader = board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
     assert reader.details.problem == "The camera sees two boards “standard”: put one of them away"

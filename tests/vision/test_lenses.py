@@ -1,5 +1,7 @@
-"""Lenses by camera: nominal from the model, learned from the board, kept over restarts, and only
-when they are better.
+"""Test where the lens of a camera comes from, and which lenses are stored for the next start.
+
+A lens is nominal for a model of camera, estimated from views of the board, or measured (*exact*).
+An estimate is stored if it is better than the stored one.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
@@ -36,8 +39,8 @@ KIT = GAME.kit(GAME.options({}))
 SETTINGS = CameraSettings()
 
 
-class Camera(PhysicalCamera):
-    """A camera that is only known by its name."""
+class IdleCamera(PhysicalCamera):
+    """A camera that has an identity, a lens and a zoom, but no pictures."""
 
     def __init__(
         self, identity: str = "usb 046d:082d:A1", lens_name: str = "webcam", zoom: float = 1.0
@@ -50,26 +53,24 @@ class Camera(PhysicalCamera):
         return self._zoom
 
 
-def estimate_of(lens: Lens, spread: float, views: int = 50, exact: bool = False) -> LensEstimate:
-    """Return an estimate that has come to a lens."""
-    information = np.diag([1 / spread**2, 1 / spread**2])  # so sure is it of itself
-    return LensEstimate(LENSES["webcam"], lens, exact, views, information=information)
+def estimate_of(lens: Lens, spread: float, views: int = 50) -> LensEstimate:
+    """Return an estimate of a lens, with `spread` as its standard deviation."""
+    information = np.diag([1 / spread**2, 1 / spread**2])
+    return LensEstimate(LENSES["webcam"], lens, False, views, information=information)
 
 
-def pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
+def make_pose(rms_px: float = 0.3, markers: int = 4) -> Pose:
     return Pose(np.zeros(3), np.array([0.0, 0, 500]), Lens(0.75), (1920, 1080), markers, rms_px)
 
 
-def store_lens(
-    store: LensStore, estimate: LensEstimate, camera: Camera | None = None, seen: Pose | None = None
-) -> None:
-    store.update(camera or Camera(), estimate, seen or pose())
+def store_lens(store: LensStore, estimate: LensEstimate, pose: Pose | None = None) -> None:
+    store.update(IdleCamera(), estimate, pose or make_pose())
     store.save()
 
 
-def stored_lens(folder: Path) -> tuple[Lens, bool]:
-    """Return the camera's lens after a restart, and whether it was measured."""
-    return LensStore(folder / "lenses.json", SETTINGS).lens_of(Camera())
+def load_lens(folder: Path) -> tuple[Lens, bool]:
+    """Return the lens of the camera after a restart, and whether it was measured."""
+    return LensStore(folder / "lenses.json", SETTINGS).lens_of(IdleCamera())
 
 
 # ---- nominal lenses ------------------------------------------------------------------------------
@@ -77,82 +78,87 @@ def stored_lens(folder: Path) -> tuple[Lens, bool]:
 
 def test_settings_overrule_the_lens_of_a_model() -> None:
     assert (
-        nominal_lens(SETTINGS, Camera(lens_name="camera-module-3-wide"))
+        nominal_lens(SETTINGS, IdleCamera(lens_name="camera-module-3-wide"))
         == LENSES["camera-module-3-wide"]
     )
-    assert nominal_lens(CameraSettings(model="hq-6mm"), Camera()) == LENSES["hq-6mm"]
+    assert nominal_lens(CameraSettings(model="hq-6mm"), IdleCamera()) == LENSES["hq-6mm"]
 
 
 def test_a_field_of_view_sets_the_focal_length() -> None:
-    lens = nominal_lens(CameraSettings(field_of_view_deg=90.0), Camera(lens_name="camera-module-3"))
+    lens = nominal_lens(
+        CameraSettings(field_of_view_deg=90.0), IdleCamera(lens_name="camera-module-3")
+    )
     assert lens.focal_ratio == pytest.approx(0.5)
 
 
-# ---- kept lenses ---------------------------------------------------------------------------------
+# ---- stored lenses -------------------------------------------------------------------------------
 
 
-def test_what_was_learned_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_an_estimated_lens_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "state" / "lenses.json"
     store = LensStore(path, SETTINGS)
-    assert store.lens_of(Camera()) == (LENSES["webcam"], False)
+    assert store.lens_of(IdleCamera()) == (LENSES["webcam"], False)
     store_lens(store, estimate_of(Lens(0.78, 0.01), 0.02))
     store_lens(store, estimate_of(Lens(0.81, -0.04), 0.005))
-    again = LensStore(path, SETTINGS)
-    assert again.lens_of(Camera()) == (Lens(0.81, -0.04), False)
-    assert again.lens_of(Camera("usb 1234:5678")) == (LENSES["webcam"], False), (
-        "another camera has another lens"
-    )
-    small = LensStore(path, CameraSettings(size="1280x720"))
-    assert small.lens_of(Camera()) == (LENSES["webcam"], False), (
-        "another size may show another part of the sensor"
-    )
-    part = Camera(zoom=1.5)
-    assert again.lens_of(part)[0] == nominal_lens(SETTINGS, part), (
-        "a part of the sensor is another lens"
-    )
-    assert [each.name for each in path.parent.iterdir()] == ["lenses.json"]
+    restarted = LensStore(path, SETTINGS)
+    assert restarted.lens_of(IdleCamera()) == (Lens(0.81, -0.04), False)
+    # Another camera has another lens. Another size or zoom may show another part of the sensor.
+    assert restarted.lens_of(IdleCamera("usb 1234:5678")) == (LENSES["webcam"], False)
+    other_size = LensStore(path, CameraSettings(size="1280x720"))
+    assert other_size.lens_of(IdleCamera()) == (LENSES["webcam"], False)
+    zoomed = IdleCamera(zoom=1.5)
+    assert restarted.lens_of(zoomed)[0] == nominal_lens(SETTINGS, zoomed)
+    assert [file.name for file in path.parent.iterdir()] == ["lenses.json"]
 
 
-SURE = Lens(0.81, -0.04)
+BETTER_LENS = Lens(0.81, -0.04)
 
 
 @pytest.mark.parametrize(
-    ("estimate", "seen"),
+    ("estimate", "pose"),
     [
-        (estimate_of(SURE, 0.02), pose()),
-        (estimate_of(SURE, 0.005, views=5), pose()),
-        (estimate_of(SURE, 0.004), pose(rms_px=4.0)),
-        (estimate_of(SURE, 0.004), pose(markers=2)),
-        (estimate_of(Lens(1.2, -0.04), 0.004), pose()),
-        (estimate_of(Lens(0.81, -0.3), 0.004), pose()),
-        (estimate_of(Lens(math.nan, 0.0), 0.004), pose()),
+        (estimate_of(BETTER_LENS, 0.02), make_pose()),
+        (estimate_of(BETTER_LENS, 0.005, views=5), make_pose()),
+        (estimate_of(BETTER_LENS, 0.004), make_pose(rms_px=4.0)),
+        (estimate_of(BETTER_LENS, 0.004), make_pose(markers=2)),
+        (estimate_of(Lens(1.2, -0.04), 0.004), make_pose()),
+        (estimate_of(Lens(0.81, -0.3), 0.004), make_pose()),
+        (estimate_of(Lens(math.nan, 0.0), 0.004), make_pose()),
     ],
-    ids=["less sure", "few views", "no fit", "half hidden", "far off", "bent", "no number"],
+    ids=[
+        "less certain",
+        "few views",
+        "bad fit",
+        "hidden markers",
+        "implausible focal length",
+        "implausible distortion",
+        "not a number",
+    ],
 )
-def test_a_lens_that_is_worse_is_not_kept(
-    tmp_path: Path, estimate: LensEstimate, seen: Pose
-) -> None:
+def test_a_worse_lens_is_not_stored(tmp_path: Path, estimate: LensEstimate, pose: Pose) -> None:
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
     store_lens(store, estimate_of(Lens(0.78, 0.01), 0.005))
-    store_lens(store, estimate, seen=seen)
-    assert stored_lens(tmp_path) == (Lens(0.78, 0.01), False)
+    store_lens(store, estimate, pose)
+    assert load_lens(tmp_path) == (Lens(0.78, 0.01), False)
 
 
-def test_a_measured_lens_stays(tmp_path: Path) -> None:
+def test_an_estimate_never_replaces_a_measured_lens(tmp_path: Path) -> None:
     lens = {"focal_ratio": 0.79, "k1": 0.02, "spread": 0.001, "exact": True}
     content = json.dumps({"usb 046d:082d:A1 1920x1080": lens})
     (tmp_path / "lenses.json").write_text(content)
-    store_lens(LensStore(tmp_path / "lenses.json", SETTINGS), estimate_of(SURE, 0.0001))
-    assert stored_lens(tmp_path) == (Lens(0.79, 0.02), True)
+    store_lens(LensStore(tmp_path / "lenses.json", SETTINGS), estimate_of(BETTER_LENS, 0.0001))
+    assert load_lens(tmp_path) == (Lens(0.79, 0.02), True)
 
 
 def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
     path = tmp_path / "lenses.json"
     store = LensStore(path, SETTINGS)
     for second in range(300):
-        store.save_periodically(Camera(), estimate_of(Lens(0.8), 0.01), pose(), float(second))
+        store.save_periodically(
+            IdleCamera(), estimate_of(Lens(0.8), 0.01), make_pose(), float(second)
+        )
     assert not path.exists()
-    store.save_periodically(Camera(), estimate_of(Lens(0.8), 0.01), pose(), 300.0)
+    store.save_periodically(IdleCamera(), estimate_of(Lens(0.8), 0.01), make_pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
             "focal_ratio": 0.8,
@@ -168,13 +174,13 @@ def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
 def test_a_damaged_file_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "lenses.json"
     path.write_bytes(b'{"a": {"focal_ratio": "x"}}')
-    assert stored_lens(tmp_path) == (LENSES["webcam"], False)
+    assert load_lens(tmp_path) == (LENSES["webcam"], False)
     assert "the cameras learn their lenses anew" in caplog.text
     store_lens(LensStore(path, SETTINGS), estimate_of(Lens(0.8), 0.01))
-    assert stored_lens(tmp_path)[0] == Lens(0.8)
+    assert load_lens(tmp_path)[0] == Lens(0.8)
 
 
-def test_a_disk_that_takes_nothing_is_reported(
+def test_a_failure_to_store_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
@@ -184,16 +190,14 @@ def test_a_disk_that_takes_nothing_is_reported(
     with pytest.raises(
         CameraError, match=r"the lenses cannot be stored: .*: make room, or mend state_dir"
     ):
-        store.save_calibrated(Camera(), Lens(0.79, 0.02), 0.001)
+        store.save_calibrated(IdleCamera(), Lens(0.79, 0.02), 0.001)
 
 
 def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
-    import cv2  # noqa: PLC0415 - here only
-
     cv2.imwrite(str(tmp_path / "a.png"), np.full((48, 64), 90, np.uint8))
     store = LensStore(tmp_path / "lenses.json", SETTINGS)
     camera = PictureCamera(tmp_path / "a.png", FakeClock())
-    store.update(camera, estimate_of(Lens(0.8), 0.01), pose())
+    store.update(camera, estimate_of(Lens(0.8), 0.01), make_pose())
     store.save()
     assert not (tmp_path / "lenses.json").exists()
     with pytest.raises(CameraError, match="has no lens that can be stored"):
@@ -204,7 +208,7 @@ def test_files_have_no_lens_of_their_own(tmp_path: Path) -> None:
 
 
 class WatchedWebcam:
-    """A webcam with a lens of its own over a rendered board, watched from here."""
+    """A rendered board under a webcam whose lens nobody knows, and its watcher."""
 
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.clock = FakeClock()
@@ -216,6 +220,7 @@ class WatchedWebcam:
         self.readings: list[Reading] = []
 
     def start(self) -> Watcher:
+        """Return a new watcher with a new reader, as after a restart."""
         settings = CameraSettings(source="usb:0", size="1280x720")
         self.reader = board_reader({KIT.game: KIT})
         cameras = Cameras(
@@ -225,23 +230,21 @@ class WatchedWebcam:
         return Watcher(cameras, self.reader, self.clock, WatchListeners(self.readings.append))
 
 
-def test_a_learned_lens_survives_a_restart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_lens_from_views_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     watched = WatchedWebcam(UsbBus(monkeypatch, tmp_path), tmp_path)
     with watched.start() as watcher:
         for turn in range(24):
-            watched.world.set_view(
-                replace(
-                    watched.world.view,
-                    board_turn_deg=12.0 * turn,
-                    tilt_deg=30.0 + turn % 5 * 4,
-                    seed=turn,
-                )
+            view = replace(
+                watched.world.view,
+                board_turn_deg=12.0 * turn,
+                tilt_deg=30.0 + turn % 5 * 4,
+                seed=turn,
             )
+            watched.world.set_view(view)
             watcher.step()
             watched.clock.advance(0.1)
         assert watched.readings[-1].game == KIT.game
-    kept = json.loads(watched.path.read_text())
-    assert len(kept) == 1
+    assert len(json.loads(watched.path.read_text())) == 1
     with watched.start() as watcher:
         watcher.step()
         assert watched.reader.details.lens.focal_ratio == pytest.approx(0.86, rel=0.02)

@@ -1,5 +1,6 @@
-"""What a camera shows of a still table is no movement, and whatever moves is one, however long it
-goes on.
+"""Test how movement is told from noise and changes of light, by comparing pictures.
+
+The pictures are drawn. A *camera* is a function that adds its kind of noise or light to a picture.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,11 +18,12 @@ Luma = NDArray[np.uint8]
 Picture = NDArray[np.float32]
 Camera = Callable[[Picture], Luma]
 HEIGHT, WIDTH = 720, 1280
-LEARNING = 20
+# Number of pictures of a still table, from which the noise of a camera is learned.
+LEARNING_FRAMES = 20
 
 
-def table() -> Picture:
-    """A dark table, a sheet of paper with squares, and black and white tags on it."""
+def draw_table() -> Picture:
+    """Return a dark table with a sheet of squares, on which four black and white tags lie."""
     rng = np.random.default_rng(5)
     picture = np.full((HEIGHT, WIDTH), 70, np.float32)
     picture += cv2.resize(rng.normal(0, 8, (90, 160)).astype(np.float32), (WIDTH, HEIGHT))
@@ -31,53 +33,54 @@ def table() -> Picture:
     for row in range(80, 640, 70):
         picture[row : row + 3, 300:1000] = 60
     for number, (row, column) in enumerate(((100, 320), (240, 460), (450, 670), (520, 880))):
-        picture[row : row + 35, column : column + 35] = tag(number)
+        picture[row : row + 35, column : column + 35] = draw_tag(number)
     return picture
 
 
-def tag(seed: int) -> Picture:
-    """Return a marker of 35 px: five by five modules in a black rim."""
+def draw_tag(seed: int) -> Picture:
+    """Return a tag of 35 px: five by five random modules in a black rim."""
     modules = np.zeros((7, 7), np.float32)
     modules[1:6, 1:6] = np.random.default_rng(seed).integers(0, 2, (5, 5))
     return np.kron(30 + 180 * modules, np.ones((5, 5), np.float32))
 
 
-def shifted_tag(picture: Picture, row: int, column: int) -> None:
-    """Push a tag by its own width: paper where it was, another one beside."""
+def push_tag(picture: Picture, row: int, column: int) -> None:
+    """Put paper in the place of a tag, and a tag beside that place, on its right."""
     picture[row : row + 35, column : column + 35] = 215
-    picture[row : row + 35, column + 35 : column + 70] = tag(row)
+    picture[row : row + 35, column + 35 : column + 70] = draw_tag(row)
 
 
-class StillTable:
-    """A still table in front of a camera, which changes each picture by `spoil`."""
+class WatchedTable:
+    """A table in front of a camera that has learned its noise. Tests change its `picture`."""
 
-    def __init__(self, spoil: Camera) -> None:
-        self.picture, self._spoil = table(), spoil
+    def __init__(self, camera: Camera) -> None:
+        self.picture, self._camera = draw_table(), camera
         self._background = Background()
         self.learn()
 
     def see(self, picture: Picture | None = None) -> Movement:
-        """Return the next frame, read whenever something has changed, as the reader does."""
-        shown = self._spoil(self.picture if picture is None else picture)
-        movement, self._background = compare_pictures(self._background, shown)
+        """Compare the next frame, and mark its changes as read, as the reader does."""
+        luma = self._camera(self.picture if picture is None else picture)
+        movement, self._background = compare_pictures(self._background, luma)
         if movement.has_changed:
             self._background = mark_read(self._background, movement.changed_blocks)
         return movement
 
-    def learn(self, frames: int = LEARNING) -> None:
+    def learn(self, frames: int = LEARNING_FRAMES) -> None:
         for _ in range(frames):
             self.see()
 
     def with_hand(self, rows: slice, columns: slice, level: float) -> Picture:
-        changed = self.picture.copy()
-        changed[rows, columns] = level
-        return changed
+        """Return the picture with a hand, as a rectangle of this brightness."""
+        picture = self.picture.copy()
+        picture[rows, columns] = level
+        return picture
 
 
-def is_near(movement: Movement, x: int, y: int) -> bool:
-    """Return whether something has moved there."""
-    places = movement.moving_px
-    return places is not None and bool((np.abs(places - (x, y)).max(axis=1) < 60).any())
+def moves_near(movement: Movement, x: int, y: int) -> bool:
+    """Return whether something moves within 60 px of a place."""
+    places_px = movement.moving_px
+    return places_px is not None and bool((np.abs(places_px - (x, y)).max(axis=1) < 60).any())
 
 
 # ---- cameras -------------------------------------------------------------------------------------
@@ -87,38 +90,40 @@ def plain_camera(picture: Picture) -> Luma:
     return picture.round().clip(0, 255).astype(np.uint8)
 
 
-def noisy_camera(sigma: float, light: float = 1.0, by_light: float = 0.0) -> Camera:
-    """Return noise, stronger where it is light: parts of one large field, which is much faster."""
+def noisy_camera(sigma: float, light: float = 1.0, sigma_by_light: float = 0.0) -> Camera:
+    """Return a camera with noise, whose deviation grows by `sigma_by_light` from black to white.
+
+    Each picture gets another part of one large field of noise, which is much faster to make.
+    """
     rng = np.random.default_rng(1)
     field = rng.standard_normal((HEIGHT + 128, WIDTH + 128), np.float32)
 
     def camera(picture: Picture) -> Luma:
         row, column = rng.integers(0, 128, 2)
         noise = field[row : row + HEIGHT, column : column + WIDTH]
-        return plain_camera(
-            picture * np.float32(light) + (sigma + by_light * picture / 255) * noise
-        )
+        sigmas = sigma + sigma_by_light * picture / 255
+        return plain_camera(picture * np.float32(light) + sigmas * noise)
 
     return camera
 
 
 def jpeg_camera(quality: int, sigma: float) -> Camera:
-    spoil = noisy_camera(sigma)
+    noisy = noisy_camera(sigma)
 
     def camera(picture: Picture) -> Luma:
-        data = cv2.imencode(".jpg", spoil(picture), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        data = cv2.imencode(".jpg", noisy(picture), [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
         return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)
 
     return camera
 
 
-def lamp_camera(by: Callable[[int], NDArray[np.float64] | float]) -> Camera:
-    """Return a camera whose light differs in every frame, with the noise of a good one."""
-    spoil, numbers = noisy_camera(1.5), count()
-    return lambda picture: spoil((picture * by(next(numbers))).astype(np.float32))
+def lamp_camera(light_of: Callable[[int], NDArray[np.float64] | float]) -> Camera:
+    """Return a camera with little noise, under a light that depends on the number of the frame."""
+    noisy, numbers = noisy_camera(1.5), count()
+    return lambda picture: noisy((picture * light_of(next(numbers))).astype(np.float32))
 
 
-def exposure(number: int) -> float:
+def unsteady_exposure(number: int) -> float:
     return 1 + 0.04 * float(np.random.default_rng(number).standard_normal())
 
 
@@ -126,11 +131,11 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
     "noise 0": lambda: plain_camera,
     "noise 7": lambda: noisy_camera(7),
     "noise 14": lambda: noisy_camera(14),
-    "uneven noise": lambda: noisy_camera(2, by_light=7),
+    "uneven noise": lambda: noisy_camera(2, sigma_by_light=7),
     "dark": lambda: noisy_camera(8, light=0.18),
     "jpeg 30": lambda: jpeg_camera(30, 3),
     "jpeg 16": lambda: jpeg_camera(16, 2),
-    "exposure": lambda: lamp_camera(exposure),
+    "exposure": lambda: lamp_camera(unsteady_exposure),
     "bands": lambda: lamp_camera(
         lambda n: 1 - 0.1 * np.sin(np.arange(HEIGHT)[:, None] / 50 + 1.7 * n)
     ),
@@ -142,33 +147,34 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
     "camera",
     ["noise 0", "noise 14", "uneven noise", "dark", "jpeg 16", "exposure", "bands", "dusk"],
 )
-def test_only_what_moves_is_movement(camera: str) -> None:
-    shown = StillTable(CAMERAS[camera]())
-    assert sum(shown.see().is_moving for _ in range(40)) == 0
-    shifted_tag(shown.picture, 240, 460)
-    assert any(shown.see().is_moving for _ in range(2)), "a tag was pushed by its own width"
-    shown.learn(8)
-    shown.picture[450:485, 670:705] = np.rot90(shown.picture[450:485, 670:705]).copy()
-    assert any(shown.see().is_moving for _ in range(2)), "a tag was turned in place"
-    shown.learn(8)
-    shown.picture[200:420, 500:720] = 150
-    movement = shown.see()
-    assert movement.is_moving, "a hand has come"
+def test_a_still_table_shows_no_movement(camera: str) -> None:
+    """Movement of a tag or a hand is noticed within two pictures, and ends when they rest."""
+    table = WatchedTable(CAMERAS[camera]())
+    assert sum(table.see().is_moving for _ in range(40)) == 0
+    push_tag(table.picture, 240, 460)
+    assert any(table.see().is_moving for _ in range(2)), "a pushed tag is not noticed"
+    table.learn(8)
+    table.picture[450:485, 670:705] = np.rot90(table.picture[450:485, 670:705]).copy()
+    assert any(table.see().is_moving for _ in range(2)), "a tag turned in place is not noticed"
+    table.learn(8)
+    table.picture[200:420, 500:720] = 150
+    movement = table.see()
+    assert movement.is_moving, "a hand is not noticed"
     assert movement.moving_px is not None
     assert np.abs(movement.moving_px.mean(axis=0) - (610, 310)).max() < 60
-    shown.learn(8)
-    assert sum(shown.see().is_moving for _ in range(10)) == 0, "it rests"
+    table.learn(8)
+    assert sum(table.see().is_moving for _ in range(10)) == 0, "a resting hand moves"
 
 
-def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
-    """Yield where a hand is in picture after picture, and how bright."""
+def hand_positions(kind: str) -> Iterator[tuple[slice, slice, float]]:
+    """Yield the rows, the columns and the brightness of a moving hand in each picture."""
     for number in count():
         if kind == "waves at the rim":
-            reach = (40, 90, 140, 90)[number % 4]
-            yield slice(300, 300 + reach), slice(0, 80), 25
+            height = (40, 90, 140, 90)[number % 4]
+            yield slice(300, 300 + height), slice(0, 80), 25
         else:
-            down = 300 + 3 * (number % 2) if kind == "trembles" else 100 + number
-            yield slice(down, down + 160), slice(520, 700), 140
+            top = 300 + 3 * (number % 2) if kind == "trembles" else 100 + number
+            yield slice(top, top + 160), slice(520, 700), 140
 
 
 @pytest.mark.parametrize(
@@ -176,51 +182,58 @@ def hands(kind: str) -> Iterator[tuple[slice, slice, float]]:
     [("trembles", "jpeg 30"), ("creeps", "noise 7"), ("waves at the rim", "jpeg 30")],
 )
 def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None:
-    shown, where = StillTable(CAMERAS[camera]()), hands(kind)
-    moving = [shown.see(shown.with_hand(*place)).is_moving for place in islice(where, 150)]
+    table, hand = WatchedTable(CAMERAS[camera]()), hand_positions(kind)
+    moving = [table.see(table.with_hand(*place)).is_moving for place in islice(hand, 150)]
     assert sum(moving[-50:]) >= 49
-    shifted_tag(shown.picture, 520, 880)
-    movement = shown.see(shown.with_hand(*next(where)))
-    assert is_near(movement, 915, 537), "a tag was pushed meanwhile, far from it"
+    push_tag(table.picture, 520, 880)
+    movement = table.see(table.with_hand(*next(hand)))
+    assert moves_near(movement, 915, 537), "a tag pushed far from the hand is not noticed"
 
 
 # ---- light ---------------------------------------------------------------------------------------
 
 
-def test_a_lamp_is_drift_and_no_movement() -> None:
-    shown = StillTable(lamp_camera(lambda number: 1.0 if number < LEARNING else 0.7))
-    after = [shown.see() for _ in range(6)]
-    assert not any(movement.is_moving for movement in after)
-    assert any(movement.has_changed for movement in after)
+def test_a_lamp_causes_a_change_without_movement() -> None:
+    """A lamp is switched off, which takes 30 % of the light."""
+    table = WatchedTable(lamp_camera(lambda number: 1.0 if number < LEARNING_FRAMES else 0.7))
+    movements = [table.see() for _ in range(6)]
+    assert not any(movement.is_moving for movement in movements)
+    assert any(movement.has_changed for movement in movements)
 
 
-def test_a_flickering_light_is_no_drift() -> None:
-    shown = StillTable(
-        lamp_camera(lambda number: 1.0 if number < LEARNING else (0.9, 1.1)[number % 2])
+def test_a_flickering_light_changes_nothing() -> None:
+    table = WatchedTable(
+        lamp_camera(lambda number: 1.0 if number < LEARNING_FRAMES else (0.9, 1.1)[number % 2])
     )
-    assert not any(shown.see().has_changed for _ in range(20))
+    assert not any(table.see().has_changed for _ in range(20))
 
 
 def test_slow_changes_add_up() -> None:
-    """What was read is the measure, not the picture before: a tag that is pushed slowly ends up
-    pushed.
+    """Push a tag by one pixel in each picture.
+
+    Pictures are compared with the last one that was read, so the change is noticed, although two
+    pictures in a row differ very little.
     """
-    shown, drifted = StillTable(noisy_camera(4)), []
-    piece = shown.picture[100:135, 320:355].copy()
+    table, changes = WatchedTable(noisy_camera(4)), []
+    tag = table.picture[100:135, 320:355].copy()
     for number in range(1, 36):
-        shown.picture[100:135, 320:390] = 215
-        shown.picture[100:135, 320 + number : 355 + number] = piece
-        drifted.append(shown.see().has_changed)
-    assert sum(drifted) >= 6
+        table.picture[100:135, 320:390] = 215
+        table.picture[100:135, 320 + number : 355 + number] = tag
+        changes.append(table.see().has_changed)
+    assert sum(changes) >= 6
 
 
-def test_a_large_hand_leaves_other_light_alone() -> None:
-    """What the hand hides is darker than paper: taken for light, it would make all else differ."""
-    still, background = table() * np.float32(0.6), Background()
+def test_a_large_hand_is_no_change_of_light() -> None:
+    """A large hand makes the picture darker.
+
+    If that were taken for less light, the rest of the picture would seem to have changed. Only the
+    blocks of 8 px under the hand may have.
+    """
+    picture, background = draw_table() * np.float32(0.6), Background()
     for _ in range(3):
-        _, background = compare_pictures(background, still.astype(np.uint8))
-    still[200:, 300:800] = 75
-    movement, _ = compare_pictures(mark_read(background), still.astype(np.uint8))
+        _, background = compare_pictures(background, picture.astype(np.uint8))
+    picture[200:, 300:800] = 75
+    movement, _ = compare_pictures(mark_read(background), picture.astype(np.uint8))
     rows, columns = np.nonzero(movement.changed_blocks)
     assert movement.is_moving
     assert rows.min() * 8 >= 190

@@ -1,4 +1,4 @@
-"""Cameras of the network beside a server that refuses, hangs, floods, and sends rubbish."""
+"""Test network cameras on small servers that send video, or refuse, hang, flood or send garbage."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ from companion.core.errors import CameraError
 from vision.cameras.catalogue import open_camera
 from vision.network import stream
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=cut\r\n\r\n"
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=cut\r\n\r\n"
 Serve = Callable[[socket.socket], None]
 
 
-def jpeg_of(tone: int) -> bytes:
+def grey_jpeg(tone: int) -> bytes:
     file = io.BytesIO()
     Image.new("L", (160, 120), tone).save(file, "JPEG")
     return file.getvalue()
 
 
-def part_of(jpeg: bytes, has_length: bool = True) -> bytes:
+def stream_part(jpeg: bytes, has_length: bool = True) -> bytes:
+    """Return one picture as a part of the stream that `STREAM_HEAD` begins."""
     length = f"Content-Length: {len(jpeg)}\r\n".encode() if has_length else b""
     return b"--cut\r\nContent-Type: image/jpeg\r\n" + length + b"\r\n" + jpeg + b"\r\n"
 
 
 @contextlib.contextmanager
 def server(serve: Serve) -> Iterator[int]:
-    """Serve on a port, each connection in its own thread, until the end of the block. Yield the
-    port.
+    """Run `serve` for each connection, in a thread of its own, until the block ends.
+
+    Yields the port.
     """
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
@@ -89,20 +91,22 @@ def camera_at(port: int, kind: str = "http") -> Iterator[Any]:
         camera.close()
 
 
-def trouble_of(serve: Serve, kind: str = "http") -> str:
-    """Return the trouble of a camera that is served so, after the pictures that may come first."""
+def error_of(serve: Serve, kind: str = "http") -> str:
+    """Read pictures from a server until an error is raised, and return its message."""
     with server(serve) as port, camera_at(port, kind) as camera:
         while True:
             try:
                 camera.frame()
             except CameraError as error:
-                said = str(error)
+                message = str(error)
                 break
-    assert "secret" not in said
-    return said.replace(str(port), "PORT")
+    assert "secret" not in message, "the message shows the password"
+    return message
 
 
-def sending(*parts: bytes) -> Serve:
+def send_and_wait(*parts: bytes) -> Serve:
+    """Return a server that sends these bytes, and then waits until the camera disconnects."""
+
     def serve(connection: socket.socket) -> None:
         connection.recv(4096)
         for part in parts:
@@ -113,17 +117,17 @@ def sending(*parts: bytes) -> Serve:
 
 
 @pytest.mark.parametrize("has_length", [True, False])
-def test_pictures_of_a_stream_are_read_newest_first(has_length: bool) -> None:
-    go, asked = threading.Event(), []
+def test_the_newest_picture_of_a_stream_is_read(has_length: bool) -> None:
+    first_is_read, requests = threading.Event(), []
 
     def serve(connection: socket.socket) -> None:
-        asked.append(connection.recv(4096))
-        connection.sendall(HEAD)
-        for tone in (10,) * 40:  # FFmpeg looks at some kilobytes first
-            connection.sendall(part_of(jpeg_of(tone), has_length))
-        go.wait(60)
+        requests.append(connection.recv(4096))
+        connection.sendall(STREAM_HEAD)
+        for tone in (10,) * 40:  # FFmpeg examines some kilobytes first
+            connection.sendall(stream_part(grey_jpeg(tone), has_length))
+        first_is_read.wait(60)
         for tone in (60, 120, *(200,) * 9):
-            connection.sendall(part_of(jpeg_of(tone), has_length))
+            connection.sendall(stream_part(grey_jpeg(tone), has_length))
         connection.recv(1)
 
     with server(serve) as port, camera_at(port) as camera:
@@ -131,7 +135,7 @@ def test_pictures_of_a_stream_are_read_newest_first(has_length: bool) -> None:
         assert first.luma.shape == (120, 160)
         assert abs(int(first.luma[0, 0]) - 10) < 3
         assert first.colours is not None
-        go.set()
+        first_is_read.set()
         tones: list[int] = []
 
         def is_newest() -> bool:
@@ -139,14 +143,14 @@ def test_pictures_of_a_stream_are_read_newest_first(has_length: bool) -> None:
             return abs(tones[-1] - 200) < 3
 
         until("the newest", is_newest)
-        assert tones == sorted(tones)
+        assert tones == sorted(tones), "an older picture came after a newer one"
         assert camera.name == f"127.0.0.1:{port}"
         assert camera.identity == f"network 127.0.0.1:{port}/video"
-    assert any(b"GET /video HTTP/1.1" in request for request in asked)
+    assert any(b"GET /video HTTP/1.1" in request for request in requests)
 
 
 @pytest.mark.parametrize("kind", ["http", "rtsp"])
-def test_nobody_is_there(kind: str) -> None:
+def test_a_refused_connection_is_reported(kind: str) -> None:
     with (
         camera_at(free_port(), kind) as camera,
         pytest.raises(CameraError, match="refuses the connection"),
@@ -154,10 +158,12 @@ def test_nobody_is_there(kind: str) -> None:
         camera.frame()
 
 
-@pytest.mark.parametrize("parts", [(), (HEAD[:-2],)])
-def test_silence_is_reported(parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("parts", [(), (STREAM_HEAD[:-2],)])
+def test_a_silent_server_is_reported(
+    parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream, "ANSWER_TIMEOUT_S", 0.3)
-    assert "is too slow: no picture for 0 s" in trouble_of(sending(*parts))
+    assert "is too slow: no picture for 0 s" in error_of(send_and_wait(*parts))
 
 
 @pytest.mark.parametrize(
@@ -168,31 +174,33 @@ def test_silence_is_reported(parts: tuple[bytes, ...], monkeypatch: pytest.Monke
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 300 + b"\r\n",),
     ],
 )
-def test_whatever_else_is_sent_is_said(parts: tuple[bytes, ...]) -> None:
+def test_an_answer_without_video_is_reported(parts: tuple[bytes, ...]) -> None:
+    """The answers are a web page, a refused password, and a head of 300 fields."""
+
     def serve(connection: socket.socket) -> None:
         connection.recv(4096)
         for part in parts:
             connection.sendall(part)
         connection.shutdown(socket.SHUT_RDWR)
 
-    assert "sends no video: check the address, its name and password" in trouble_of(serve)
+    assert "sends no video: check the address, its name and password" in error_of(serve)
 
 
-def test_a_flood_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_pictures_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "MAX_PICTURES_PER_S", 20)
-    part = part_of(jpeg_of(9))
+    part = stream_part(grey_jpeg(9))
 
     def serve(connection: socket.socket) -> None:
         connection.recv(4096)
-        connection.sendall(HEAD)
+        connection.sendall(STREAM_HEAD)
         while True:
             connection.sendall(part * 20)
 
-    assert "sends too many pictures: choose fewer a second" in trouble_of(serve)
+    assert "sends too many pictures: choose fewer a second" in error_of(serve)
 
 
 def test_rtsp_without_video_is_reported() -> None:
-    assert "sends no video" in trouble_of(sending(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
+    assert "sends no video" in error_of(send_and_wait(b"RTSP/1.0 404 Not Found\r\n\r\n"), "rtsp")
 
 
 @pytest.mark.parametrize(
@@ -203,12 +211,13 @@ def test_a_malformed_address_is_reported(source: str) -> None:
         open_camera(CameraSettings(source=source), RealClock())
 
 
-# ---- a video by RTSP -----------------------------------------------------------------------------
+# ---- video by RTSP -------------------------------------------------------------------------------
 
 
 def encode_video(folder: Path) -> list[bytes]:
-    """Return a short video of a bright field in MPEG-4, picture by picture, from the file of
-    OpenCV.
+    """Return the four pictures of a bright grey video, encoded in MPEG-4.
+
+    OpenCV writes the video to an AVI file, in which each picture is a chunk with the name `00dc`.
     """
     path = folder / "film.avi"
     film = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"XVID"), 10, (320, 240))
@@ -216,24 +225,26 @@ def encode_video(folder: Path) -> list[bytes]:
     for number in range(4):
         film.write(np.full((240, 320, 3), 150 + number, np.uint8))
     film.release()
-    content, found, place = path.read_bytes(), [], 0
-    while (place := content.find(b"00dc", place)) >= 0:
-        (length,) = struct.unpack("<I", content[place + 4 : place + 8])
-        if content[place + 8 : place + 11] == b"\x00\x00\x01":
-            found.append(content[place + 8 : place + 8 + length])
-        place += 4
-    return found
+    content, pictures, offset = path.read_bytes(), [], 0
+    while (offset := content.find(b"00dc", offset)) >= 0:
+        (length,) = struct.unpack("<I", content[offset + 4 : offset + 8])
+        # a picture begins with a start code, while entries of the index have the same name
+        if content[offset + 8 : offset + 11] == b"\x00\x00\x01":
+            pictures.append(content[offset + 8 : offset + 8 + length])
+        offset += 4
+    return pictures
 
 
-def rtsp(pictures: list[bytes]) -> Serve:
-    """Return a server of one video in one connection (RFC 2326 and 3016), as small as FFmpeg takes
-    it.
+def rtsp_server(pictures: list[bytes]) -> Serve:
+    """Return a server that repeats a video in one connection (RFC 2326 and 3016).
+
+    It answers only what FFmpeg needs.
     """
     sdp = (
         b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n"
         b"m=video 0 RTP/AVP 96\r\na=rtpmap:96 MP4V-ES/90000\r\n"
     )
-    more = {
+    fields = {
         b"OPTIONS": b"Public: DESCRIBE, SETUP, PLAY\r\n",
         b"DESCRIBE": b"Content-Type: application/sdp\r\nContent-Length: %d\r\n" % len(sdp),
         b"SETUP": b"Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\nSession: 1\r\n",
@@ -250,11 +261,12 @@ def rtsp(pictures: list[bytes]) -> Serve:
                         sequence = field
                 body = sdp if method == b"DESCRIBE" else b""
                 connection.sendall(
-                    b"RTSP/1.0 200 OK\r\n" + sequence + more.get(method, b"") + b"\r\n" + body
+                    b"RTSP/1.0 200 OK\r\n" + sequence + fields.get(method, b"") + b"\r\n" + body
                 )
                 if method == b"PLAY":
                     break
             number, pause = 0, threading.Event()
+            # 25 pictures a second, until sending fails
             while not pause.wait(0.04):
                 packet = struct.pack(">BBHII", 0x80, 0xE0, number & 0xFFFF, number * 9000, 7)
                 packet += pictures[number % len(pictures)]
@@ -264,9 +276,9 @@ def rtsp(pictures: list[bytes]) -> Serve:
     return serve
 
 
-def test_a_video_by_rtsp_is_read(tmp_path: Path) -> None:
+def test_rtsp_video_is_read(tmp_path: Path) -> None:
     pictures = encode_video(tmp_path)
-    with server(rtsp(pictures)) as port, camera_at(port, "rtsp") as camera:
+    with server(rtsp_server(pictures)) as port, camera_at(port, "rtsp") as camera:
         frame = camera.frame()
         assert frame is not None
         assert frame.luma.shape == (240, 320)

@@ -1,5 +1,7 @@
-"""Rows of order tiles: read in many lights and from many places, never wrongly; and pictures that
-do not show them.
+"""Test the reading of order tiles, which players of OUTBUFFERED lay in rows behind printed walls.
+
+Rows are read on rendered tables and never wrongly. Pictures for people show only the board, so that
+nobody sees the tiles.
 """
 
 from __future__ import annotations
@@ -30,13 +32,15 @@ OPTIONS = GAME.options({"tiles": True})
 KIT = GAME.kit(OPTIONS)
 SPEC = KIT.order_tiles
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
-PLAIN = default_view(KIT)
+DEFAULT_VIEW = default_view(KIT)
 
 
-class Table:
-    """A rendered table whose orders lie as tiles, with a reader that has found its board."""
+class TileRig:
+    """A rendered table with a row of tiles for each seat, and a reader of its board."""
 
-    def __init__(self, view: CameraView = PLAIN, south: str = "UUS", north: str = "LDI") -> None:
+    def __init__(
+        self, view: CameraView = DEFAULT_VIEW, south: str = "UUS", north: str = "LDI"
+    ) -> None:
         self.world = render_table(KIT, view)
         self.world.set_up(GAME.expected(GAME.setup(OPTIONS, Random(0))) or {})
         self.world.lay_tiles(SOUTH, south)
@@ -46,7 +50,7 @@ class Table:
         self.reader.use(KIT)
 
     def frame(self, frames: int = 1) -> Frame:
-        """Read so many frames, and return the last one."""
+        """Let the board reader read this number of frames, and return the last one."""
         for _ in range(frames):
             frame = self.camera.frame()
             self.reading = self.reader.read(frame)
@@ -56,19 +60,30 @@ class Table:
         assert self.reader.pose is not None
         return self.reader.pose
 
-    def rows(self) -> dict[Seat, RowSeen]:
+    def read_rows(self) -> dict[Seat, RowSeen]:
         return TileReader(KIT).read(self.frame(3).luma, self.reader.pose, SEATS)
 
-    def row(self, seat: Seat) -> RowSeen:
-        return self.rows()[seat]
+    def read_row(self, seat: Seat) -> RowSeen:
+        return self.read_rows()[seat]
 
     def lay(self, seat: Seat, *tiles: LaidTile) -> None:
         assert self.world.rows
         self.world.rows.laid[seat] = tiles
+        self.render_again()
+
+    def move_wall(self, seat: Seat, origin: RowOrigin) -> None:
+        """Move a seat's wall and its row to another place."""
+        assert self.world.rows
+        self.world.rows.row_origins[seat] = origin
+        self.render_again()
+
+    def render_again(self) -> None:
+        """Discard the rendered picture, as every change of the table does."""
         self.world.hold_hand(None)
 
 
-def well(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
+def tiles_in_place(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
+    """Return the tiles of a row, each in the middle of its place."""
     return [
         LaidTile(seat, letter, *SPEC.place_centre_mm(place)) for place, letter in enumerate(letters)
     ]
@@ -77,65 +92,65 @@ def well(letters: str, seat: Seat = SOUTH) -> list[LaidTile]:
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def test_no_id_means_two_things() -> None:
-    own = [marker for row in SPEC.rows.values() for marker in row]
-    own += [marker for orders in SPEC.orders.values() for marker in orders.values()]
-    assert len(own) == len(set(own)) == 20
-    others = set[int]()
+def test_no_marker_id_has_two_meanings() -> None:
+    """Compare the ids of tiles with those of boards, pieces, cards and the page of `calibrate`."""
+    tile_ids = [marker for row in SPEC.rows.values() for marker in row]
+    tile_ids += [marker for orders in SPEC.orders.values() for marker in orders.values()]
+    assert len(tile_ids) == len(set(tile_ids)) == 20
+    kit_ids = set[int]()
     for game in GAMES.values():
         kit = game.kit(game.options({}))
-        others |= {*kit.board.corners, *(marker for face in kit.faces for marker in face.markers)}
-        others |= {card.marker for card in kit.deck.cards} if kit.deck else set()
-    assert not others & set(own)
-    assert not {*others, *own} & set(np.ravel(charuco_board().getIds()).tolist())
+        kit_ids |= {*kit.board.corners, *(marker for face in kit.faces for marker in face.markers)}
+        kit_ids |= {card.marker for card in kit.deck.cards} if kit.deck else set()
+    assert not kit_ids & set(tile_ids)
+    assert not {*kit_ids, *tile_ids} & set(np.ravel(charuco_board().getIds()).tolist())
 
 
 VIEWS = {
-    "from South": PLAIN,
-    "from above": replace(PLAIN, tilt_deg=3),
-    "from North": replace(PLAIN, turn_deg=180),
-    "a wide lens": replace(PLAIN, focal_ratio=0.62, k1=-0.12),
-    "dim": replace(PLAIN, light=0.4, noise=4.0),
-    "small": replace(PLAIN, width=1280, height=720, turn_deg=90, tilt_deg=20),
+    "from South": DEFAULT_VIEW,
+    "from above": replace(DEFAULT_VIEW, tilt_deg=3),
+    "from North": replace(DEFAULT_VIEW, turn_deg=180),
+    "a wide lens": replace(DEFAULT_VIEW, focal_ratio=0.62, k1=-0.12),
+    "dim": replace(DEFAULT_VIEW, light=0.4, noise=4.0),
+    "small": replace(DEFAULT_VIEW, width=1280, height=720, turn_deg=90, tilt_deg=20),
 }
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_rows_are_read_in_many_lights(name: str) -> None:
+def test_rows_are_read_from_many_views(name: str) -> None:
+    """Of six rows with random orders, at least five are read, and none is read wrongly."""
     rng = Random(f"rows {name}")
     right = 0
     for number in range(3):
         texts = {seat: "".join(rng.choices("UDLRSI", k=3)) for seat in SEATS}
-        rows = Table(replace(VIEWS[name], seed=100 + number), *texts.values()).rows()
+        rows = TileRig(replace(VIEWS[name], seed=100 + number), *texts.values()).read_rows()
         for seat, row in rows.items():
-            assert row.fault or row.text == texts[seat], "a row is never read wrongly"
+            assert row.fault or row.text == texts[seat], "a row is read wrongly"
             right += row.text == texts[seat]
     assert right >= 5
 
 
-def test_rows_are_found_wherever_the_walls_stand() -> None:
-    table = Table()
-    assert table.world.rows
-    for x, turn in ((-25.0, 8.0), (30.0, -12.0)):
-        origin = table.world.rows.row_origins[SOUTH]
-        table.world.rows.row_origins[SOUTH] = RowOrigin(
-            KIT.board.width_mm / 2 + x, origin.y_mm, turn
-        )
-        table.world.hold_hand(None)
-        assert table.row(SOUTH).text == "UUS"
+def test_rows_are_found_where_the_walls_are() -> None:
+    rig = TileRig()
+    assert rig.world.rows
+    y_mm = rig.world.rows.row_origins[SOUTH].y_mm
+    for x_mm, turn_deg in ((-25.0, 8.0), (30.0, -12.0)):
+        rig.move_wall(SOUTH, RowOrigin(KIT.board.width_mm / 2 + x_mm, y_mm, turn_deg))
+        assert rig.read_row(SOUTH).text == "UUS"
 
 
 # ---- faults --------------------------------------------------------------------------------------
 
 
-FIRST, SECOND, THIRD = well("UDL")
+FIRST, SECOND, THIRD = tiles_in_place("UDL")
+# The tiles of a row, the faults that the reader may report, and the number of their place.
 FAULTS: dict[str, tuple[list[LaidTile], set[RowFault], int | None]] = {
-    "none": ([FIRST, SECOND], {RowFault.MISSING}, 3),
+    "one is missing": ([FIRST, SECOND], {RowFault.MISSING}, 3),
     "a gap": ([SECOND, THIRD], {RowFault.MISSING}, 1),
     "turned": ([FIRST, THIRD, replace(SECOND, turn_deg=40.0)], {RowFault.ASKEW}, 2),
-    "the other's": ([FIRST, SECOND, replace(THIRD, seat=NORTH)], {RowFault.FOREIGN}, 3),
+    "one of the other seat": ([FIRST, SECOND, replace(THIRD, seat=NORTH)], {RowFault.FOREIGN}, 3),
     "shifted": ([FIRST, replace(SECOND, y_mm=SECOND.y_mm + 14), THIRD], {RowFault.ASKEW}, 2),
-    "two": (
+    "two in a place": (
         [FIRST, SECOND, THIRD, LaidTile(SOUTH, "S", SECOND.x_mm + 4, SECOND.y_mm + 27)],
         {RowFault.DOUBLED},
         2,
@@ -145,46 +160,50 @@ FAULTS: dict[str, tuple[list[LaidTile], set[RowFault], int | None]] = {
         {RowFault.ASKEW, RowFault.MISSING},
         2,
     ),
-    "another row": (well("UDL", NORTH), {RowFault.FOREIGN}, 1),
+    "a row of the other seat": (tiles_in_place("UDL", NORTH), {RowFault.FOREIGN}, 1),
 }
 
 
-def test_what_is_wrong_is_named_with_its_place() -> None:
-    table = Table()
-    for tiles, faults, place in FAULTS.values():
-        table.lay(SOUTH, *tiles)
-        row = table.row(SOUTH)
-        assert row.fault in faults, tiles
-        assert (row.place, row.text) == (place, ""), tiles
+def test_a_fault_is_reported_with_its_place() -> None:
+    rig = TileRig()
+    for name, (tiles, faults, place) in FAULTS.items():
+        rig.lay(SOUTH, *tiles)
+        row = rig.read_row(SOUTH)
+        assert row.fault in faults, name
+        assert (row.place, row.text) == (place, ""), name
+
+
+def test_spare_tiles_beside_a_row_are_ignored() -> None:
+    rig = TileRig()
     spare = [LaidTile(SOUTH, letter, 80.0 + 32 * place, 20.0) for place, letter in enumerate("IS")]
-    table.lay(SOUTH, *well("UDL"), *spare)
-    assert table.row(SOUTH).text == "UDL"
+    rig.lay(SOUTH, *tiles_in_place("UDL"), *spare)
+    assert rig.read_row(SOUTH).text == "UDL"
 
 
-def test_a_second_or_missing_wall_is_named() -> None:
-    table, tiles = Table(), TileReader(KIT)
-    both = np.vstack([table.frame(3).luma, Table(south="SSS").frame().luma])
-    row = tiles.read(both, table.reader.pose, [SOUTH])[SOUTH]
+def test_a_second_or_missing_wall_is_reported() -> None:
+    """Join two pictures of the table, one above the other, which then show two walls of South."""
+    rig, tiles = TileRig(), TileReader(KIT)
+    both = np.vstack([rig.frame(3).luma, TileRig(south="SSS").frame().luma])
+    row = tiles.read(both, rig.reader.pose, [SOUTH])[SOUTH]
     assert row.fault is RowFault.TWO_STRIPS
     assert tiles.read(both, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
-    assert table.world.rows
-    table.world.rows.row_origins[SOUTH] = RowOrigin(-5000.0, -5000.0, 0.0)
-    table.world.hold_hand(None)
-    assert table.row(SOUTH).fault is RowFault.NO_STRIP
+    rig.move_wall(SOUTH, RowOrigin(-5000.0, -5000.0, 0.0))
+    assert rig.read_row(SOUTH).fault is RowFault.NO_STRIP
 
 
-def test_a_printed_row_hides_its_text() -> None:
+def test_a_row_hides_its_text_from_logs() -> None:
     assert "UUS" not in repr(RowSeen("UUS")) + f"{RowSeen('UUS')}"
 
 
 # ---- several pictures ----------------------------------------------------------------------------
 
 
-def test_several_new_pictures_must_agree() -> None:
-    table, watch = Table(), TileWatch(KIT)
-    frame = table.frame(3)
+def test_rows_are_answered_when_pictures_agree() -> None:
+    """Pictures from before the request do not count, and a request is answered once."""
+    rig, watch = TileRig(), TileWatch(KIT)
+    frame = rig.frame(3)
     watch.request(RowsWanted(1, frozenset(SEATS), 10.0))
-    pose = table.reader.pose
+    pose = rig.reader.pose
     assert watch.read_picture(frame.luma, 9.9, pose) is None
     answers = [
         watch.read_picture(frame.luma, 10.0 + number, pose) for number in range(AGREEING_PICTURES)
@@ -193,36 +212,40 @@ def test_several_new_pictures_must_agree() -> None:
     assert answers[-1]
     texts = {seat: row.text for seat, row in answers[-1].rows.items()}
     assert texts == {SOUTH: "UUS", NORTH: "LDI"}
-    assert watch.read_picture(frame.luma, 20.0, pose) is None, "it is answered once"
-    pictures = []
+    assert watch.read_picture(frame.luma, 20.0, pose) is None
+
+
+def test_pictures_that_never_agree_are_a_fault() -> None:
+    rig, watch, pictures = TileRig(), TileWatch(KIT), []
     for letters in ("UUU", "DDD"):
-        table.world.lay_tiles(SOUTH, letters)
-        pictures.append(table.frame().luma)
+        rig.world.lay_tiles(SOUTH, letters)
+        pictures.append(rig.frame(3).luma)
+    pose = rig.reader.pose
     watch.request(RowsWanted(2, frozenset({SOUTH}), 0.0))
     answers = [
         watch.read_picture(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)
     ]
     assert answers[:-1] == [None] * (MAX_PICTURES - 1)
     assert answers[-1]
-    assert answers[-1].rows[SOUTH].fault is RowFault.MISSING, "they never agree"
+    assert answers[-1].rows[SOUTH].fault is RowFault.MISSING
 
 
 # ---- pictures of the board alone -----------------------------------------------------------------
 
 
-def test_only_the_board_is_shown() -> None:
-    table, board = Table(), KIT.board
-    frame, pose = table.frame(3), table.pose()
+def test_people_see_only_the_board() -> None:
+    rig, board = TileRig(), KIT.board
+    frame, pose = rig.frame(3), rig.pose()
     shown = black_out(frame, board, pose)
-    rows, columns = np.mgrid[0 : PLAIN.height : 4, 0 : PLAIN.width : 4]
+    rows, columns = np.mgrid[0 : DEFAULT_VIEW.height : 4, 0 : DEFAULT_VIEW.width : 4]
     points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))
-    # well outside of the printed board, with its strips
+    # more than 6 mm outside the printed board with its strips
     low = np.array([-6.0, -board.strip_mm - 6])
     high = np.array([board.width_mm + 6, board.height_mm + board.strip_mm + 6])
     is_out = ((points < low) | (points > high)).any(axis=1).reshape(rows.shape)
     assert not shown.luma[::4, ::4][is_out].any()
     assert (shown.luma[::4, ::4][~is_out] > 0).mean() > 0.9
-    assert frame.luma[::4, ::4][is_out].any(), "the camera itself sees more"
+    assert frame.luma[::4, ::4][is_out].any(), "nothing is there to be hidden"
     assert shown.colours
     tint = shown.colours()
     assert tint is not None
@@ -230,22 +253,21 @@ def test_only_the_board_is_shown() -> None:
 
 
 @pytest.mark.parametrize("moved", [{"shift_mm": (6, 0)}, {"board_turn_deg": 3}, {}])
-def test_a_bumped_camera_shows_nothing(
-    moved: dict[str, Any],
-) -> None:
-    table = Table()
-    table.frame(3)
-    pose = table.reader.pose
-    table.world.set_view(replace(PLAIN, **moved))
-    shown = black_out(table.camera.frame(), KIT.board, pose)
+def test_after_a_bump_people_see_nothing(moved: dict[str, Any]) -> None:
+    """The pose is then wrong, so the picture may show tiles. Without a bump it shows the board."""
+    rig = TileRig()
+    rig.frame(3)
+    pose = rig.reader.pose
+    rig.world.set_view(replace(DEFAULT_VIEW, **moved))
+    shown = black_out(rig.camera.frame(), KIT.board, pose)
     assert shown.luma.any() == (not moved)
 
 
-def test_no_reading_of_the_board_hears_of_tiles() -> None:
-    """Their markers are of ids that whoever reads a board does not know."""
+def test_a_board_reading_ignores_tiles() -> None:
+    """The markers of tiles have ids that the board reader does not search for."""
     for south, north in (("UDL", "RSI"), ("RSI", "UDL")):
-        table = Table(south=south, north=north)
-        table.rows()
-        reading = table.reading
+        rig = TileRig(south=south, north=north)
+        rig.read_rows()
+        reading = rig.reading
         assert (reading.strangers, reading.beside, reading.unknown) == ((), (), frozenset())
         assert reading.quiet

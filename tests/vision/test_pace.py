@@ -1,4 +1,8 @@
-"""A reader on a machine that is too slow for every picture."""
+"""Test `Pace`, which decides what a slow machine reads while hands move on the board.
+
+Each `record` is one reading: when it ended, how long it took, and whether something moved. It
+returns the pause before the next picture. The numbers of these tests are in seconds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import pytest
 from vision.watcher import GLANCE_READINGS, MOVEMENT_PAUSE_SHARE, Pace
 
 
-def test_a_machine_in_time_reads_every_picture() -> None:
+def test_a_fast_machine_reads_every_picture() -> None:
     pace = Pace(0.1)
     for number in range(100):
         assert pace.record(number * 0.1 + 0.02, 0.02, True) == pytest.approx(
@@ -17,6 +21,7 @@ def test_a_machine_in_time_reads_every_picture() -> None:
 
 
 def test_a_slow_machine_only_glances_at_hands() -> None:
+    """A reading takes 0.2 s, but there are pictures every 0.1 s."""
     pace = Pace(0.1)
     assert pace.record(10.0, 0.2, True) == pytest.approx(0.1)
     assert pace.is_glance_only(10.0 + 0.2 * GLANCE_READINGS - 0.01)
@@ -36,9 +41,9 @@ def test_a_slow_machine_glances_at_the_next_hand() -> None:
     assert pace.is_glance_only(20.0)
     pace.record(20.01, 0.01, True)
     assert pace.is_glance_only(20.01 + 0.2 * GLANCE_READINGS - 0.02)
-    assert not pace.is_glance_only(20.01 + 0.2 * GLANCE_READINGS + 0.02), (
-        "a hand that stays is looked at after all"
-    )
+    # a picture is read at last, although the hand stays
+    assert not pace.is_glance_only(20.01 + 0.2 * GLANCE_READINGS + 0.02)
     pace.record(22.0, 0.02, True)
     pace.record(22.1, 0.01, False)
-    assert not pace.is_glance_only(22.2), "the machine has time again"
+    # the reading with movement took only 0.02 s, so the machine is fast again
+    assert not pace.is_glance_only(22.2)

@@ -1,5 +1,6 @@
-"""What comes in from an old phone: the newest picture, never an old one, and words for what is
-wrong.
+"""Test the pictures of a phone that serves as a camera.
+
+The newest picture is read once, old ones never, and errors say what to do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from vision.network.latest_picture import MAX_AGE_S
 from vision.network.phone import PhoneCamera, PhoneLink
 
 
-def jpeg_of(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:
+def grey_jpeg(tone: int, size: tuple[int, int] = (64, 48)) -> bytes:
     file = io.BytesIO()
     Image.new("L", size, tone).save(file, "JPEG")
     return file.getvalue()
@@ -29,15 +30,16 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def line(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLink:
+def link(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> PhoneLink:
+    """Where pictures of the phone arrive. A camera does not wait for one that is missing."""
     monkeypatch.setattr(phone, "PICTURE_TIMEOUT_S", 0.0)
     return PhoneLink(clock)
 
 
-def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneLink) -> None:
-    camera = PhoneCamera(line, clock)
+def test_only_the_newest_picture_is_read_once(clock: FakeClock, link: PhoneLink) -> None:
+    camera = PhoneCamera(link, clock)
     for tone in (10, 90, 200):
-        line.put(jpeg_of(tone), clock.monotonic_s())
+        link.put(grey_jpeg(tone), clock.monotonic_s())
     clock.advance(0.05)
     frame = camera.frame()
     assert frame.luma.shape == (48, 64)
@@ -48,37 +50,38 @@ def test_the_newest_picture_is_read_and_each_once(clock: FakeClock, line: PhoneL
 
 
 @pytest.mark.parametrize("late_s", [MAX_AGE_S + 0.01, -0.1, float("nan")])
-def test_an_old_picture_is_never_read(clock: FakeClock, line: PhoneLink, late_s: float) -> None:
-    line.put(jpeg_of(90), clock.monotonic_s() - late_s)
+def test_an_old_picture_is_never_read(clock: FakeClock, link: PhoneLink, late_s: float) -> None:
+    link.put(grey_jpeg(90), clock.monotonic_s() - late_s)
     with pytest.raises(CameraError, match="bring it closer to the Wi-Fi"):
-        PhoneCamera(line, clock).frame()
-    line.put(jpeg_of(90), clock.monotonic_s())
+        PhoneCamera(link, clock).frame()
+    link.put(grey_jpeg(90), clock.monotonic_s())
     clock.advance(MAX_AGE_S + 0.01)
     with pytest.raises(CameraError, match="unlock it, open its camera page"):
-        PhoneCamera(line, clock).frame()
+        PhoneCamera(link, clock).frame()
 
 
-def test_a_phone_that_comes_back_is_told_once(clock: FakeClock, line: PhoneLink) -> None:
-    backs = []
-    line.on_return = lambda: backs.append(clock.monotonic_s())
-    line.put(jpeg_of(90), clock.monotonic_s())
-    assert line.latest_picture.take(0.0)
-    assert line.latest_picture.take(0.0) is None
-    line.put(jpeg_of(90), clock.monotonic_s() - 9)
-    assert backs == [], "an old picture is no sign of life"
+def test_the_return_of_a_phone_is_reported_once(clock: FakeClock, link: PhoneLink) -> None:
+    """A phone is gone when no picture has arrived. A picture that arrives too old is none."""
+    returns_s = []
+    link.on_return = lambda: returns_s.append(clock.monotonic_s())
+    link.put(grey_jpeg(90), clock.monotonic_s())
+    assert link.latest_picture.take(0.0)
+    assert link.latest_picture.take(0.0) is None
+    link.put(grey_jpeg(90), clock.monotonic_s() - 9)
+    assert returns_s == [], "an old picture counts as a return"
     for _ in range(3):
-        line.put(jpeg_of(90), clock.monotonic_s())
-    assert len(backs) == 1
+        link.put(grey_jpeg(90), clock.monotonic_s())
+    assert len(returns_s) == 1
 
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GIF89a", jpeg_of(90)[:200], jpeg_of(9, (4000, 3000))],
+    [b"", b"GIF89a", grey_jpeg(90)[:200], grey_jpeg(9, (4000, 3000))],
 )
-def test_rubbish_is_reported_and_never_reaches_opencv(
-    clock: FakeClock, line: PhoneLink, monkeypatch: pytest.MonkeyPatch, sent: bytes
+def test_garbage_is_reported_and_never_reaches_opencv(
+    clock: FakeClock, link: PhoneLink, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
-    line.put(sent, clock.monotonic_s())
+    link.put(sent, clock.monotonic_s())
     with pytest.raises(CameraError, match="no pictures that can be read"):
-        PhoneCamera(line, clock).frame()
+        PhoneCamera(link, clock).frame()

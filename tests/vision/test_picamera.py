@@ -1,5 +1,6 @@
-"""Raspberry Pi cameras through a fake of Picamera2: planes with padding, loss in the middle, focus
-and exposure.
+"""Test Raspberry Pi cameras with a fake of Picamera2: pictures, errors, memory, focus and exposure.
+
+`test_camera_contract` tests that the fake behaves like the real Picamera2.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ def open_pi(settings: CameraSettings | None = None, which: str = "") -> PiCamera
     return PiCamera(settings or CameraSettings(), FakeClock(), choose_device(which))
 
 
-def test_the_luma_plane_comes_without_padding_and_colour(pi: PiHost) -> None:
-    camera, px = open_pi(), (1920, 1080)
+def test_brightness_comes_without_padding_and_colours(pi: PiHost) -> None:
+    camera, size_px = open_pi(), (1920, 1080)
+    width, height = size_px
     device = pi.opened[0]
+    # two thirds of the width of the sensor, (4608, 2592) px
     device.metadata["ScalerCrop"] = (768, 432, 3072, 1728)
     frame = camera.frame()
-    assert camera.zoom == 1.5, "a part of the sensor"
-    assert device.requests[0].buffer.shape[1] > px[0], "the fake has no stride"
-    assert frame.luma.shape == (px[1], px[0])
-    assert (frame.luma[:, 1:] == striped_picture(px)[:, 1:]).all()
-    assert device.configuration["main"] == {"size": px, "format": "YUV420", "stride": px[0] + 64}
+    assert camera.zoom == 1.5
+    assert device.requests[0].buffer.shape[1] > width, "the fake has no padding"
+    assert frame.luma.shape == (height, width)
+    # the first column is noise
+    assert (frame.luma[:, 1:] == striped_picture(size_px)[:, 1:]).all()
+    main = {"size": size_px, "format": "YUV420", "stride": width + 64}
+    assert device.configuration["main"] == main
     assert device.configuration["sensor"] == {"output_size": WIDE_PX, "bit_depth": 10}
     assert device.requests[0].released == 1
 
@@ -40,6 +45,7 @@ def test_a_picture_is_stamped_when_it_was_exposed(
     clock = FakeClock(50.0)
     camera = PiCamera(CameraSettings(), clock)
     assert camera.frame().at_s == pytest.approx(50.0, abs=1.0)
+    # now the picture was exposed 70 ms ago
     monkeypatch.setattr("vision.cameras.picamera.time.clock_gettime", lambda _: 7000.0)
     pi.opened[0].metadata["SensorTimestamp"] = 6_999_930_000_000
     assert camera.frame().at_s == pytest.approx(49.93)
@@ -55,16 +61,16 @@ def test_a_picture_is_stamped_when_it_was_exposed(
         ("ov5647", "camera-module-1"),
     ],
 )
-def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> None:
+def test_the_lens_follows_from_the_sensor(pi: PiHost, sensor: str, lens_name: str) -> None:
     pi.info[0]["Model"] = sensor
     assert open_pi().lens_name == lens_name
 
 
-# ---- trouble -------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("trouble", "words"),
+    ("error", "words"),
     [
         (
             TimeoutError(),
@@ -76,21 +82,20 @@ def test_the_sensor_tells_the_lens(pi: PiHost, sensor: str, lens_name: str) -> N
         ),
     ],
 )
-def test_a_lost_camera_closes(pi: PiHost, trouble: Exception, words: str) -> None:
+def test_a_lost_camera_is_closed_without_hanging(pi: PiHost, error: Exception, words: str) -> None:
+    """An open request would block `stop` for ever, so requests are cancelled first."""
     camera = open_pi()
     camera.frame()
     device = pi.opened[0]
-    device.trouble = trouble
+    device.trouble = error
     with pytest.raises(CameraError, match=words):
         camera.frame()
     assert all(request.released == 1 for request in device.requests)
     camera.close()
-    assert device.calls[1:] == ["cancel_all_and_flush", "stop", "close"], (
-        "an open request holds up stop for ever"
-    )
+    assert device.calls[1:] == ["cancel_all_and_flush", "stop", "close"]
 
 
-def test_a_failed_opening_names_its_first_cause(pi: PiHost) -> None:
+def test_a_failed_opening_reports_the_first_cause(pi: PiHost) -> None:
     pi.opening_error = RuntimeError("Initialization failed.")
     pi.opening_error.__cause__ = RuntimeError("no tuning file for ov9999")
     with pytest.raises(
@@ -109,13 +114,14 @@ def test_a_failed_opening_names_its_first_cause(pi: PiHost) -> None:
         (14, (1280, 720), (1640, 1232)),
     ],
 )
-def test_with_little_memory_a_smaller_mode_is_taken(
+def test_little_memory_means_smaller_pictures(
     pi: PiHost,
     megabytes: int,
     size: tuple[int, int],
     output: tuple[int, int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """An imx219 has modes of several sizes. `output` is that of the sensor."""
     pi.info[0]["Model"] = "imx219"
     pi.contiguous_bytes = megabytes << 20
     camera = open_pi()
@@ -127,7 +133,7 @@ def test_with_little_memory_a_smaller_mode_is_taken(
     camera.close()
 
 
-def test_too_little_memory_is_named_with_its_remedy(pi: PiHost) -> None:
+def test_too_little_memory_has_a_remedy(pi: PiHost) -> None:
     pi.contiguous_bytes = 1 << 20
     with pytest.raises(
         CameraError,
@@ -137,14 +143,14 @@ def test_too_little_memory_is_named_with_its_remedy(pi: PiHost) -> None:
     assert not pi.acquired
 
 
-def test_a_camera_that_does_not_close_says_so(pi: PiHost) -> None:
+def test_a_camera_that_does_not_close_is_reported(pi: PiHost) -> None:
     camera = open_pi()
     pi.close_hangs = True
     with pytest.raises(CameraError, match="cannot be closed: 0 s: restart the program"):
         close_device(camera.device, timeout_s=0.05)
 
 
-def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:
+def test_libcamera_chooses_an_unknown_sensors_mode(pi: PiHost) -> None:
     pi.info[0]["Model"] = "ov9281"
     with open_pi() as camera:
         assert camera.frame() is not None
@@ -154,7 +160,8 @@ def test_of_an_unknown_sensor_libcamera_chooses_the_mode(pi: PiHost) -> None:
 
 # ---- focus and exposure --------------------------------------------------------------------------
 
-FREE = {
+# Controls of an automatic exposure: at 30 pictures a second, in whole periods of lamps on 50 Hz.
+AUTOMATIC = {
     "AeExposureMode": 0,
     "FrameDurationLimits": (33333, 33333),
     "AeFlickerMode": 1,
@@ -162,10 +169,15 @@ FREE = {
 }
 
 
-def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
+def test_settled_focus_and_exposure_are_locked(pi: PiHost) -> None:
+    """The 40th to 59th picture lock them, when they have not changed for some time.
+
+    The camera measured 12 ms at a gain of 2.5, as `FakePicamera2.metadata` says. Lamps on 50 Hz
+    flicker every 10 ms, so the exposure becomes 10 ms at a gain of 3.0.
+    """
     camera = open_pi()
     device = pi.opened[0]
-    assert device.controls == [{"AfMode": 2, **FREE}]
+    assert device.controls == [{"AfMode": 2, **AUTOMATIC}]
     assert camera.locks == Locks(False, False)
     for _ in range(39):
         camera.frame()
@@ -175,7 +187,7 @@ def test_settled_focus_and_exposure_are_held(pi: PiHost) -> None:
     assert device.controls[1:] == [
         {"AfMode": 0, "LensPosition": 1.7},
         {"AeEnable": False, "ExposureTime": 10000, "AnalogueGain": 3.0},
-    ], "12 ms at 2.5 are 10 ms, a whole period of 100 Hz, at 3.0"
+    ]
     assert camera.locks == Locks(True, True)
 
 
@@ -194,33 +206,37 @@ def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
     assert not camera.meter(slow=True)
 
 
-def test_locks_are_set_and_let_go_by_hand(pi: PiHost) -> None:
+def test_focus_and_exposure_are_locked_by_hand(pi: PiHost) -> None:
     camera = open_pi()
     device = pi.opened[0]
     for _ in range(45):
         camera.frame()
     camera.lock(False, False)
-    assert device.controls[-2:] == [{"AfMode": 2}, {"AeEnable": True, **FREE}]
+    assert device.controls[-2:] == [{"AfMode": 2}, {"AeEnable": True, **AUTOMATIC}]
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
     camera.lock(False, None)
     camera.lock(None, False)
     for _ in range(60):
         camera.frame()
-    assert camera.locks == Locks(False, False), "what was let go by hand is not held again"
+    assert camera.locks == Locks(False, False), "what was unlocked by hand is locked again"
 
 
 def test_an_exposure_may_last_a_whole_frame(pi: PiHost) -> None:
+    """At 8 pictures a second a frame lasts 125 ms.
+
+    The camera then measures 118 ms, of which eleven whole periods of 10 ms are kept.
+    """
     camera = open_pi(CameraSettings(fps=8))
     for _ in range(45):
         camera.frame()
     device = pi.opened[0]
     assert camera.meter(slow=True)
     longest = {"AeExposureMode": 2, "FrameDurationLimits": (33333, 125000)}
-    assert device.controls[-1] == {"AeEnable": True, **FREE, **longest}
+    assert device.controls[-1] == {"AeEnable": True, **AUTOMATIC, **longest}
     assert camera.locks == Locks(True, False)
     device.metadata["ExposureTime"] = 118_000
     for _ in range(45):
         camera.frame()
-    assert device.controls[-1]["ExposureTime"] == 110_000, "11 periods of 100 Hz"
+    assert device.controls[-1]["ExposureTime"] == 110_000
     assert camera.locks == Locks(True, True)

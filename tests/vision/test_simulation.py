@@ -1,5 +1,6 @@
-"""The simulated table: what hands do to it, and that its pictures show the truth, measured with
-OpenCV alone.
+"""Test the simulated table: how its pieces are moved, and what its pictures show.
+
+The pictures are examined with OpenCV instead of the program's own reader.
 """
 
 import cv2
@@ -30,38 +31,38 @@ START = {
 }
 
 
-def piece(table: SimulatedTable, face: str) -> WorldPiece:
-    return next(p for p in table.pieces() if p.face == face)
+def find_piece(table: SimulatedTable, face: str) -> WorldPiece:
+    return next(piece for piece in table.pieces() if piece.face == face)
 
 
 @pytest.fixture
 def table() -> SimulatedTable:
+    """A table without noise, with the pieces of `START` on the board."""
     table = render_table(KIT, CameraView(noise=0))
     table.set_up(START)
     return table
 
 
-def test_set_up_lays_the_rest_beside_the_board(
-    table: SimulatedTable,
-) -> None:
-    assert {p.square: p.face for p in table.pieces()} == {
+def test_set_up_puts_other_pieces_beside_the_board(table: SimulatedTable) -> None:
+    assert {piece.square: piece.face for piece in table.pieces()} == {
         square: faces[-1] for square, faces in START.items()
     }
     table.set_up({B2: ("lime flag", "purple robot")})
-    assert [p.face for p in table.pieces() if p.square == B2] == ["lime flag", "purple robot"]
-    beside = [p.face for p in table.pieces() if p.square is None]
+    stack = [piece.face for piece in table.pieces() if piece.square == B2]
+    assert stack == ["lime flag", "purple robot"]
+    beside = [piece.face for piece in table.pieces() if piece.square is None]
     assert sorted(beside) == ["lime robot", "purple flag"]
-    before = piece(table, "lime flag").id
+    before = find_piece(table, "lime flag").id
     table.set_up({B2: ("lime flag", "purple flag")}, by_hand=True)
-    assert piece(table, "lime flag").id == before, "the lower one has not moved"
+    assert find_piece(table, "lime flag").id == before, "the lower piece was replaced"
     with pytest.raises(KeyError, match="no piece left that can show “purple robot”"):
         table.set_up({A1: ("purple robot",), B2: ("purple robot",)})
 
 
 def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
-    robot = piece(table, "purple robot")
+    robot = find_piece(table, "purple robot")
     table.move_to(robot.id, C4)
-    moved = piece(table, "purple robot")
+    moved = find_piece(table, "purple robot")
     assert moved.square == C4
     assert (moved.x_mm, moved.y_mm) == KIT.board.centre_mm(C4)
     assert table.pieces()[-1].id == robot.id
@@ -69,37 +70,39 @@ def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
         table.move_to(99, A1)
     x, y = table.square_px(B2)
     table.drag_to(robot.id, x + 6, y)
-    moved = piece(table, "purple robot")
+    moved = find_piece(table, "purple robot")
     assert moved.square == B2
     centre_mm = KIT.board.centre_mm(B2)
-    assert 1 < moved.x_mm - centre_mm[0] < 5, "nothing snaps into place"
+    # 6 px to the right of the centre, as it does not snap into place
+    assert 1 < moved.x_mm - centre_mm[0] < 5
     assert abs(moved.y_mm - centre_mm[1]) < 0.1
     table.drag_to(robot.id, -50, 700)
-    assert piece(table, "purple robot").square is None
+    assert find_piece(table, "purple robot").square is None
 
 
-TROUBLE = {
+VIEWS = {
     "steep": CameraView(noise=0, tilt_deg=55, turn_deg=20),
-    "in hard trouble": change_view(
+    "worn prints under a window": change_view(
         CameraView(noise=0),
         {"kind": "newspaper", "window": (70.0, 100.0, 40.0, 0.5), "wear": 0.1, "curl_mm": 0.3},
     ),
 }
 
 
-@pytest.mark.parametrize("trouble", TROUBLE)
-def test_prints_tell_where_opencv_finds_the_markers(trouble: str) -> None:
-    table = render_table(KIT, TROUBLE[trouble])
+@pytest.mark.parametrize("name", VIEWS)
+def test_opencv_finds_markers_where_prints_are(name: str) -> None:
+    """`prints_of` is the ground truth by which readings are judged."""
+    table = render_table(KIT, VIEWS[name])
     table.set_up(START)
     detector = cv2.aruco.ArucoDetector(get_dictionary(DICTIONARY))
     corners, ids, _ = detector.detectMarkers(table.render_luma())
     found = dict(zip(np.asarray(ids).ravel().tolist(), corners, strict=True))
     prints = prints_of(table)
-    seen = [p for p in prints if p.visible_share > 0.999 and p.veil < 100]
-    assert len(seen) >= 6
-    for print_ in seen:
-        error = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)
-        assert np.median(error) < 1.5, print_.marker
+    visible = [print_ for print_ in prints if print_.visible_share > 0.999 and print_.veil < 100]
+    assert len(visible) >= 6
+    for print_ in visible:
+        errors_px = np.abs(print_.corners_px - found[print_.marker].reshape(4, 2)).max(axis=1)
+        assert np.median(errors_px) < 1.5, f"marker {print_.marker} is somewhere else"
 
 
 def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
@@ -114,15 +117,19 @@ def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
 
 
 def test_seeded_noise_changes_from_frame_to_frame() -> None:
+    """Two cameras of the same seed have the same frames, and those of one camera differ.
+
+    The difference of two frames with noise of 3 levels has a deviation of 3 * sqrt(2) = 4.2.
+    """
     view = CameraView(noise=3, seed=5)
-    one, other = (RenderedCamera(render_table(KIT, view), FakeClock()) for _ in range(2))
-    first = one.frame().luma
-    assert (first == other.frame().luma).all()
-    change = first.astype(int) - one.frame().luma
+    camera, twin = (RenderedCamera(render_table(KIT, view), FakeClock()) for _ in range(2))
+    luma = camera.frame().luma
+    assert (luma == twin.frame().luma).all()
+    change = luma.astype(int) - camera.frame().luma
     assert 3.5 < change.std() < 5
 
 
-def test_an_outline_is_filled_to_its_edge() -> None:
+def test_a_filled_outline_includes_its_edge() -> None:
     mask = np.zeros((64, 64), np.uint8)
     fill_outline(mask, np.array([(10.0, 20.0), (50.0, 20.0), (50.0, 40.0), (10.0, 40.0)]))
     assert cv2.boundingRect(mask & 128) == (10, 20, 41, 21)

@@ -1,4 +1,4 @@
-"""USB cameras: every format they send, what goes wrong with them, and their controls."""
+"""Test USB cameras with fake webcams: formats of pictures, errors, focus and exposure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def open_usb(fps: float = 10.0, mains_hz: int = 50) -> UsbCamera:
 
 @pytest.mark.parametrize("fourcc", ["MJPG", "YUYV"])
 @pytest.mark.parametrize("size", [None, (640, 480)])
-def test_every_format_gives_its_brightness(
+def test_brightness_is_read_from_each_format(
     bus: UsbBus, fourcc: str, size: tuple[int, int] | None
 ) -> None:
     bus.plug(0, Webcam(fourcc, size))
@@ -29,12 +29,14 @@ def test_every_format_gives_its_brightness(
     width, height = size or (1920, 1080)
     assert frame.luma.shape == (height, width)
     assert frame.luma.flags.c_contiguous
-    off = np.abs(frame.luma[:, 8:].astype(int) - striped_picture((width, height))[:, 8:])
-    assert off.max() <= (12 if fourcc == "MJPG" else 0)
-    assert off.mean() <= 0.5
+    # the first 8 columns are noise
+    errors = np.abs(frame.luma[:, 8:].astype(int) - striped_picture((width, height))[:, 8:])
+    assert errors.max() <= (12 if fourcc == "MJPG" else 0)
+    assert errors.mean() <= 0.5
 
 
 def test_a_picture_is_stamped_when_taken(bus: UsbBus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver's stamp is used, unless it is in the future, very old or missing."""
     webcam = bus.plug(0, Webcam())
     clock = FakeClock(50.0)
     camera = UsbCamera(0, CameraSettings(), clock)
@@ -49,25 +51,23 @@ def test_a_picture_is_stamped_when_taken(bus: UsbBus, monkeypatch: pytest.Monkey
         assert camera.frame().at_s == pytest.approx(expected), f"{stamp_ms} ms"
 
 
-def test_settings_choose_the_size_of_mjpg(bus: UsbBus) -> None:
+def test_settings_choose_the_size_of_pictures(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = UsbCamera(0, CameraSettings(size="1280x720"), FakeClock())
-    asked = webcam.opened[0].settings
-    assert asked[cv2.CAP_PROP_FOURCC] == cv2.VideoWriter.fourcc(*"MJPG")
-    assert (asked[cv2.CAP_PROP_FRAME_WIDTH], asked[cv2.CAP_PROP_FRAME_HEIGHT]) == (1280, 720)
-    assert asked[cv2.CAP_PROP_BUFFERSIZE] == 1
+    settings = webcam.opened[0].settings
+    assert settings[cv2.CAP_PROP_FOURCC] == cv2.VideoWriter.fourcc(*"MJPG")
+    assert (settings[cv2.CAP_PROP_FRAME_WIDTH], settings[cv2.CAP_PROP_FRAME_HEIGHT]) == (1280, 720)
+    assert settings[cv2.CAP_PROP_BUFFERSIZE] == 1
     camera.close()
     camera.close()
     assert webcam.opened[0].released == 1
 
 
-def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
+def test_incomplete_pictures_are_skipped(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = open_usb()
     webcam.incomplete_pictures = 3
-    assert (camera.frame().luma[-1, 8:] > 20).all(), (
-        "half a picture, filled up with grey, came through"
-    )
+    assert (camera.frame().luma[-1, 8:] > 20).all(), "the lower half of the picture is missing"
     webcam.incomplete_pictures = 9
     with pytest.raises(
         CameraError, match=r"sends only damaged pictures: use a shorter cable, another socket"
@@ -86,13 +86,13 @@ def test_pictures_that_are_cut_off_are_left_out(bus: UsbBus) -> None:
         (np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None], "only damaged pictures"),
     ],
 )
-def test_what_is_no_picture_is_named(bus: UsbBus, sends: object, words: str) -> None:
+def test_data_that_is_no_picture_is_reported(bus: UsbBus, sends: object, words: str) -> None:
     bus.plug(0, Webcam()).sent_instead = sends
     with pytest.raises(CameraError, match=words):
         open_usb().frame()
 
 
-def test_an_unplugged_camera_says_so(bus: UsbBus) -> None:
+def test_an_unplugged_camera_is_reported(bus: UsbBus) -> None:
     bus.plug(0, Webcam())
     camera = open_usb()
     camera.frame()
@@ -107,10 +107,10 @@ def test_the_only_camera_is_found_under_another_number(bus: UsbBus) -> None:
     bus.plug(2, Webcam())
     assert find_usb_number("0", usb_devices()) == 2
     bus.plug(4, Webcam(), serial="B2")
-    assert find_usb_number("0", usb_devices()) == 0, "which one is meant is not known"
+    assert find_usb_number("0", usb_devices()) == 0, "one of two cameras was guessed"
 
 
-def test_a_busy_camera_is_not_kept(bus: UsbBus) -> None:
+def test_a_busy_camera_is_released(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     webcam.busy = True
     with pytest.raises(CameraError, match=r"cannot be opened .* close other programs"):
@@ -128,9 +128,8 @@ def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
     assert webcam.controls[cv2.CAP_PROP_FOCUS] == 30
-    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100, (
-        "15.7 ms shows bands under lamps of 50 Hz: 10 ms does not"
-    )
+    # In units of 0.1 ms. The camera had 15.7 ms, which shows bands under lamps on 50 Hz.
+    assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
     camera.lock(False, None)
     assert camera.locks == Locks(False, True)
     camera.lock(None, False)
@@ -138,7 +137,7 @@ def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 3
 
 
-def test_a_camera_without_controls_says_that_it_cannot(bus: UsbBus) -> None:
+def test_missing_controls_cannot_be_locked(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     del webcam.controls[cv2.CAP_PROP_AUTOFOCUS]
     camera = open_usb()
@@ -154,6 +153,11 @@ def test_a_camera_without_controls_says_that_it_cannot(bus: UsbBus) -> None:
 def test_longer_exposures_are_whole_periods_within_a_frame(
     bus: UsbBus, fps: float, mains_hz: int, expected: int
 ) -> None:
+    """`expected` is in units of 0.1 ms.
+
+    At 15 pictures a second a frame lasts 66.7 ms, which has six periods of 10 ms. At 14 it lasts
+    71.4 ms, which has eight periods of 8.33 ms.
+    """
     webcam = bus.plug(0, Webcam())
     camera = open_usb(fps, mains_hz)
     assert camera.meter(slow=True)

@@ -1,4 +1,7 @@
-"""The watcher: paces, passes readings on, and gets over every trouble of the camera."""
+"""Test the watcher, which reads pictures in a thread, and reports readings and the camera's status.
+
+It recovers from every fault of the camera. Most tests run its steps themselves, in fake time.
+"""
 
 import threading
 from dataclasses import replace
@@ -18,37 +21,39 @@ from vision.watcher import READING_THREADS, Watcher, WatchListeners
 KIT = Outbuffered().kit(Outbuffered().options({}))
 
 
-class Flaky:
-    """A camera that fails or works, as told."""
+class FlakyCamera:
+    """A camera that fails while it `is_gone`, and counts how often it is opened and closed."""
 
     name = "flaky"
 
-    def __init__(self, inner: Camera) -> None:
-        self.inner = inner
-        self.mood = "works"
+    def __init__(self, camera: Camera) -> None:
+        self.camera = camera
+        self.is_gone = False
         self.closed = 0
         self.opened = 0
 
     def open(self, _source: str = "") -> Camera:
         self.opened += 1
-        if self.mood == "gone":
+        if self.is_gone:
             raise CameraError("USB camera 0 is missing: plug it in")
         return self
 
     def frame(self) -> Frame:
-        if self.mood == "gone":
+        if self.is_gone:
             raise CameraError("USB camera 0 has stopped sending pictures: check its plug")
-        return self.inner.frame()
+        return self.camera.frame()
 
     def close(self) -> None:
         self.closed += 1
 
 
 class WatchedCamera:
+    """A rendered table, a camera that may fail, and a watcher whose reports are recorded."""
+
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.table = render_table(KIT)
-        self.camera = Flaky(RenderedCamera(self.table, self.clock))
+        self.camera = FlakyCamera(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
         self.reader = board_reader({KIT.game: KIT})
@@ -60,24 +65,25 @@ class WatchedCamera:
         return [status.state for status in self.statuses]
 
 
-def test_the_watcher_says_when_the_board_is_gone() -> None:
+def test_a_missing_board_is_reported_after_a_second() -> None:
+    """Before that, the camera's status stays as it is, since an arm may be in the way."""
     watched = WatchedCamera()
     watched.watcher.step()
     watched.table.set_view(replace(watched.table.view, board_turn_deg=0.0, shift_mm=(5000.0, 0.0)))
     watched.clock.advance(0.9)
     watched.watcher.step()
     assert watched.readings[-1].game is None
-    assert watched.states == [CameraState.SEES_BOARD], "an arm in the way is no news"
+    assert watched.states == [CameraState.SEES_BOARD]
     watched.clock.advance(0.2)
     watched.watcher.step()
     assert watched.states == [CameraState.SEES_BOARD, CameraState.NO_BOARD]
     assert "The camera sees no board: put it down" in watched.statuses[-1].sentence
 
 
-def test_a_lost_camera_is_tried_again() -> None:
+def test_a_lost_camera_is_reopened_after_pauses() -> None:
     watched = WatchedCamera()
     watched.watcher.step()
-    watched.camera.mood = "gone"
+    watched.camera.is_gone = True
     watched.watcher.step()
     assert watched.statuses[-1] == CameraStatus(
         CameraState.TROUBLE, "USB camera 0 has stopped sending pictures: check its plug"
@@ -91,7 +97,7 @@ def test_a_lost_camera_is_tried_again() -> None:
         watched.clock.advance(0.02)
         watched.watcher.step()
         assert watched.camera.opened == opened_before + 1
-    watched.camera.mood = "works"
+    watched.camera.is_gone = False
     watched.clock.advance(10.0)
     assert watched.watcher.step() is not None
     assert watched.states[-1] is CameraState.SEES_BOARD
@@ -102,18 +108,18 @@ def test_another_thread_notices_a_hanging_camera() -> None:
     watched.watcher.step()
     watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
-    asked, goes_on = threading.Event(), threading.Event()
-    sent = watched.camera.frame
+    is_hanging, may_go_on = threading.Event(), threading.Event()
+    read_frame = watched.camera.frame
 
     def hang() -> Frame:
-        asked.set()
-        assert goes_on.wait(60)
-        return sent()
+        is_hanging.set()
+        assert may_go_on.wait(60)
+        return read_frame()
 
-    watched.camera.frame = hang  # type: ignore[method-assign] # a driver that does not come back
+    watched.camera.frame = hang  # type: ignore[method-assign] # a driver that hangs
     thread = threading.Thread(target=watched.watcher.step)
     thread.start()
-    assert asked.wait(60)
+    assert is_hanging.wait(60)
     watched.clock.advance(4.9)
     watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
@@ -121,18 +127,19 @@ def test_another_thread_notices_a_hanging_camera() -> None:
     for _ in range(3):
         watched.watcher.report_stall()
         watched.clock.advance(2)
-    assert watched.states == [CameraState.SEES_BOARD, CameraState.TROUBLE], "once"
+    assert watched.states == [CameraState.SEES_BOARD, CameraState.TROUBLE], "it is reported again"
     assert (
         watched.statuses[-1].sentence == "The camera has sent no picture for 5 s: check its cable"
     )
-    goes_on.set()
+    may_go_on.set()
     thread.join(60)
     watched.watcher.report_stall()
-    assert watched.states[-1] is CameraState.SEES_BOARD, "it works again"
+    assert watched.states[-1] is CameraState.SEES_BOARD
 
 
-def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
-    clock, done = FakeClock(), threading.Event()
+def test_the_thread_survives_an_unexpected_error() -> None:
+    """It reports the error. A second `start` and a second `close` do nothing."""
+    clock, is_reported = FakeClock(), threading.Event()
     statuses: list[CameraStatus] = []
 
     def broken(_source: str) -> Camera:
@@ -140,14 +147,14 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
 
     def note_status(status: CameraStatus) -> None:
         statuses.append(status)
-        done.set()
+        is_reported.set()
 
     with Watcher(
         Cameras(broken), board_reader({}), clock, WatchListeners(on_status=note_status)
     ) as watcher:
         watcher.start()
         watcher.start()
-        assert done.wait(60)
+        assert is_reported.wait(60)
     watcher.close()
     assert statuses == [
         CameraStatus(CameraState.TROUBLE, "The board cannot be read: no idea: see the log")
@@ -155,18 +162,17 @@ def test_the_thread_survives_an_error_that_nobody_foresaw() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "board-watcher"]
 
 
-def test_the_watcher_gives_the_camera_back() -> None:
-    watched, settled = WatchedCamera(), threading.Event()
+def test_the_watcher_closes_the_camera_at_its_end() -> None:
+    watched, is_settled = WatchedCamera(), threading.Event()
     listeners = WatchListeners(
-        lambda reading: settled.set() if reading.quiet else watched.clock.advance(0.01)
+        lambda reading: is_settled.set() if reading.quiet else watched.clock.advance(0.01)
     )
     watcher = Watcher(Cameras(watched.camera.open), watched.reader, watched.clock, listeners, 1000)
     cv2.setNumThreads(2)
     with watcher:
         watcher.use(KIT)
         watcher.start()
-        assert settled.wait(60)
+        assert is_settled.wait(60)
     assert watched.camera.closed == 1
-    assert cv2.getNumThreads() == READING_THREADS == 1, (
-        "OpenCV's own threads would take time from the pages"
-    )
+    # more threads of OpenCV would take time from the pages
+    assert cv2.getNumThreads() == READING_THREADS == 1
