@@ -1,5 +1,7 @@
-"""One game at two tables: the same on both, whatever the line does; and no order is told before the
-other is bound.
+"""Test a game at two tables that send each other messages over a line in memory.
+
+Both tables have to agree whatever the line does, and neither learns the other's orders before its
+own are sealed.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from companion.table.session import Phase, receipt_of
 
 SOUTH, NORTH = SEATS
 
+# Games that can be played at two tables, with options.
 GAMES = (
     ("outbuffered", {}),
     ("arena", {}),
@@ -37,11 +40,15 @@ GAMES = (
 
 
 @pytest.mark.parametrize(("game", "options"), GAMES)
-def test_both_tables_play_the_same_rough_game(
+def test_both_tables_agree_in_spite_of_faults(
     tmp_path: Path, game: str, options: dict[str, object]
 ) -> None:
+    """Play by random actions, with late and repeated messages and restarts.
+
+    In the second game people often interrupt: they pause, resign or abandon it.
+    """
     with paired_tables(tmp_path, game, options) as line:
-        # games of Scouts and Kahmate are long
+        # Games of Scouts and Kahmate are long, so that some end early here, too.
         interruption_probability = 0.002 if game in ("scouts", "kahmate") else 0.0
         play_roughly(line, Random(game), interruption_probability=interruption_probability)
         assert_line_agrees(line)
@@ -53,21 +60,23 @@ def test_both_tables_play_the_same_rough_game(
 # ---- secrets -------------------------------------------------------------------------------------
 
 
-def _open_moment(line: MemoryLine) -> None:
-    """Set up the boards, and let everything arrive."""
+def _set_up_boards(line: MemoryLine) -> None:
+    """Confirm the set-up at both tables, and deliver all messages."""
     for half in line.tables:
         half.table.confirm("host", half.session.moment, half.session.stage_index)
     line.flush()
     assert line.south.session.phase is Phase.ORDERS
 
 
-def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
-    """Return every byte that reaches North's table, and what it shows, while South's order is
-    sealed.
+def _texts_at_north(folder: Path, orders: str) -> tuple[list[str], list[str]]:
+    """Let South hand in orders, and then North. Return what is known before and after the reveal.
+
+    That is all messages to North's table and all that it shows, and before the reveal also what
+    South's table shows to everybody. Receipts are masked.
     """
     with paired_tables(folder, "outbuffered") as line:
-        _open_moment(line)
-        line.south.table.hand_in(SOUTH, line.south.session.moment, order, "ab" * 8)
+        _set_up_boards(line)
+        line.south.table.hand_in(SOUTH, line.south.session.moment, orders, "ab" * 8)
         line.flush()
         north = line.north
         assert north.table.view().seats[SOUTH].receipt == line.south.session.sealed[SOUTH].receipt
@@ -75,107 +84,109 @@ def _at_north(folder: Path, order: str) -> tuple[list[str], list[str]]:
         before = [
             *map(bytes.decode, line.messages[SOUTH]),
             *comparable_texts(north),
-            *_looks_of_anybody(line.south),
+            *_public_texts(line.south),
         ]
         north.table.hand_in(NORTH, north.session.moment, "UUU", "cd" * 8)
         line.flush()
         assert [half.session.phase for half in line.tables] == [Phase.STAGES] * 2
         after = [*map(bytes.decode, line.messages[SOUTH]), *comparable_texts(north)]
-    return [_masked(text) for text in before], [_masked(text) for text in after]
+    return [_mask_receipts(text) for text in before], [_mask_receipts(text) for text in after]
 
 
-def _looks_of_anybody(half: HalfTable) -> list[str]:
+def _public_texts(half: HalfTable) -> list[str]:
+    """Return a table's public view and public records, without what every game has of its own."""
     return [
         re.sub(r"commitment='[^']*'|sitting='[^']*'", "", repr(half.table.view(None))),
         *public_records(half),
     ]
 
 
-def _masked(text: str) -> str:
-    """Mask receipts, which are all that may differ."""
+def _mask_receipts(text: str) -> str:
+    """Mask receipts, which are the only difference that is allowed."""
     return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
 
 
-def test_orders_stay_unknown_until_both_are_bound(
+def test_orders_stay_unknown_until_both_are_sealed(
     tmp_path: Path,
 ) -> None:
-    one_before, one_after = _at_north(tmp_path / "one", "SSS")
-    other_before, other_after = _at_north(tmp_path / "other", "IRL")
-    assert one_before == other_before
-    assert "SSS" not in "".join(one_before)
-    assert one_after != other_after
-    assert any('"opened"' in text and "IRL" in text for text in other_after)
+    first_before, first_after = _texts_at_north(tmp_path / "first", "SSS")
+    second_before, second_after = _texts_at_north(tmp_path / "second", "IRL")
+    assert first_before == second_before
+    assert "SSS" not in "".join(first_before)
+    assert first_after != second_after
+    assert any('"opened"' in text and "IRL" in text for text in second_after)
 
 
-# ---- messages that are none ----------------------------------------------------------------------
+# ---- refused messages ----------------------------------------------------------------------------
 
 
-def _bytes(number: int, **message: object) -> bytes:
+def _encode(number: int, **message: object) -> bytes:
     return msgspec.json.encode({"game": GAME, "number": number, "message": message})
 
 
-def test_a_message_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
-        _open_moment(line)
+        _set_up_boards(line)
         north, number = line.north, line.north.game.received_count + 1
         tick, moment = north.session.tick, north.session.moment
-        before, first = north.session, line.messages[SOUTH][0]
-        north.table.remote.receive(GAME, 1, first)
-        north.table.remote.receive("11" * 8, 1, first.replace(GAME.encode(), b"11" * 8))
+        before, first_message = north.session, line.messages[SOUTH][0]
+        north.table.remote.receive(GAME, 1, first_message)
+        north.table.remote.receive("11" * 8, 1, first_message.replace(GAME.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):
-            north.table.remote.receive(GAME, number + 1, _bytes(number + 1, **{"is": "left"}))
-        assert north.session == before, "a message twice or of another game is passed over"
+            north.table.remote.receive(GAME, number + 1, _encode(number + 1, **{"is": "left"}))
+        assert north.session == before, "a repeated message or one of another game is not ignored"
         opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
         sealed = {"is": "sealed", "tick": tick, "receipt": receipt_of(moment, SOUTH, "UUU", "aa")}
         shown = {"is": "shown", "tick": tick, "stage": 0}
 
         def expect_refusal(*messages: dict[str, object]) -> None:
+            """Check that each message is refused as the next one, and that nothing changes."""
             before = north.session, len(list(north.journal.entries()))
             for message in messages:
                 with pytest.raises(Malformed, match=r"does not fit|read|buffer"):
-                    north.table.remote.receive(GAME, number, _bytes(number, **message))
+                    north.table.remote.receive(GAME, number, _encode(number, **message))
             assert (north.session, len(list(north.journal.entries()))) == before
 
         with pytest.raises(Malformed, match="message"):
-            north.table.remote.receive(GAME, number, _bytes(number, **{"is": "eval"}))
+            north.table.remote.receive(GAME, number, _encode(number, **{"is": "eval"}))
         with pytest.raises(Malformed, match="another game"):
-            north.table.remote.receive(GAME, number, _bytes(number + 1, **{"is": "left"}))
-        expect_refusal(opened)  # nothing is bound
+            north.table.remote.receive(GAME, number, _encode(number + 1, **{"is": "left"}))
+        expect_refusal(opened)  # nothing is sealed yet
         expect_refusal(
             sealed | {"tick": tick + 1}, sealed | {"receipt": "zz"}, sealed | {"at": -1.0}
         )
         expect_refusal(
             {"is": "time_over", "tick": tick}, {"is": "answered", "is_agreed": True}, shown
         )
-        north.table.remote.receive(GAME, number, _bytes(number, **sealed))
+        north.table.remote.receive(GAME, number, _encode(number, **sealed))
         number += 1
-        expect_refusal(sealed, opened)  # North has sealed nothing
+        expect_refusal(sealed, opened)  # North has sealed nothing yet
         north.table.hand_in(NORTH, moment, "DDD", "bb")
         expect_refusal(
             opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"}
         )
-        north.table.remote.receive(GAME, number, _bytes(number, **opened))
+        north.table.remote.receive(GAME, number, _encode(number, **opened))
         assert north.session.phase is Phase.STAGES
         number += 1
-        north.table.remote.receive(GAME, number, _bytes(number, **shown))
+        north.table.remote.receive(GAME, number, _encode(number, **shown))
         number += 1
         # each stage is shown once, and then the next one
         expect_refusal(shown, shown | {"stage": 1})
 
 
-# ---- what people do ------------------------------------------------------------------------------
+# ---- what people may not do ----------------------------------------------------------------------
 
 
 def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
-        _open_moment(line)
+        _set_up_boards(line)
         table, moment = line.south.table, line.south.session.moment
-        for of_the_other in (
+        for act_for_north in (
             lambda: table.hand_in(NORTH, moment, "UUU"),
             lambda: table.resign(NORTH),
         ):
             with pytest.raises(Illegal, match="North is played at the other table"):
-                of_the_other()
+                act_for_north()
         line.south.rig.press(NORTH, "U", "U", "U", "ready")
         assert line.south.rig.cues[-1] == "key_refused"
         table.hand_in(SOUTH, moment, "UUU")
@@ -195,23 +206,23 @@ def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
         assert not table.view().match.can_undo
 
 
-def test_a_used_number_begins_no_game(tmp_path: Path) -> None:
+def test_a_used_number_begins_no_second_game(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered", number=7) as line:
         assert {half.session.moment for half in line.tables} == {"7.0"}
-        line.south.begin("outbuffered", {}, 7)  # once more changes nothing
+        line.south.begin("outbuffered", {}, 7)  # a repeated beginning changes nothing
         table = line.south.table
         table.abandon()
         table.abandon()
-        later, next_number = RemoteSeat("11" * 8, NORTH), line.south.journal.next_number()
+        new_pair, next_number = RemoteSeat("11" * 8, NORTH), line.south.journal.next_number()
         with pytest.raises(Illegal, match="pair the tables again"):
-            table.remote.begin_game(later, 7, "outbuffered", {}, next_number)
+            table.remote.begin_game(new_pair, 7, "outbuffered", {}, next_number)
 
 
 # ---- clocks --------------------------------------------------------------------------------------
 
 
-def _scouts(line: MemoryLine) -> None:
-    """Place scouts, and let the clock of whoever begins run."""
+def _place_scouts(line: MemoryLine) -> None:
+    """Place all scouts, so that the clock of the side that begins runs."""
     rng = Random(4)
     for half in line.tables:
         half.table.confirm("host", half.session.moment, half.session.stage_index)
@@ -221,15 +232,15 @@ def _scouts(line: MemoryLine) -> None:
         line.flush()
 
 
-def test_the_line_is_charged_to_no_clock(
+def test_no_clock_is_charged_for_a_slow_line(
     tmp_path: Path,
 ) -> None:
     with paired_tables(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
-        _scouts(line)
+        _place_scouts(line)
         (seat,) = line.south.session.awaited_seats
         here, there = sorted(line.tables, key=lambda half: half.seat is not seat)
         here.clock.advance(10)
-        there.clock.advance(500)  # the line is slow: nothing happens by the clock that is shown
+        there.clock.advance(500)  # the line is slow, and only the seat's own table judges its clock
         there.table.step()
         assert there.session.awaited_seats == {seat}
         with pytest.raises(Illegal, match="runs at the other table"):
@@ -245,7 +256,7 @@ def test_the_line_is_charged_to_no_clock(
         assert here.session.chess_clocks == there.session.chess_clocks
         assert here.session.chess_clocks.left_s == {seat: 50.0, seat.other: 60.0}
         there.clock.advance(20)
-        there.reopen()  # its clock stands still, and the other table shows that
+        there.reopen()  # a restart pauses its clock, which the other table shows
         line.flush()
         assert (here.session.paused_by, there.session.paused_by) == (str(seat.other), "restart")
         there.table.resume("host")
@@ -257,17 +268,17 @@ def test_the_line_is_charged_to_no_clock(
         assert here.session.outcome.winners == {seat}
 
 
-def test_a_waiting_host_ends_the_game_alone(tmp_path: Path) -> None:
+def test_a_waiting_owner_ends_the_game_alone(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
-        _open_moment(line)
+        _set_up_boards(line)
         table = line.south.table
         table.abandon()
         assert line.south.session.phase is Phase.ORDERS
         assert "end it again" in table.view().sign.small
-        asked = table.remote.remote_game
+        request = table.remote.remote_game
         with pytest.raises(Illegal, match="wait for its answer"):
             table.resign(SOUTH)
-        assert table.remote.remote_game == asked, "the other table is told nothing twice"
+        assert table.remote.remote_game == request, "the other table is asked twice"
         line.south.reopen()
         line.south.table.abandon()
         assert line.south.session.phase is Phase.OVER
@@ -275,4 +286,4 @@ def test_a_waiting_host_ends_the_game_alone(tmp_path: Path) -> None:
         assert line.north.session.outcome is not None
         assert not line.north.session.outcome.winners
         line.south.table.new_game("outbuffered")
-        assert set(line.south.session.seats) == {SOUTH}, "nobody plays elsewhere any more"
+        assert set(line.south.session.seats) == {SOUTH}, "North is still played at the other table"

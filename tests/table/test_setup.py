@@ -1,6 +1,4 @@
-"""The set-up page: what was chosen last is remembered, anybody may start it by a key, and sides
-change places.
-"""
+"""Test how a key starts the last game, what is remembered of it, and how seats are swapped."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from companion.table.session import Phase
 
 
 @pytest.mark.parametrize("key", [PadKey.TABLE, PadKey.READY])
-def test_ready_starts_the_last_game_without_board(tmp_path: Path, key: PadKey) -> None:
+def test_a_key_starts_the_last_game(tmp_path: Path, key: PadKey) -> None:
     by = None if key is PadKey.TABLE else Seat.NORTH
     with open_service_rig(tmp_path) as rig:
         rig.sit(Seat.NORTH, "Jonas")
@@ -30,25 +28,27 @@ def test_ready_starts_the_last_game_without_board(tmp_path: Path, key: PadKey) -
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
     with open_service_rig(tmp_path) as rig:
         rig.press(by, key)
-        assert rig.table.view().game == "arena", "options that are not known any more are none"
+        assert rig.table.view().game == "arena", (
+            "an unknown option of the last game prevents its start"
+        )
 
 
 def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "choices.json"
-    nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
-    for rubbish in (b"{", b"\xff", b'{"last": 3}', nested):
-        path.write_bytes(rubbish)
+    too_nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
+    for content in (b"{", b"\xff", b'{"last": 3}', too_nested):
+        path.write_bytes(content)
         assert LastChoices(path).game == ""
     choices = LastChoices(tmp_path / "missing" / "choices.json")
     choices.remember("scouts", {})
-    assert choices.game == "scouts", "remembered until the end, at least"
+    assert choices.game == "scouts", "a choice that cannot be written is forgotten at once"
     LastChoices(path).remember("scouts", {"a": [1]})
     assert json.loads(path.read_text())["options"] == {"scouts": {"a": [1]}}
 
 
-def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
+def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
     with open_service_rig(tmp_path) as rig:
-        gone = rig.sit(Seat.SOUTH, "Gone")
+        former = rig.sit(Seat.SOUTH, "Gone")
         rig.table.free_seat(Seat.SOUTH)
         mara, jonas = rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
         assert rig.browser().post("/api/host/swap-seats", json={}).status_code == 403
@@ -59,24 +59,22 @@ def test_sides_change_places_with_their_phones(tmp_path: Path) -> None:
         assert mara.get("/seat/north").status_code == 200
         assert jonas.get("/join/north").location == "/seat/south"
         for seat in SEATS:
-            assert gone.get(f"/seat/{seat}").status_code == 403, "an old token gets no seat"
+            assert former.get(f"/seat/{seat}").status_code == 403, "an old token opens a seat"
         rig.table.new_game("outbuffered", {}, 1)
-        status, told = rig.post("/api/host/swap-seats")
-        assert (status, "between games" in json.dumps(told)) == (409, True)
+        status, answer = rig.post("/api/host/swap-seats")
+        assert (status, "between games" in json.dumps(answer)) == (409, True)
 
 
-def test_nobody_sees_free_seats_while_sides_swap(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A phone that looked in between was sent to the join page, and stayed there."""
+def test_no_seat_is_free_during_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A free seat would send a phone that asks just then to the join page, where it would stay."""
     with open_service_rig(tmp_path) as rig:
         rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
         names: list[str] = []
 
-        def look(*_: object) -> None:
+        def note_names(*_: object) -> None:
             names.append(" ".join(f"{seat.name}" for seat in rig.table.view().seats.values()))
 
-        rig.table.connect(TableListener(on_lamps=look))
+        rig.table.connect(TableListener(on_lamps=note_names))
         with monkeypatch.context() as patch:
             patch.setattr(Journal, "append", Mock(side_effect=JournalError("full")))
             assert rig.post("/api/host/swap-seats")[0] == 503

@@ -1,6 +1,4 @@
-"""Signs name the key on the device that shows them, speak to its owner, and count turns as the game
-does.
-"""
+"""Test signs and lamps of seats and table screen: whom they address and which key they name."""
 
 from __future__ import annotations
 
@@ -23,87 +21,89 @@ SOUTH, NORTH = SEATS
 
 
 def signs(rig: TableRig) -> tuple[str, str, str]:
-    """Return what South, North and everybody read."""
-    south, north, wall = (rig.table.view(viewer).sign.text for viewer in (SOUTH, NORTH, None))
-    return south, north, wall
+    """Return the signs of South, North and the table screen."""
+    south, north, public = (rig.table.view(viewer).sign.text for viewer in (SOUTH, NORTH, None))
+    return south, north, public
 
 
-def smalls(rig: TableRig) -> tuple[str, str, str]:
-    """Return the smaller line for South, North and everybody."""
-    south, north, wall = (rig.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None))
-    return south, north, wall
+def small_lines(rig: TableRig) -> tuple[str, str, str]:
+    """Return the smaller lines below the signs of South, North and the table screen."""
+    south, north, public = (rig.table.view(viewer).sign.small for viewer in (SOUTH, NORTH, None))
+    return south, north, public
 
 
-def test_the_lobby_names_the_key_of_this_device(rig: TableRig) -> None:
+def test_the_lobbys_sign_names_the_devices_key(rig: TableRig) -> None:
     assert signs(rig) == ("Choose a game",) * 3
     rig.table.choose_game("outbuffered")
     assert signs(rig) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
     rig.table.return_to_lobby()
     rig.table.change_door(SOUTH, "pad")
     rig.show({})
-    ready = "Press ready to start Outbuffered"
-    assert signs(rig) == (ready, "Choose a game", ready)
+    by_pad = "Press ready to start Outbuffered"
+    assert signs(rig) == (by_pad, "Choose a game", by_pad)
 
 
-def test_who_waits_for_the_other_side_is_told(rig: TableRig) -> None:
+def test_a_seated_person_waits_for_the_other_side(rig: TableRig) -> None:
     rig.table.free_seat(NORTH)
     assert signs(rig)[0] == "Choose a game"
-    assert smalls(rig)[0] == "The other side is still free."
+    assert small_lines(rig)[0] == "The other side is still free."
     rig.table.choose_game("scouts")
     assert signs(rig)[0] == "Waiting for the other side"
     assert lamps_of(live_of(rig.table), SOUTH) == SeatLamps()
     assert lamps_of(live_of(rig.table), NORTH) == SeatLamps()
 
 
-def test_hands_are_told_which_key_ends_their_work(rig: TableRig) -> None:
+def test_signs_of_stages_name_the_key(rig: TableRig) -> None:
     rig.table.change_door(SOUTH, "pad")
     rig.begin()
     rig.turn("UII", "UII")
     assert signs(rig) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
-    south, north, wall = smalls(rig)
-    assert south == "Lime: robot, c4 to c3. Then tap Done.", "its own part is on the sign"
-    assert north == "Then tap Done.", "a phone lists the others"
-    assert wall.endswith("Then tap Done, or press ready.")
+    south, north, public = small_lines(rig)
+    # South's own part is on its sign. Its pad has no list of instructions as North's phone has.
+    assert south == "Lime: robot, c4 to c3. Then tap Done."
+    assert north == "Then tap Done.", "the phone repeats what its list says"
+    assert public.endswith("Then tap Done, or press ready.")
     rig.confirm("south")
-    assert (signs(rig), smalls(rig)) == (("Both wait",) * 3, ("", "", ""))
+    assert (signs(rig), small_lines(rig)) == (("Both wait",) * 3, ("", "", ""))
 
 
-def test_clocks_start_by_the_key_that_exists(rig: TableRig) -> None:
+def test_signs_name_the_key_that_starts_clocks(rig: TableRig) -> None:
     rig.table.new_game("binmat", {"way": "referee"}, seed=1)
-    assert signs(rig) == ("Start the clock",) * 3, "the table screen’s sign is that key"
+    assert signs(rig) == ("Start the clock",) * 3
     rig.table.change_door(SOUTH, "pad")
     rig.table.resume("south")
     assert signs(rig) == ("Your turn", "Defender: your turn", "Defender: your turn")
-    assert smalls(rig)[0] == "Ready ends it. Hold it to declare combat."
-    assert smalls(rig)[1] == "", "the keys say what they do"
+    assert small_lines(rig)[0] == "Ready ends it. Hold it to declare combat."
+    assert small_lines(rig)[1] == "", "the line repeats what the phone's keys say"
 
 
-def test_who_wins_reads_it(rig: TableRig) -> None:
+def test_the_winners_sign_says_you_win(rig: TableRig) -> None:
     rig.begin()
     rig.turn("UII", "III")
     rig.finish_stages()
     rig.table.resign(NORTH)
     assert signs(rig) == ("You win", "Purple wins", "Purple wins")
-    assert rig.view.turn.number == 2, "whoever resigns in turn 2 ends turn 2"
+    assert rig.view.turn.number == 2, "resigning counts as another turn"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_names_and_reasons_are_cut_in_every_language(language: str) -> None:
-    told = say("{side!c}: end the turn", side=say("white"))
-    mine, whole = translate(strip_addressee(told, "white"), language), translate(told, language)
-    assert whole.lower().endswith(mine.lower())
-    assert ":" not in mine
-    assert mine[0].isupper()
+def test_sentences_are_shortened_in_every_language(language: str) -> None:
+    addressed = say("{side!c}: end the turn", side=say("white"))
+    full = translate(addressed, language)
+    shortened = translate(strip_addressee(addressed, "white"), language)
+    assert full.lower().endswith(shortened.lower())
+    assert ":" not in shortened
+    assert shortened[0].isupper()
     parts = {"piece": say("purple robot"), "square": Square(0, 0), "home": Square(0, 1)}
-    wrong = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
-    assert translate(before_colon(wrong), language).endswith("a1.")
+    problem = say("{piece!c} expected on {home}, seen on {square}: move it back.", **parts)
+    assert translate(before_colon(problem), language).endswith("a1.")
 
 
-# ---- what is wrong, and which turn it is ---------------------------------------------------------
+# ---- signals and lamps ---------------------------------------------------------------------------
 
 
 def play(rig: TableRig, action: str) -> None:
-    """Act for the seat on turn, and let hands follow."""
+    """Hand in an action of the seat on turn, and confirm what hands do for it."""
     view = rig.view
     (seat,) = (seat for seat in SEATS if view.seats[seat].is_awaited)
     rig.table.hand_in(Seat(seat), view.moment, action)
@@ -111,51 +111,56 @@ def play(rig: TableRig, action: str) -> None:
 
 
 @pytest.mark.parametrize("clock", [{"seconds": 300}, {}], ids=["a chess clock", "no clock"])
-def test_the_end_of_a_turn_calls_one_side(clock: dict[str, int], rig: TableRig) -> None:
+def test_a_turn_that_passes_calls_one_side(clock: dict[str, int], rig: TableRig) -> None:
     start = "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"
     rig.table.new_game("scouts", {**clock, "start": start}, seed=1)
     rig.confirm()
     if session_of(rig.table).paused_by:
         rig.table.resume("host")
-    called = []
-    for text in ("a1-a2", ".", "a10-a9", "b10-b9"):
+    called_seats = []
+    for action in ("a1-a2", ".", "a10-a9", "b10-b9"):
         rig.signals.clear()
-        play(rig, text)
-        called.append([signal.seats for signal in rig.signals if signal.cue is Cue.TURN_PASSES])
-    assert called == [[], [{Seat.NORTH}], [], []]
+        play(rig, action)
+        called_seats.append(
+            [signal.seats for signal in rig.signals if signal.cue is Cue.TURN_PASSES]
+        )
+    # White moves and ends its turn, which calls Black. Black's moves call nobody.
+    assert called_seats == [[], [{Seat.NORTH}], [], []]
 
 
 def test_lamps_pulse_where_both_sides_give_orders(
     rig: TableRig,
 ) -> None:
-    for game, awaited in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
+    for game, awaited_lamp in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         rig.table.new_game(game, {}, seed=1)
         rig.confirm()
         live = live_of(rig.table)
-        due = session_of(rig.table).awaited_seats
+        awaited_seats = session_of(rig.table).awaited_seats
         assert {seat: lamps_of(live, seat).turn for seat in SEATS} == {
-            seat: awaited if seat in due else TurnLamp.OFF for seat in SEATS
+            seat: awaited_lamp if seat in awaited_seats else TurnLamp.OFF for seat in SEATS
         }, game
         rig.table.abandon()
 
 
-def test_three_lamps_count_entered_orders_and_begin_anew(rig: TableRig) -> None:
+def test_three_lamps_count_entered_orders(rig: TableRig) -> None:
     rig.begin()
     live = live_of(rig.table)
-    counted = []
+    lamps_by_count = []
     for count in range(6):
         lamps = lamps_of(replace(live, drafts={SOUTH: CountedDraft((), count)}), SOUTH)
-        counted.append(sorted(lamps.order_lamps))
-    assert counted == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
-    asked = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)
-    assert asked == SeatLamps(frozenset({2}), TurnLamp.WRONG), "answer on the phone"
+        lamps_by_count.append(sorted(lamps.order_lamps))
+    # With more than three orders the lamps start again from the first one.
+    assert lamps_by_count == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
+    # The camera has seen one of two moves. Somebody has to say which, on a phone.
+    ambiguous = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)
+    assert ambiguous == SeatLamps(frozenset({2}), TurnLamp.WRONG)
     by_tiles = replace(live, tiles=replace(live.tiles, ready_seats=frozenset({SOUTH})))
     assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}
     rig.turn("III", "III")
     assert lamps_of(live_of(rig.table), NORTH).order_lamps == {1}
 
 
-def test_a_refused_press_is_answered_to_its_seat(
+def test_a_refused_confirmation_changes_no_view(
     rig: TableRig,
 ) -> None:
     rig.begin()
@@ -175,23 +180,24 @@ def test_a_corrected_board_is_reported_once(
     rig.begin()
     right = rig.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
-    heard = []
+    cues_by_layout = []
     for layout in (right, right, wrong, wrong, right, right):
         rig.signals.clear()
         for _ in range(3):
             rig.show(layout)
             rig.wait(1.0)
-        heard.append([cue for cue in rig.cues if cue.startswith("board")])
-    assert heard == [[], [], ["board_wrong"], [], ["board_agrees"], []]
+        cues_by_layout.append([cue for cue in rig.cues if cue.startswith("board")])
+    assert cues_by_layout == [[], [], ["board_wrong"], [], ["board_agrees"], []]
 
 
-def test_orders_of_robots_open_with_their_stage(rig: TableRig) -> None:
+def test_robots_orders_are_revealed_with_their_stage(rig: TableRig) -> None:
     rig.table.new_game("arena", {}, seed=1)
     rig.confirm()
     rig.turn("1:N 2:aE 3:D", "1:N 2:N 3:N")
-    shown = []
+    sheets = []
     while rig.view.phase is Phase.STAGES:
-        shown.append([order.order for order in rig.view.turn.sheets[SOUTH]])
+        sheets.append([order.order for order in rig.view.turn.sheets[SOUTH]])
         rig.confirm()
-    assert shown == [[None, None, "D"], ["N", None, "D"], ["N", "aE", "D"]]
+    # Robot 3 defends before anybody moves. Then the robots move in order of their numbers.
+    assert sheets == [[None, None, "D"], ["N", None, "D"], ["N", "aE", "D"]]
     assert not rig.view.turn.sheets

@@ -1,4 +1,4 @@
-"""The key that calls the staff: who may press it, what the pages say, and when it is silent."""
+"""Test the call for staff: who may make it, what it says, and when it is dropped."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def bell() -> StaffBell:
+    """A bell to which somebody listens."""
     bell = StaffBell()
     bell.set_listening(True)
     return bell
@@ -53,7 +54,7 @@ def test_a_call_is_not_repeated_at_once(bell: StaffBell) -> None:
     assert bell.number == 2
 
 
-def test_a_call_that_nobody_hears_is_forgotten(bell: StaffBell) -> None:
+def test_a_call_without_listener_is_dropped(bell: StaffBell) -> None:
     bell.ring("south")
     bell.set_listening(False)
     assert bell.call is Call.NONE
@@ -65,7 +66,8 @@ def test_a_call_that_nobody_hears_is_forgotten(bell: StaffBell) -> None:
 
 
 @contextmanager
-def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
+def open_pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
+    """Open a table with a bell. Yield a browser on the table's own machine."""
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
         site = SiteConfig(WebSettings(), lambda: (), b"k", "abcde-fghij")
         app = create_app(table, GAMES, clock, site, Features(staff=bell))
@@ -73,12 +75,10 @@ def pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClie
         yield app.test_client()
 
 
-def test_only_who_belongs_to_the_table_calls(
-    tmp_path: Path, clock: FakeClock, bell: StaffBell
-) -> None:
-    with pages(tmp_path, clock, bell) as browser:
-        for way in ("call", "cancel"):
-            refused = browser.post(f"/api/staff/{way}", json={}, environ_base=STRANGER)
+def test_only_people_at_the_table_call(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
+    with open_pages(tmp_path, clock, bell) as browser:
+        for action in ("call", "cancel"):
+            refused = browser.post(f"/api/staff/{action}", json={}, environ_base=STRANGER)
             assert refused.status_code == 403
             assert "sit down first" in refused.get_json()["error"]["message"]
         assert browser.post("/api/staff/call", json={}).get_json() == {"call": "called"}

@@ -1,5 +1,6 @@
-"""A board that never changes again: whatever waits for the camera goes on when the last picture
-already says yes.
+"""Test boards that lie still: the camera's last reading settles what is waited for afterwards.
+
+Markers that belong to no piece are tested here as well.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from companion.games import GAMES
 from companion.table.board_check import top_faces
 from companion.table.session import Phase
 
-WITH_PIECES = ("outbuffered", "arena", "scouts", "kahmate")
+GAMES_WITH_PIECES = ("outbuffered", "arena", "scouts", "kahmate")
 
 
 def begin(rig: TableRig, game: str) -> Layout:
-    """Begin a game whose set-up the camera has seen. Return what lies there."""
+    """Begin a game whose set-up the camera has seen. Return its layout."""
     rig.table.new_game(game, {}, seed=1)
     target = rig.view.board.target or {}
     rig.show(target, game=game)
@@ -31,15 +32,16 @@ def begin(rig: TableRig, game: str) -> Layout:
     return target
 
 
-@pytest.mark.parametrize("game", WITH_PIECES)
-def test_pieces_put_back_before_the_rematch_are_enough(rig: TableRig, game: str) -> None:
+@pytest.mark.parametrize("game", GAMES_WITH_PIECES)
+def test_a_board_set_up_early_starts_the_rematch(rig: TableRig, game: str) -> None:
     layout = dict(begin(rig, game))
-    stray = (
+    # one piece less, where the game begins with any on the board
+    incomplete = (
         {square: faces for square, faces in layout.items() if square != max(layout)}
         if layout
         else {}
     )
-    rig.show(stray, game=game)
+    rig.show(incomplete, game=game)
     rig.table.resign(Seat.SOUTH)
     rig.show(layout, game=game)
     rig.table.rematch()
@@ -47,7 +49,7 @@ def test_pieces_put_back_before_the_rematch_are_enough(rig: TableRig, game: str)
     assert rig.view.phase is Phase.ORDERS
 
 
-def test_plays_under_stopped_clocks_count_later(rig: TableRig) -> None:
+def test_a_move_under_stopped_clocks_counts_later(rig: TableRig) -> None:
     start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
     rig.table.new_game("scouts", {"start": start}, seed=1)
     board = dict(rig.view.board.target or {})
@@ -61,11 +63,9 @@ def test_plays_under_stopped_clocks_count_later(rig: TableRig) -> None:
     assert rig.view.match.log[-1] == "1. White dashes c1 to c2."
 
 
-@pytest.mark.parametrize("game", WITH_PIECES)
-def test_stages_that_hands_did_before_are_over(rig: TableRig, game: str) -> None:
-    """Orders come by phone; the board already lies as the stage leaves it when the stage is
-    told.
-    """
+@pytest.mark.parametrize("game", GAMES_WITH_PIECES)
+def test_a_stage_done_in_advance_is_over(rig: TableRig, game: str) -> None:
+    """Show the board as a stage leaves it, and nothing else afterwards."""
     begin(rig, game)
     rng = Random(3)
     for _ in range(60):
@@ -80,7 +80,7 @@ def test_stages_that_hands_did_before_are_over(rig: TableRig, game: str) -> None
             rig.table.hand_in(seat, session.moment, session.require_game().format(action))
     session = session_of(rig.table)
     stage = session.stages[session.stage_index]
-    assert stage.expected is not None, "this game asks hands for something"
+    assert stage.expected is not None, "no stage of this game has a layout"
     rig.show(stage.expected, game=game)
     for _ in range(20):
         rig.wait(3.0)
@@ -88,9 +88,10 @@ def test_stages_that_hands_did_before_are_over(rig: TableRig, game: str) -> None
     assert (after.moment, after.stage_index) != (session.moment, session.stage_index)
 
 
-def sees(rig: TableRig, *strangers: int, quiet: bool = True) -> str:
-    """Return the sign's smaller line once the camera sees the board as it should be, and these
-    markers.
+def see_markers(rig: TableRig, *strangers: int, quiet: bool = True) -> str:
+    """Let the camera see the expected board and markers of no piece on it.
+
+    Return the sign's smaller line.
     """
     rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
     layout = rig.view.board.layout
@@ -105,14 +106,17 @@ def test_the_same_tag_twice_is_named(rig: TableRig) -> None:
     rig.begin()
     game = GAMES["outbuffered"]
     robot = game.kit(game.options({})).face("lime robot").markers[0]
-    assert f"The lime robot is seen twice (marker {robot}): take one away." in sees(rig, robot)
+    assert f"The lime robot is seen twice (marker {robot}): take one away." in see_markers(
+        rig, robot
+    )
 
 
-def test_unknown_markers_are_told_in_quiet_games(rig: TableRig) -> None:
-    assert "marker" not in sees(rig, 99).lower(), "no game is on"
+def test_unknown_markers_are_named_in_games(rig: TableRig) -> None:
+    # not between games, and not while something moves
+    assert "marker" not in see_markers(rig, 99).lower()
     rig.begin()
-    assert "marker" not in sees(rig, 99, quiet=False).lower(), "something moves"
+    assert "marker" not in see_markers(rig, 99, quiet=False).lower()
     before = rig.view.sign.small
     words = "Marker 99 belongs to no piece of this game: take it away."
-    assert sees(rig, 99) == f"{before} {words}".strip()
-    assert sees(rig) == before, "it is gone with the stranger"
+    assert see_markers(rig, 99) == f"{before} {words}".strip()
+    assert see_markers(rig) == before, "the words stay without the marker"

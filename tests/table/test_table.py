@@ -1,5 +1,7 @@
-"""The table on a fake clock: phases, hands, pads, overruling, matches, undo, draws, restarts,
-secrecy.
+"""Test the table as one object on a fake clock, mostly with games of Outbuffered.
+
+Tests give orders, let the camera see boards, and look at views and cues. For a restart they open
+the same journal again.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def begin_and_show(rig: TableRig) -> Layout:
 
 
 def with_move(layout: Layout, origin: str, target: str) -> dict[Square, tuple[str, ...]]:
-    """Return a layout after a stack went somewhere else."""
+    """Return the layout with one stack moved to another square."""
     after = dict(layout)
     after[Square.parse(target)] = after.pop(Square.parse(origin))
     return after
@@ -62,7 +64,7 @@ def with_move(layout: Layout, origin: str, target: str) -> dict[Square, tuple[st
 # ---- a turn --------------------------------------------------------------------------------------
 
 
-def test_a_turn_by_taps_alone(rig: TableRig) -> None:
+def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
     rig.table.new_game("outbuffered", seed=1)
     assert (rig.view.phase, rig.view.sign.text) == (Phase.SETUP, "Purple: flag to b1")
     rig.confirm("south")
@@ -74,10 +76,10 @@ def test_a_turn_by_taps_alone(rig: TableRig) -> None:
     assert (turn.title, rig.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
     assert (len(turn.orders), turn.stage_count, turn.revealed_orders) == (1, 3, ())
     text = repr(replace(rig.view, own=None)) + repr(rig.table.view(NORTH).turn)
-    assert "order-shoot" not in text, "no step is told before its turn"
+    assert "order-shoot" not in text, "an order is shown before its step"
     assert "UUS" not in text
     rig.wait(0.7)
-    assert rig.cues[-2:] == ["step", "hands_wanted"], "after the reveal"
+    assert rig.cues[-2:] == ["step", "hands_wanted"]
     rig.confirm("south")
     rig.confirm("north")
     assert rig.view.sign.text == "Both shoot. Nobody is hit."
@@ -112,16 +114,16 @@ def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
     rig.show(board, unknown="c2")
     assert rig.view.sign.small.startswith("The camera cannot see c2: take away your hand")
     rig.show(board)
-    assert rig.view.sign.small == "", "somebody holds it"
-    there = board | {Square.parse("a2"): ("purple robot",)}
-    rig.show(there, unknown="a2")
+    assert rig.view.sign.small == "", "a piece in a hand is asked for"
+    moved = board | {Square.parse("a2"): ("purple robot",)}
+    rig.show(moved, unknown="a2")
     assert rig.view.sign.text == "Camera cannot see a2"
-    rig.show(there, unknown="a2", quiet=False)
-    assert rig.view.sign.text == "Purple: robot, a1 to a2", "a hand is over it: it is no trouble"
+    rig.show(moved, unknown="a2", quiet=False)
+    assert rig.view.sign.text == "Purple: robot, a1 to a2", "a moving hand is reported as trouble"
     assert rig.view.turn.stage == 0
 
 
-def test_a_wrong_placement_tells_its_way(rig: TableRig) -> None:
+def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
     board = begin_and_show(rig)
     rig.turn("UII", "III")
     rig.show(with_move(board, "a1", "b2"))
@@ -135,15 +137,16 @@ def test_a_wrong_placement_tells_its_way(rig: TableRig) -> None:
         rig.confirm("south")
     rig.show({}, game="scouts")
     rig.confirm("south")
-    assert rig.view.turn.stage == 1, "what is seen of another game holds nobody up"
+    assert rig.view.turn.stage == 1, "a reading of another game stops the turn"
 
 
-def test_force_overrules_the_camera_until_the_board_changes(rig: TableRig) -> None:
+def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
     board = begin_and_show(rig)
     rig.turn("UII", "III")
     misread = with_move(board, "a1", "b2")
     rig.show(misread)
     view = rig.view
+    # The camera may be overruled 5 s after the stage began.
     rig.clock.advance(4.5)
     with pytest.raises(Illegal, match="still looks"):
         rig.table.confirm("south", view.moment, view.turn.stage, force=True)
@@ -156,19 +159,19 @@ def test_force_overrules_the_camera_until_the_board_changes(rig: TableRig) -> No
     assert rig.view.board.problems == ()
 
 
-def test_a_bump_during_orders_stops_nobody(rig: TableRig) -> None:
+def test_a_bumped_board_stops_no_orders(rig: TableRig) -> None:
     board = begin_and_show(rig)
     rig.show(with_move(board, "c4", "c3"))
     assert rig.view.sign.text == "Move the lime robot c3 to c4"
     rig.turn("III", "III")
     assert rig.view.phase is Phase.STAGES
     rig.wait(5)
-    assert rig.view.turn.stage == 0, "the board is wrong: the next step waits"
+    assert rig.view.turn.stage == 0, "the next stage begins with a wrong board"
     rig.show(board)
     assert rig.view.turn.stage == 1
 
 
-def test_people_with_phones_change_sides_between_games(rig: TableRig) -> None:
+def test_sides_swap_between_games_with_phones(rig: TableRig) -> None:
     can_swap = [rig.view.match.can_swap]
     rig.begin()
     can_swap.append(rig.view.match.can_swap)
@@ -182,38 +185,38 @@ def test_people_with_phones_change_sides_between_games(rig: TableRig) -> None:
 # ---- refusals ------------------------------------------------------------------------------------
 
 
-def test_stale_and_double_inputs(rig: TableRig) -> None:
+def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
     rig.begin()
     moment = rig.view.moment
-    south = SOUTH
-    first = rig.hand_in(south, "UUS", "abc123")
-    assert rig.hand_in(south, "UUS", "abc123") == first, "sent twice, taken once"
-    with pytest.raises(Illegal) as again:
-        rig.hand_in(south, "DDD", "other")
-    assert again.value.reason is Refusal.ALREADY_SEALED
+    receipt = rig.hand_in(SOUTH, "UUS", "abc123")
+    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, "a repeated input has another receipt"
+    with pytest.raises(Illegal) as exc_info:
+        rig.hand_in(SOUTH, "DDD", "other")
+    assert exc_info.value.reason is Refusal.ALREADY_SEALED
     rig.hand_in(NORTH, "III")
-    assert rig.hand_in(south, "UUS", "abc123") == first, "even after the reveal"
-    for late in (
-        lambda: rig.table.hand_in(south, moment, "DDD", "later"),
+    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, "a repeated input changes the receipt"
+    for act_late in (
+        lambda: rig.table.hand_in(SOUTH, moment, "DDD", "later"),
         lambda: rig.table.confirm("south", moment, 2),
     ):
         with pytest.raises(Stale):
-            late()
+            act_late()
     with pytest.raises(Illegal, match="Too late: the orders have been revealed"):
-        rig.table.take_back(south, moment)
+        rig.table.take_back(SOUTH, moment)
 
 
 # ---- ends ----------------------------------------------------------------------------------------
 
-SHORT = {"board": ".N\nsn\nS."}
+# Options of a small board on which South can win in its second turn.
+SMALL_BOARD = {"board": ".N\nsn\nS."}
 
 
 def test_a_win_counts_for_the_match(rig: TableRig) -> None:
-    rig.begin(**SHORT)
+    rig.begin(**SMALL_BOARD)
     rig.turn("URI", "III")
     rig.finish_stages()
     rig.turn("LDD", "III")
-    assert rig.view.turn.stage_count == 3, "that it ends early is not told before"
+    assert rig.view.turn.stage_count == 3, "the number of stages reveals that the game ends early"
     rig.finish_stages()
     view = rig.view
     assert (view.phase, view.sign.text, view.match.score) == (Phase.OVER, "Purple wins", (1, 0, 0))
@@ -221,11 +224,12 @@ def test_a_win_counts_for_the_match(rig: TableRig) -> None:
     assert (rig.view.phase, rig.view.match.score) == (Phase.SETUP, (1, 0, 0))
 
 
-def test_a_tie_is_played_again_by_itself(rig: TableRig) -> None:
+def test_a_draw_is_played_again_by_itself(rig: TableRig) -> None:
     rig.begin(turn_limit=1)
     rig.turn("III", "III")
     rig.finish_stages()
     assert rig.view.sign.text == "A draw: once more"
+    # The next game begins after 6 s.
     rig.wait(5.9)
     assert rig.view.phase is Phase.OVER
     rig.wait(0.2)
@@ -233,7 +237,7 @@ def test_a_tie_is_played_again_by_itself(rig: TableRig) -> None:
     assert (view.phase, view.match.score) == (Phase.SETUP, (0, 0, 1))
 
 
-def test_resign_draw_abandon(rig: TableRig) -> None:
+def test_resigned_drawn_and_abandoned_games_are_scored(rig: TableRig) -> None:
     rig.begin()
     rig.table.resign(SOUTH)
     assert rig.view.sign.text == "Lime wins"
@@ -245,14 +249,14 @@ def test_resign_draw_abandon(rig: TableRig) -> None:
         assert rig.table.view(NORTH).sign.small == "You offer a draw."
     rig.table.offer_draw(SOUTH)
     rig.wait(60)
-    assert rig.view.phase is Phase.OVER, "an agreed draw is not played again by itself"
+    assert rig.view.phase is Phase.OVER, "an agreed draw is played again by itself"
     assert rig.view.match.score == (0, 1, 1)
     rig.table.rematch()
     rig.table.abandon()
-    assert rig.view.match.score == (0, 0, 0), "nobody looks back on it"
+    assert rig.view.match.score == (0, 0, 0), "the score stays after an abandoned game"
 
 
-def test_undo_goes_back_and_asks_for_the_board(rig: TableRig) -> None:
+def test_an_undone_turn_asks_for_its_board(rig: TableRig) -> None:
     rig.begin()
     rig.turn("UUS", "UUS")
     rig.finish_stages()
@@ -272,31 +276,31 @@ def test_undo_goes_back_and_asks_for_the_board(rig: TableRig) -> None:
 # ---- pads ----------------------------------------------------------------------------------------
 
 
-def test_a_buffer_blind_on_a_pad(tmp_path: Path) -> None:
+def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
-        south = SOUTH
-        rig.press(south, "U")
+        # The first key of a pad seats whoever presses it.
+        rig.press(SOUTH, "U")
         rig.press(NORTH, "ready")
-        assert rig.view.seats[south].door == "pad"
+        assert rig.view.seats[SOUTH].door == "pad"
         rig.begin()
-        for keys, entered, cue in (
+        for keys, entered_count, cue in (
             (("U", "U", "S", "L"), 3, "key_refused"),
             (("back",), 2, "key_back"),
             (("ready",), 2, "key_refused"),
             (("D", "ready"), 3, "sealed"),
             (("back",), 3, "taken_back"),
         ):
-            rig.press(south, *keys)
-            assert (rig.view.seats[south].entered_count, rig.cues[-1]) == (entered, cue)
-        rig.press(south, "back", held=True)
-        rig.press(south, "R", "S", "S", "ready")
+            rig.press(SOUTH, *keys)
+            assert (rig.view.seats[SOUTH].entered_count, rig.cues[-1]) == (entered_count, cue)
+        rig.press(SOUTH, "back", held=True)
+        rig.press(SOUTH, "R", "S", "S", "ready")
         rig.press(NORTH, "I", "I", "U", "ready")
-        assert rig.view.turn.orders[0][south].letter == "R"
+        assert rig.view.turn.orders[0][SOUTH].letter == "R"
         rig.press(NORTH, "ready")
         assert rig.view.turn.stage == 1
 
 
-def test_holding_ready_overrules_only_what_was_refused(rig: TableRig) -> None:
+def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
     begin_and_show(rig)
     rig.turn("UUI", "III")
     rig.press(SOUTH, "ready")
@@ -305,10 +309,11 @@ def test_holding_ready_overrules_only_what_was_refused(rig: TableRig) -> None:
     rig.press(SOUTH, "ready", held=True)
     assert rig.view.turn.stage == 1
     rig.press(SOUTH, "ready", held=True)
-    assert rig.view.turn.stage == 1, "one hold, one stage"
+    assert rig.view.turn.stage == 1, "a second hold confirms a stage without a refusal"
 
 
-def test_the_press_that_starts_the_clock_overrules_nothing(rig: TableRig) -> None:
+def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
+    """Press and hold ready to start the clock, while a piece lies on a wrong square."""
     rig.table.new_game("scouts", {})
     follow_instructions(rig.table)
     placements = [f"@{file}{rank}" for file in "bcdef" for rank in (1, 10)]
@@ -330,11 +335,11 @@ def test_the_press_that_starts_the_clock_overrules_nothing(rig: TableRig) -> Non
     assert rig.view.phase is Phase.SETUP
 
 
-def test_an_unexpected_error_is_logged_without_words(
+def test_an_unexpected_error_is_logged_without_its_words(
     rig: TableRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.begin()
-    words = "-".join(("draft", "up"))  # not in one piece: a trace shows the source
+    words = "-".join(("draft", "up"))  # joined, because a traceback shows this source
     with monkeypatch.context() as patch:
         failing = Mock(side_effect=RuntimeError(words))
         patch.setattr("companion.table.seats.pads.effect_of_press", failing)
@@ -343,9 +348,6 @@ def test_an_unexpected_error_is_logged_without_words(
     assert words not in caplog.text
     rig.press(SOUTH, "U")
     assert rig.view.seats[SOUTH].entered_count == 1
-
-
-# ---- hands games: the made-up game ---------------------------------------------------------------
 
 
 # ---- restarts ------------------------------------------------------------------------------------
@@ -361,20 +363,20 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
         rig.hand_in(SOUTH, "RII", "salt1")
         views = [replace(rig.table.view(viewer), version=0) for viewer in (None, *SEATS)]
         nonce = rig.table.nonce_of(SOUTH)
-    with open_table_rig(tmp_path) as again:
+    with open_table_rig(tmp_path) as restarted:
         for viewer, view in zip((None, *SEATS), views, strict=True):
-            assert replace(again.table.view(viewer), version=0) == view
-        assert again.table.nonce_of(SOUTH) == nonce
-        again.table.hand_in(NORTH, views[0].moment, "LII")
-        assert again.view.phase is Phase.STAGES
+            assert replace(restarted.table.view(viewer), version=0) == view
+        assert restarted.table.nonce_of(SOUTH) == nonce
+        restarted.table.hand_in(NORTH, views[0].moment, "LII")
+        assert restarted.view.phase is Phase.STAGES
 
 
-BUFFERS = st.text("UDLRIS", min_size=3, max_size=3)
+ORDERS = st.text("UDLRIS", min_size=3, max_size=3)
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(BUFFERS, BUFFERS), max_size=5), st.integers(0, 3))
-def test_replayed_journal_is_the_live_state(
+@given(st.lists(st.tuples(ORDERS, ORDERS), max_size=5), st.integers(0, 3))
+def test_a_replayed_journal_makes_the_same_session(
     tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[str, str]], undos: int
 ) -> None:
     folder = tmp_path_factory.mktemp("journal")
@@ -385,7 +387,9 @@ def test_replayed_journal_is_the_live_state(
                 break
             rig.turn(south, north)
             for viewer in (None, *SEATS):
-                assert len(rig.table.view(viewer).sign.text) <= 40, "can be read from afar"
+                assert len(rig.table.view(viewer).sign.text) <= 40, (
+                    "the sign is too long to be read from afar"
+                )
             rig.finish_stages()
         for _ in range(undos):
             if rig.view.match.can_undo:
@@ -393,39 +397,39 @@ def test_replayed_journal_is_the_live_state(
                 if rig.view.phase is Phase.SETUP:
                     rig.confirm()
         with Journal(folder / "journal.sqlite", read_only=True) as journal:
-            # the next game's chance is committed to between games, outside of this game's run
-            live = replace(session_of(rig.table), commitment="")
-            assert replace(journal.fold(1), commitment="") == live
+            # The commitment of the next game is no record of this game.
+            session = replace(session_of(rig.table), commitment="")
+            assert replace(journal.fold(1), commitment="") == session
 
 
 # ---- journal troubles ----------------------------------------------------------------------------
 
 
-def test_seats_stay_when_a_game_is_unreadable(tmp_path: Path) -> None:
+def test_seats_survive_an_unreadable_game(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
     with Journal(tmp_path / "journal.sqlite") as journal:
         journal.append(1, [HandIn(SOUTH, "1.1", "XYZ")], 0.0)
-    with open_table_rig(tmp_path) as again:
-        view = again.view
+    with open_table_rig(tmp_path) as restarted:
+        view = restarted.view
         assert view.phase is Phase.LOBBY
         assert view.devices.notices[0].startswith("Game 1 cannot be continued (malformed")
         assert "XYZ" not in view.devices.notices[0]
         assert view.seats[SOUTH].name == "South"
-        again.table.new_game("outbuffered")
+        restarted.table.new_game("outbuffered")
 
 
-def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_folder_names_its_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match="set state_dir"):
         Journal(tmp_path / "file" / "journal.sqlite")
 
 
-# ---- the thread, replay files --------------------------------------------------------------------
+# ---- threads, hints, ambiguous boards ------------------------------------------------------------
 
 
-def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_each_seat_is_taken_by_one_thread(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         table.start()
         nonces: list[str] = []
@@ -436,8 +440,8 @@ def test_many_threads_at_once_lose_nothing(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(try_to_sit, range(16)))
-        taken = [entry for entry in journal.entries(0) if isinstance(entry.record, TakeSeat)]
-        assert (len(nonces), len(taken)) == (2, 2)
+        entries = [entry for entry in journal.entries(0) if isinstance(entry.record, TakeSeat)]
+        assert (len(nonces), len(entries)) == (2, 2)
 
 
 def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
@@ -455,13 +459,15 @@ def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
         assert rig.view.seats[NORTH].receipt
 
 
-def test_an_ambiguous_board_is_asked_about(rig: TableRig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ambiguous_board_asks_the_acting_seat(
+    rig: TableRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(GAMES, "toy", Toy())
     monkeypatch.setattr(board_check, "match_actions", Mock(return_value=([1, 2], [])))
     rig.table.new_game("toy", seed=1)
     board = rig.view.board.layout
-    for seen in (board, with_move(board, "a1", "a3")):
-        rig.show(seen, game="toy")
+    for layout in (board, with_move(board, "a1", "a3")):
+        rig.show(layout, game="toy")
     assert [rig.table.view(seat).own.possible_actions for seat in SEATS] == [("1", "2"), ()]
     assert rig.cues[-1] == "asked"
 
@@ -477,7 +483,7 @@ def test_tiles_not_read_in_time_are_asked_for(rig: TableRig) -> None:
     assert set(live_of(rig.table).tiles.faulty_rows) == set(SEATS)
 
 
-def test_ready_hands_in_a_placing_on_board(rig: TableRig) -> None:
+def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
     for seat in SEATS:
         rig.table.change_door(seat, "pad")
     rig.table.new_game("kahmate", seed=1)
@@ -489,14 +495,16 @@ def test_ready_hands_in_a_placing_on_board(rig: TableRig) -> None:
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
     rig.show(pieces, game="kahmate")
-    own = rig.table.view(SOUTH)
-    assert (own.own.laid_action, rig.view.own.laid_action) == (game.format(actions[SOUTH]), None)
-    assert own.sign.text == "Tap “As it lies on the board”"
+    view = rig.table.view(SOUTH)
+    assert view.own.laid_action == game.format(actions[SOUTH])
+    assert rig.view.own.laid_action is None
+    assert view.sign.text == "Tap “As it lies on the board”"
     rig.press(SOUTH, "ready")
     assert [bool(rig.view.seats[seat].receipt) for seat in SEATS] == [True, False]
 
 
-def test_followers_rest_no_longer_than_agreed(tmp_path: Path) -> None:
+def test_a_followers_pause_is_limited_by_its_interval(tmp_path: Path) -> None:
+    """Its step asks for a pause of 60 s, and its interval is 0.01 s."""
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         steps: list[float] = []
         follower = TableFollower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
@@ -506,8 +514,8 @@ def test_followers_rest_no_longer_than_agreed(tmp_path: Path) -> None:
         assert "eager" not in {thread.name for thread in enumerate_threads()}
 
 
-def test_a_listener_learns_of_the_last_turn(rig: TableRig) -> None:
-    ends: list[tuple[int, int]] = []
-    rig.table.connect(TableListener(on_game=lambda *change: ends.append(change)))
+def test_a_listener_is_told_the_last_turn(rig: TableRig) -> None:
+    changes: list[tuple[int, int]] = []
+    rig.table.connect(TableListener(on_game=lambda *change: changes.append(change)))
     play(rig.table, rig.clock, "binmat", 200, 3)
-    assert ends[-1] == (0, len(session_of(rig.table).turns))
+    assert changes[-1] == (0, len(session_of(rig.table).turns))

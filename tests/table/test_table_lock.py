@@ -1,4 +1,4 @@
-"""The table's lock: who comes first, and what happens to calls once it is closed."""
+"""Test the table's lock: which caller gets it first, and which calls a closed table refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from companion.table.listeners import TableListener
 from companion.table.table import Table
 
 
-def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None:
+def test_a_closed_table_refuses_people_but_no_devices(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.table.close()
         with pytest.raises(Stale):
@@ -31,7 +31,7 @@ def test_a_closed_table_refuses_people_and_heeds_devices(tmp_path: Path) -> None
         assert session_of(rig.table).seats == {}
 
 
-def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
+def test_a_waiting_press_comes_before_a_time_out(tmp_path: Path) -> None:
     clock = FakeClock()
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, clock) as table:
         for seat in Seat:
@@ -39,6 +39,7 @@ def test_whoever_waits_comes_before_a_time_out(tmp_path: Path) -> None:
         table.new_game("binmat", {"way": "referee", "seconds": 5.0}, seed=1)
         table.resume("host")
         (seat,) = session_of(table).awaited_seats
+        # The press waits for the lock while the time runs out.
         with store_of(table).hold():
             table.start()
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
