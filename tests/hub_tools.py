@@ -1,4 +1,4 @@
-"""A real hub with its NATS server on free ports, tables that join it, and a look at its store."""
+"""Helpers: a real hub with its NATS server on free ports, tables that join it, and its store."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from companion.table.seats.staff_call import StaffBell
 from companion.table.session import Phase
 from web.hub.host import JoinedTable
 
-# Does something with a connection to NATS.
+# A coroutine function that acts on a connection to NATS.
 ClientAction = Callable[[Client], Awaitable[None]]
 
 
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
-    """Return settings of a hub for this machine alone, on free ports.
+    """Return settings of a hub that only this machine can reach, on free ports.
 
-    It shares the templates that other tests have compiled.
+    The hub uses the templates that other tests have compiled.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
@@ -62,7 +62,7 @@ def hub_settings(folder: Path, **more: Any) -> HubSettings:
 
 
 class AdmittingHub(Hub):
-    """A hub whose host admits every table as soon as it has joined."""
+    """A hub that admits every table as soon as it has joined, as its owner would."""
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         super().__init__(settings, clock)
@@ -84,12 +84,12 @@ def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
 
 
 class TableAtHub:
-    """A table that has joined a hub. The table has no thread, but its line to the hub has one."""
+    """A table that has joined a hub. Only its line to the hub has a thread."""
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder, self.member, self.clock = folder, member, clock or RealClock()
         self.journal = Journal(folder / "journal.sqlite")
-        self.rig = TableRig(self.journal, self.clock)  # type: ignore[arg-type] # nothing here lets its time pass
+        self.rig = TableRig(self.journal, self.clock)  # type: ignore[arg-type] # no test with a real clock advances it
         self.bell = StaffBell(self.rig.table.redraw)
         self.health = ""
         self.line = HubAdapter(
@@ -108,7 +108,7 @@ class TableAtHub:
         return self.rig.table
 
     def play(self, turns: int = 1) -> None:
-        """Play so many turns, in a new game unless one is on."""
+        """Play some turns, in a new game unless one is on."""
         if self.table.view().phase in (Phase.LOBBY, Phase.OVER):
             self.rig.begin()
         for _ in range(turns):
@@ -121,7 +121,7 @@ class TableAtHub:
             self.table.take_seat(seat, name)
 
     def entries(self) -> list[int]:
-        """Return the numbers of the inputs that the hub should receive."""
+        """Return the numbers of the journal entries that the hub should receive."""
         return [entry.id for entry in self.journal.entries() if entry.id > self.member.start_after]
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ def join_table(
 
 
 async def read_stored_records(server: str, seed: str, table: str) -> list[PublicRecord]:
-    """Return a table's records from a NATS server, in its order."""
+    """Return the records of a table that a NATS server has stored, in their order."""
     client = Client()
     await client.connect(server, nkeys_seed_str=seed, allow_reconnect=False)
     try:
@@ -159,26 +159,29 @@ async def read_stored_records(server: str, seed: str, table: str) -> list[Public
 
 
 def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
-    """Return a table's records from a hub's store, in its order. Ask again while it restarts."""
+    """Return the records of a table that a hub has stored, in their order.
 
-    def answer() -> list[list[PublicRecord]]:
+    Try again while the hub's NATS server restarts.
+    """
+
+    def read_records() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
             return [asyncio.run(read_stored_records(nats_url(hub), hub.folder.file.seed, table))]
         return []
 
-    records: list[PublicRecord] = until("the store answers", answer)[0]
+    records: list[PublicRecord] = until("an answer of the hub's store", read_records)[0]
     return records
 
 
 def shows_last_input(hub: Hub, table: TableAtHub) -> bool:
-    """Return whether the hub's pages show the table's last input."""
+    """Return whether the hub's room has the table's last journal entry."""
     tables = hub.room.tables()
-    shown = next((other.latest for other in tables if other.id == table.member.table_id), None)
-    return shown is not None and shown.record.entry == table.entries()[-1]
+    latest = next((other.latest for other in tables if other.id == table.member.table_id), None)
+    return latest is not None and latest.record.entry == table.entries()[-1]
 
 
 def need_of_table(hub: Hub, number: int) -> str:
-    """Return what the hub's room says that a table needs."""
+    """Return what a table needs, as the hub's room says it."""
     table = hub.room.table(number)
     assert table is not None
     return table.need(hub.room.now_s())
@@ -187,13 +190,16 @@ def need_of_table(hub: Hub, number: int) -> str:
 def kill_nats(hub: Hub) -> None:
     """End the hub's NATS server by SIGKILL."""
     assert hub.nats_server is not None
-    pid = until("NATS runs", lambda: hub.nats_server and hub.nats_server.pid)
+    pid = until("the start of NATS", lambda: hub.nats_server and hub.nats_server.pid)
     os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager
 def mount_small_disk(folder: Path) -> Iterator[Path]:
-    """Mount a disk of 96 MB on a folder until the end of the block. Skip the test if not root."""
+    """Mount a disk of 96 MB on a folder until the end of the block.
+
+    Skip the test if it is not run by root.
+    """
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
@@ -215,28 +221,29 @@ def fill_disk(disk: Path) -> None:
 def joined_services(folder: Path) -> Iterator[list[Companion]]:
     """Run two services in simulation, South's and North's, that have joined a hub."""
     with running_hub(folder / "hub") as hub, ExitStack() as stack:
-        both: list[Companion] = []
+        services: list[Companion] = []
         for name in ("south", "north"):
             table = TableSettings(reading_time_s=0.1)
             settings = local_settings(folder / name, port=free_port(), table=table)
-            both.append(stack.enter_context(Companion(settings, simulate=True)))
-            both[-1].hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
-        until("both join", lambda: all("of Our club" in table.hub.sentence for table in both))
-        yield both
+            services.append(stack.enter_context(Companion(settings, simulate=True)))
+            services[-1].hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
+        until("joining", lambda: all("of Our club" in service.hub.sentence for service in services))
+        yield services
 
 
 # ---- what a tampered program can do with a table's key ----
 
 
-async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str]) -> Client:
-    """Connect to NATS with a table's key, or with the hub's own. Try again while the server has not
-    read the key yet.
+async def connect_with_key(hub: Hub, table: TableAtHub | None, refusals: list[str]) -> Client:
+    """Connect to NATS with a table's key, or with the hub's own if there is no table.
+
+    Try again while the server has not read a new key yet.
     """
     prefix = inbox_prefix(table.member.table_id) if table else "_INBOX"
     seed = table.member.seed if table else hub.folder.file.seed
 
     async def note(error: Exception) -> None:
-        refused.append(str(error))
+        refusals.append(str(error))
 
     async with asyncio.timeout(30):
         while True:
@@ -256,25 +263,25 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refused: list[str
 
 
 def act_with_key(
-    hub: Hub, table: TableAtHub | None, act: ClientAction, refused: list[str] | None = None
+    hub: Hub, table: TableAtHub | None, act: ClientAction, refusals: list[str] | None = None
 ) -> None:
-    """Run `act` on a connection with a table's key. None stands for the hub's own key.
+    """Act on a connection with a table's key, or with the hub's own key if there is no table.
 
-    What NATS refuses is appended to `refused`.
+    The messages of what NATS refuses are appended to `refusals`.
     """
-    done = []
+    finished = []
 
-    async def do() -> None:
-        client = await connect_with_key(hub, table, [] if refused is None else refused)
+    async def connect_and_act() -> None:
+        client = await connect_with_key(hub, table, [] if refusals is None else refusals)
         try:
             await act(client)
-            done.append(act)
+            finished.append(act)
             with suppress(NatsError, OSError):  # the hub may close the connection just then
                 await client.flush()
         finally:
             await close_client(client)
 
-    work = LoopThread("changed", do)
-    work.start()
-    until("it is over", lambda: not work.is_alive)
-    assert done
+    thread = LoopThread("tampered program", connect_and_act)
+    thread.start()
+    until("the end of the action", lambda: not thread.is_alive)
+    assert finished, "the action has raised an error"

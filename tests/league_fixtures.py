@@ -1,6 +1,4 @@
-"""A league on a file of its own and its clock, for every test that asks for them by `league` and
-`clock`.
-"""
+"""Fixtures: a league in a temporary folder, and its fake clock."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def free_tables() -> tuple[str, ...]:
-    """Where boards may be played; a test's module says so where it matters."""
+    """The tables at which boards can be played. Modules of tests may replace this fixture."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Tournaments that are decided by chance, and what must hold for each of them."""
+"""Helpers: play tournaments with random results, and check what must hold for every tournament."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAME = "outbuffered"
 def make_tournament(
     system: PairingSystem = PairingSystem.SWISS, people: int = 8, **more: int
 ) -> Tournament:
-    """Make a tournament in which so many people are entered, the strongest first."""
+    """Make a tournament and enter so many people, the strongest first."""
     rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
@@ -39,9 +39,9 @@ def open_places(tournament: Tournament) -> list[BoardPlace]:
 def play_round(
     tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0
 ) -> Tournament:
-    """Pair a round, and decide its boards by chance.
+    """Pair a round, and give its boards random results.
 
-    `draws` and `absent` are the probabilities of a draw and of an absent player.
+    `draws` and `absent` are the probabilities that a board is drawn and that a player is absent.
     """
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
@@ -55,31 +55,39 @@ def play_round(
 
 
 def south_surplus(tournament: Tournament, entrant: int) -> int:
-    """Return how much more often an entrant was South than North, on first boards played."""
+    """Return how much more often an entrant was South than North, on the first boards of matches.
+
+    Only boards that were played count.
+    """
     people = tournament.entrant(entrant).people
     first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
     return sum(1 if board.south in people else -1 for board in first if board.is_played)
 
 
 def count_byes(tournament: Tournament, entrant: int) -> int:
-    """Count an entrant's whole byes."""
+    """Count the byes for which an entrant has received a whole point."""
     return sum(
         match.north is None and match.bye_half_points == 2 for match in tournament.matches(entrant)
     )
 
 
 def assert_sound(tournament: Tournament) -> None:
-    """Require that nobody plays twice in a round, meets anybody twice, or has two byes."""
-    for played in tournament.rounds:
-        paired = [entrant for match in played.matches for entrant in _entrants(match)]
+    """Require that no entrant plays twice in a round, meets another twice, or has two byes.
+
+    In a tournament without a knockout, every entrant who has not left must play in each round.
+    """
+    for tournament_round in tournament.rounds:
+        paired = [entrant for match in tournament_round.matches for entrant in _entrants(match)]
         assert len(set(paired)) == len(paired)
         if tournament.system is not PairingSystem.KNOCKOUT:
             assert set(paired) >= {
-                e.number for e in tournament.entrants if e.plays_in(played.number)
+                entrant.number
+                for entrant in tournament.entrants
+                if entrant.plays_in(tournament_round.number)
             }
     for entrant in tournament.entrants:
-        met = Counter(opponents(tournament, entrant.number))
-        assert not met or max(met.values()) == 1
+        meetings = Counter(opponents(tournament, entrant.number))
+        assert not meetings or max(meetings.values()) == 1
         assert count_byes(tournament, entrant.number) <= 1
 
 

@@ -1,4 +1,4 @@
-"""A real Mosquitto broker on a free port, a subscriber to all topics and a table that publishes."""
+"""Helpers: a real Mosquitto broker on a free port, a subscriber, and a table that publishes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, TableSettings
 from companion.service.app import Companion
 
-# Where programs are looked for.
+# Folders of programs. Mosquitto is in one that only root has on its path.
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 MOSQUITTO = shutil.which("mosquitto", path=SEARCH_PATH)
 needs_broker = pytest.mark.skipif(
@@ -32,13 +32,14 @@ needs_broker = pytest.mark.skipif(
 
 
 class Broker:
-    """Mosquitto without a store on disk. It admits `user` with the password `secret`, or anybody
-    if that is None.
+    """A process of Mosquitto that stores nothing on disk.
+
+    It admits `user` with the password `secret`, or everybody if `user` is None.
     """
 
     def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
         self.port = free_port()
-        words = [
+        directives = [
             f"listener {self.port} 127.0.0.1",
             "persistence false",
             "log_dest none",
@@ -57,26 +58,26 @@ class Broker:
                 check=True,
                 capture_output=True,
             )
-            (folder / "users").chmod(0o644)  # Mosquitto gives up root's rights
+            (folder / "users").chmod(0o644)  # Mosquitto reads it without the rights of root
             folder.chmod(0o755)
-            words += ["allow_anonymous false", f"password_file {folder / 'users'}"]
+            directives += ["allow_anonymous false", f"password_file {folder / 'users'}"]
         else:
-            words += ["allow_anonymous true"]
+            directives += ["allow_anonymous true"]
         if tls:
-            words += [f"certfile {folder / 'cert.pem'}", f"keyfile {folder / 'key.pem'}"]
+            directives += [f"certfile {folder / 'cert.pem'}", f"keyfile {folder / 'key.pem'}"]
         if os.getuid() == 0:
-            words.append("user root")
+            directives.append("user root")
         self._config = folder / "mosquitto.conf"
-        self._config.write_text("\n".join(words) + "\n")
+        self._config.write_text("\n".join(directives) + "\n")
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
     def start(self) -> None:
         assert MOSQUITTO is not None
         self._process = subprocess.Popen([MOSQUITTO, "-c", str(self._config)])
-        until("the broker", self._answers)
+        until("the start of the broker", self._is_up)
 
-    def _answers(self) -> bool:
+    def _is_up(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.port), 1):
                 return True
@@ -123,21 +124,22 @@ class Subscriber:
         self.client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(WAIT_S)
 
     def sync(self) -> None:
-        """Wait until everything that the broker had before now has arrived."""
+        """Wait until everything has arrived that the broker has received before this call."""
         self._marks += 1
         mark = str(self._marks).encode()
-        for _ in range(50):  # until the subscription holds
+        for _ in range(50):  # the subscription may not be active yet
             self.publish("mark", mark)
             with self._new:
                 if self._new.wait_for(lambda: ("mark", mark, False) in self.messages, 0.2):
                     return
-        pytest.fail("the broker is silent")
+        pytest.fail("the broker does not pass on messages")
 
-    def wait_for(self, what: Callable[[list[tuple[str, bytes, bool]]], Any]) -> Any:
+    def wait_for(self, condition: Callable[[list[tuple[str, bytes, bool]]], Any]) -> Any:
+        """Wait until the condition is true of all messages so far, and return its result."""
         with self._new:
-            if not self._new.wait_for(lambda: what(self.messages), WAIT_S):
-                pytest.fail(f"not heard; the last were {self.messages[-5:]}")
-            return what(self.messages)
+            if not self._new.wait_for(lambda: condition(self.messages), WAIT_S):
+                pytest.fail(f"a message did not arrive; the last were {self.messages[-5:]}")
+            return condition(self.messages)
 
     def last(self, topic: str) -> bytes | None:
         """Return the newest payload of a topic."""
@@ -161,9 +163,7 @@ def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
 def table_with_broker(
     folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
 ) -> Iterator[Companion]:
-    """Open a simulated table that is connected to a broker. Its work is done in the caller's
-    thread.
-    """
+    """Open a simulated table that connects to a broker. It works in the caller's thread."""
     table = TableSettings(reading_time_s=0.1)
     with simulated(folder, clock, port=web_port, table=table, mqtt=mqtt) as companion:
         yield companion
@@ -176,7 +176,7 @@ def publish_now(companion: Companion) -> None:
     if connection is None:
         return
 
-    until("the connection", lambda: connection.is_connected)
+    until("the connection to the broker", lambda: connection.is_connected)
     assert connection._client
     # the broker acknowledges this only after all that was published before
-    connection._client.publish("mark", b"told", qos=1).wait_for_publish(WAIT_S)
+    connection._client.publish("mark", b"published", qos=1).wait_for_publish(WAIT_S)

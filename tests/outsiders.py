@@ -1,6 +1,6 @@
-"""Everybody but South, and all that a table sends them: pages, streams and refusals.
+"""Helpers: read everything that a table sends to anybody but South.
 
-Tests of secrets look for what South hides in it.
+Tests of secrets search these pages, streams and refusals for what South hides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STREAM_PATHS = (
 
 
 def first_event(url: str, path: str, cookies: str) -> bytes:
-    """Return the first event of a stream, the whole fragment, or the status of a refusal."""
+    """Return the first event of a stream, which has the whole fragment, or a refusal's status."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Cookie": cookies})
     answer = connection.getresponse()
@@ -49,9 +49,9 @@ def first_event(url: str, path: str, cookies: str) -> bytes:
 
 
 class Outsiders:
-    """Everybody but South: the public, spectators, and North with its cookie.
+    """Clients of everybody but South: the public, and North with its cookie.
 
-    `seats` are taken by phones first.
+    Phones take `seats` first.
     """
 
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
@@ -72,7 +72,9 @@ class Outsiders:
             for path in paths:
                 status, body, headers = client.send(path)
                 stable_headers = {
-                    k: v for k, v in headers.items() if k not in ("Date", "Set-Cookie")
+                    name: value
+                    for name, value in headers.items()
+                    if name not in ("Date", "Set-Cookie")
                 }
                 answers.append((path, f"{status} {sorted(stable_headers.items())}".encode() + body))
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.north.jar)

@@ -1,4 +1,7 @@
-"""Two tables that play one game over a real hub, and a tampered program's requests with a key."""
+"""Helpers: two tables that play a linked game over a real hub, and requests with a table's key.
+
+A tampered program of a table could send such requests.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def two_tables(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
 
 def wait_until_connected(tables: list[TableAtHub]) -> None:
     """Wait until all tables are connected to the hub."""
-    until("the hub is there", lambda: all(table.line.is_connected for table in tables))
+    until("the connection to the hub", lambda: all(table.line.is_connected for table in tables))
 
 
 def begin_linked_game(
@@ -47,7 +50,9 @@ def begin_linked_game(
     south, north = tables
     code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
     north.line.pairs.accept(code, "Jonas")
-    until("the game begins", lambda: all(session_of(table.table).remote for table in tables))
+    until(
+        "the beginning of the game", lambda: all(session_of(table.table).remote for table in tables)
+    )
 
 
 def phases(tables: list[TableAtHub]) -> list[Phase]:
@@ -55,12 +60,12 @@ def phases(tables: list[TableAtHub]) -> list[Phase]:
 
 
 def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
-    """Play a game to its end by random actions.
+    """Play a game to its end by random actions, and call `between` before each step.
 
-    An action that comes too late, because the other table was quicker, is refused.
+    An action may be refused because the other table was quicker.
     """
 
-    def plays() -> bool:
+    def play_step() -> bool:
         between()
         for table, seat in zip(tables, Seat, strict=True):
             with suppress(CompanionError):
@@ -68,7 +73,7 @@ def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = la
             table.table.step()
         return phases(tables) == [Phase.OVER] * 2
 
-    until("the game is over", plays, 180)
+    until("the end of the game", play_step, timeout_s=180)
 
 
 def has_notice(table: TableAtHub, words: str) -> bool:
@@ -80,9 +85,9 @@ def has_notice(table: TableAtHub, words: str) -> bool:
 def request_with_key(
     hub: Hub, table: TableAtHub, subject: str, content: object, timeout_s: float = 60.0
 ) -> bytes:
-    """Return the answer that NATS gives to a request with a table's key, or empty bytes.
+    """Return the answer of NATS to a request with a table's key, or empty bytes if it gives none.
 
-    Content that is not bytes is sent as JSON.
+    Content other than bytes is sent as JSON.
     """
     answers = [b""]
 

@@ -1,4 +1,4 @@
-"""The rig of a panel on mock pins, and measurements of what its lamps and buzzer do."""
+"""Helpers: the rig of a panel on mock pins, and measurements of its lamps and buzzer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hardware.cue_player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
-# Settings as delivered: both pads are wired.
+# Default settings, by which both pads are wired.
 WIRED = PanelSettings()
 
 
 class PanelRig:
-    """A panel without threads, on a fake clock, and the hands at it."""
+    """A panel without threads on a fake clock, and the hands that press its buttons."""
 
     def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
@@ -30,10 +30,10 @@ class PanelRig:
         self.clock.advance(ms / 1000)
         self.panel.step()
 
-    def bounce(self, button: str, *ms: float) -> None:
-        """Press and release a button in turn, and wait so long after each change."""
+    def bounce(self, button: str, *waits_ms: float) -> None:
+        """Press and release a button by turns, and wait so long after each change."""
         for change, wait_ms in zip(
-            itertools.cycle((self.hands.press, self.hands.release)), ms, strict=False
+            itertools.cycle((self.hands.press, self.hands.release)), waits_ms, strict=False
         ):
             change(button)
             self.clock.advance(wait_ms / 1000)
@@ -65,17 +65,17 @@ class PanelRig:
 def lit_edges(levels: list[bool]) -> list[int]:
     """Return the indexes at which a lamp goes on."""
     return [
-        t
-        for t, (before, now) in enumerate(itertools.pairwise([False, *levels]))
+        index
+        for index, (before, now) in enumerate(itertools.pairwise([False, *levels]))
         if now and not before
     ]
 
 
 def tones_hz(player: CuePlayer, start_ms: int, end_ms: int) -> list[float | None]:
-    """Return the buzzer's frequency in each of these milliseconds."""
-    return [player.tone_hz(float(t)) for t in range(start_ms, end_ms)]
+    """Return the buzzer's frequency in each millisecond from `start_ms` to before `end_ms`."""
+    return [player.tone_hz(float(at_ms)) for at_ms in range(start_ms, end_ms)]
 
 
 def lamp_levels(player: CuePlayer, seat: Seat, lamp: str, start_ms: int, end_ms: int) -> list[bool]:
-    """Return whether a lamp is lit in each of these milliseconds."""
-    return [player.is_lit(seat, lamp, float(t)) for t in range(start_ms, end_ms)]
+    """Return whether a lamp is lit in each millisecond from `start_ms` to before `end_ms`."""
+    return [player.is_lit(seat, lamp, float(at_ms)) for at_ms in range(start_ms, end_ms)]

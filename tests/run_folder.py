@@ -1,5 +1,6 @@
-"""The folder of a test run: for the files of tests, services and browsers, and for the compiled
-templates that all applications share.
+"""Helpers: the folder of a run of tests.
+
+It has the files of tests, services and browsers, and the compiled templates of all applications.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ import pytest
 
 # A file system in memory.
 IN_MEMORY = "/dev/shm"
-# Least free memory at which tests keep their files there.
+# Minimum of free memory at which tests keep their files there.
 MIN_FREE_BYTES = 2_000_000_000
 # Name of the environment variable with the path of the folder.
 FOLDER_VARIABLE = "COMPANION_TESTS_FOLDER"
 
 
 def has_room_in_memory() -> bool:
-    """Return whether tests' files fit into memory. Not if somebody has chosen another `TMPDIR`."""
+    """Return whether the files of tests fit into memory.
+
+    If `TMPDIR` is set, somebody has chosen another place.
+    """
     return (
         "TMPDIR" not in os.environ
         and os.access(IN_MEMORY, os.W_OK)
@@ -30,38 +34,38 @@ def has_room_in_memory() -> bool:
 
 
 def make_run_folder(config: pytest.Config) -> None:
-    """Make the folder of this run, in memory if there is enough. Workers find it in their
-    environment.
+    """Make the folder of this run, in memory if there is enough.
 
-    Everything is written and synced as usual, but nobody waits for a disk.
+    Files are written and synced as usual, but without waiting for a disk. Workers find the folder
+    in their environment.
     """
     if FOLDER_VARIABLE in os.environ:
         return
     if has_room_in_memory():
         folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        # files of failed tests outlive this run
+        # the folders of tests, where failed ones leave their files, outlive this run
         os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY
     else:
         folder = tempfile.mkdtemp(prefix="companion-")
     os.environ[FOLDER_VARIABLE] = folder
-    # without bytecode files each worker would compile everything again, for fifteen seconds
+    # without bytecode files each worker would compile all modules again, which takes 15 s
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    # as many tests run as there are cores: threads for one picture would only wait for each other
+    # tests keep all cores busy, so that several threads for one picture would only wait
     os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def templates_folder() -> Path | None:
-    """Return the folder in which applications keep compiled templates. None outside of a run."""
+    """Return the folder of compiled templates, or None outside of a run of tests."""
     folder = os.environ.get(FOLDER_VARIABLE)
     return Path(folder) / "templates" if folder else None
 
 
 def share_templates(state_dir: Path) -> None:
-    """Let a service with this state folder use the templates that others have compiled."""
+    """Let a service with this state folder use the compiled templates of this run."""
     shared, own = templates_folder(), state_dir / "templates"
     if shared and not own.exists():
         shared.mkdir(mode=0o700, exist_ok=True)

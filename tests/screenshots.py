@@ -1,7 +1,7 @@
-"""Pictures of every page in every state of every game, at five sizes, light and dark, in every
-language.
+"""Take screenshots of every page in every state of every game.
 
-`python -m screenshots FOLDER`, with `tests` on the path.
+Each is taken at five sizes, in both themes and in every language: `python -m screenshots FOLDER`,
+with `tests` on the path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from companion.games import GAMES
 
 
 def main() -> None:
-    """Write pictures of everything."""
+    """Write the screenshots that the arguments ask for."""
     parser = argparse.ArgumentParser(description="Pictures of every page in every state.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
@@ -48,7 +48,7 @@ def main() -> None:
         cdp(window, "Network.enable")
         for tour, stop in all_stops(tuple(arguments.games)):
             if any(words in stop.name for words in arguments.only):
-                count += shoot(window, tour, stop, arguments)
+                count += take_screenshots(window, tour, stop, arguments)
     print(f"{count} pictures in {arguments.folder}")
 
 
@@ -62,15 +62,15 @@ def all_stops(games: tuple[str, ...]) -> Iterator[tuple[Tour, Stop]]:
         yield from ((pair, stop) for stop in pair.stops())
 
 
-def shoot(window: WebDriver, tour: Tour, stop: Stop, wanted: argparse.Namespace) -> int:
-    """Take all wanted pictures of one page. Return how many."""
-    looks = list(product(wanted.sizes, wanted.themes, wanted.languages))
-    for size, theme, language in looks:
+def take_screenshots(window: WebDriver, tour: Tour, stop: Stop, wanted: argparse.Namespace) -> int:
+    """Take all wanted screenshots of a stop, and return their number."""
+    variants = list(product(wanted.sizes, wanted.themes, wanted.languages))
+    for size, theme, language in variants:
         set_size_and_theme(window, SIZES[size], theme)
         visit(window, tour, stop, language)
         path = wanted.folder / f"{stop.name}.{size}.{theme}.{language}.png"
         path.write_bytes(screenshot(window))
-    return len(looks)
+    return len(variants)
 
 
 if __name__ == "__main__":

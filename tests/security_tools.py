@@ -1,4 +1,4 @@
-"""Tables on a network with strangers, and browsers that visit them."""
+"""Helpers: a table on a network with strangers, and browsers that visit it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ STRANGER_ENVIRON = {"REMOTE_ADDR": "192.0.2.44"}
 
 @contextmanager
 def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
-    """Open a table in a café, with these settings of its pages. Renewed keys are stored."""
+    """Open a table for anybody on its network, as in a café, with these settings of its pages.
+
+    A renewed owner key is stored in its journal.
+    """
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
 
@@ -43,21 +46,21 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
 
 
 def stranger(rig: WebRig) -> FlaskClient:
-    """Return a browser elsewhere on the network."""
+    """Return a browser of another computer on the network."""
     browser = rig.browser()
     browser.environ_base = {**browser.environ_base, **STRANGER_ENVIRON}
     return browser
 
 
 def host_of(rig: WebRig) -> FlaskClient:
-    """Return the host's browser, elsewhere on the network."""
+    """Return the owner's browser on another computer of the network."""
     browser = stranger(rig)
     assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
     return browser
 
 
 def code_of(rig: WebRig) -> str:
-    """Return the code that the machine's own screen shows."""
+    """Return the code that the machine's own screen shows, for joining the table."""
     code = format_code(rig.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)
     assert code in page_text(rig.browser(), "/")

@@ -1,4 +1,4 @@
-"""The rig of a service: a table with its pages, its settings file and its panel on mock pins.
+"""Helpers: the rig of a service, a table with its pages, settings file and panel on mock pins.
 
 Everything runs in the test's own thread.
 """
@@ -37,7 +37,7 @@ HOST_KEY = "abcde-fghij"
 
 @dataclass
 class ServiceRig:
-    """The parts of a service that tests look at, and what people do with it."""
+    """The parts of a service that tests check, and short ways to do what people do with it."""
 
     table: Table
     host: FlaskClient
@@ -48,7 +48,9 @@ class ServiceRig:
     hands: SimulatedPanelHands
     check: PanelChecker
     used: list[Settings] = field(default_factory=list)
+    """The settings that were put to use without a restart, in their order."""
     restarts: list[bool] = field(default_factory=list)
+    """True for each restart that was asked for."""
 
     def browser(self) -> FlaskClient:
         return self.host.application.test_client()
@@ -121,7 +123,7 @@ def open_service_rig(
                 HOST_KEY,
                 template_cache=templates_folder(),
             )
-            room = PanelCheckFeature(
+            panel_check = PanelCheckFeature(
                 settings.panel,
                 check if with_panel else None,
                 "" if with_panel else "No pins here.",
@@ -129,7 +131,7 @@ def open_service_rig(
             )
             features = Features(
                 upkeep=upkeep,
-                panel_check=room,
+                panel_check=panel_check,
                 health=FakeHealth(),
                 has_first_evening=has_first_evening,
             )

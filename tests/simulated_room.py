@@ -1,4 +1,4 @@
-"""The whole program in simulation on a fake clock, and the hands at its rendered table."""
+"""Helpers: the whole program in simulation on a fake clock, and the hands at its rendered table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from companion.table.session import Phase
 
 
 def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
-    """Return settings of a table with its state in this folder and its pages for this machine
-    alone.
+    """Return settings of a table with its state in this folder, which only this machine can reach.
 
-    It also shares the templates that other tests have compiled. With threads, the camera takes one
-    picture a second: reading more of them costs as much as all the rest.
+    The table uses the templates that other tests have compiled. If it has threads, its camera takes
+    one picture a second, because reading more would cost as much as everything else.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
@@ -35,7 +34,7 @@ def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
 
 @contextmanager
 def simulated(folder: Path, clock: FakeClock | None = None, **sections: Any) -> Iterator[Companion]:
-    """Run the whole service in this process on a clock that stands: nothing happens by itself."""
+    """Run the whole service without threads in this process, on a clock that only tests advance."""
     settings = local_settings(folder, **sections)
     with Companion(settings, True, clock or FakeClock(), threads=False) as companion:
         yield companion
@@ -54,15 +53,15 @@ class SimulatedRoom:
         self.world, self.hands = self.companion.simulation.world, self.companion.simulation.hands
 
     def look(self, rounds: int = 3) -> None:
-        """Let the camera see so many pictures, and everything else work meanwhile."""
+        """Let the camera see so many pictures, and let all other parts do their work."""
         for _ in range(rounds):
             self.clock.advance(0.2)
             self.companion.step()
 
     def look_at_new_game(self) -> None:
-        """Let the camera see a new game.
+        """Let the camera see a new game, in small pictures.
 
-        Cards and tiles are in small pictures, too: they are read as well, in half the time.
+        They are read in half the time, and cards and tiles are read just as well in them.
         """
         self.world.set_view(replace(self.world.view, width=1280, height=720))
         self.look()
@@ -72,7 +71,7 @@ class SimulatedRoom:
         return str(self.table.view().sign.text)
 
     def after_stage(self) -> None:
-        """Do what people do after a stage besides moving pieces."""
+        """Do what people do when they have moved the pieces of a stage."""
 
     def follow(self) -> None:
         """Move the pieces as the stages ask, until the next decision."""
@@ -84,7 +83,7 @@ class SimulatedRoom:
                 self.world.set_up(view.board.target)
             self.look(2)
             self.after_stage()
-        raise AssertionError(self.sign())
+        raise AssertionError(f"the stages do not end: {self.sign()}")
 
 
 class PadRoom(SimulatedRoom):
@@ -112,7 +111,7 @@ class PadRoom(SimulatedRoom):
         self.look()
 
     def begin(self, game: str) -> None:
-        """Begin a game as a lesson of pads, and set up its board."""
+        """Begin the lesson of a game at both pads, and set up its board."""
         for seat in SEATS:
             self.table.change_door(seat, "pad")
         self.table.begin_lesson(game)
@@ -123,7 +122,7 @@ class PadRoom(SimulatedRoom):
         assert self.table.view().phase is Phase.ORDERS
 
     def hand_moves(self, seat: Seat, text: str) -> None:
-        """Move the pieces on the board as this action says, before it is entered anywhere."""
+        """Move the pieces of an action on the board before anybody has entered it."""
         session = session_of(self.table)
         game = session.require_game()
         action = game.parse(text)
