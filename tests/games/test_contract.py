@@ -35,7 +35,7 @@ def random_game(
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
     path = []
-    while (due := game.to_act(state)) and len(path) < max_turns:
+    while (due := sorted(game.to_act(state))) and len(path) < max_turns:
         actions = {}
         for seat in due:
             actions[seat] = game.random_action(state, seat, rng)

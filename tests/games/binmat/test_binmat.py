@@ -247,7 +247,8 @@ def test_the_defender_wins_against_an_empty_attacker() -> None:
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
     assert step.state.outcome.reason == "Attacker has no card, and no lane to draw from."
-    # one card to hold, to fight with or to draw, and the attacker plays on
+    # the attacker plays on with a single card: in the hand, in a stack, in the discards or the deck
+    # of an open lane
     for state_with_a_card in (
         with_cards(state, north="5&"),
         with_cards(state, attack="5&"),
@@ -311,7 +312,8 @@ GOLDEN_EVENTS = {
 
 
 def golden_deal(edition: str) -> State:
-    deal = [GOLDEN_DEAL[at : at + 2] for at in range(0, 156, 2)]
+    """Return the state after the golden deal, in a game of 60 turns."""
+    deal = [GOLDEN_DEAL[index : index + 2] for index in range(0, len(GOLDEN_DEAL), 2)]
     return start(deck=deal, edition=edition, turns=60)
 
 
@@ -342,7 +344,7 @@ def count_sequences(state: State, depth: int) -> int:
     )
 
 
-# The counts are worked out by hand.
+# The counts are worked out by hand. Only the rulebook's 580 is not derived here.
 #
 # From the deal. A turn without cards is 6 draws and a pass: 7. In the third turn the defender may
 # hold one card. Drawn from five of the lanes, it can be played in 6 ways: 5 * 7 * 13. The BREAK on

@@ -33,8 +33,8 @@ SEEDS = st.integers(0, 2**32)
 def random_game(edition: str, seed: int, turns: int = 110) -> Iterator[tuple[State, str]]:
     """Yield the positions of a random game, each with the action taken in it.
 
-    The action of the last position is an empty text. Where they are legal, every second action
-    plays a card or declares combat, so that not all turns go by with draws and passes.
+    The action of the last position is an empty text. Plays of cards and combats are preferred, so
+    that the turns do not go by with draws and passes.
     """
     rng = Random(seed)
     state: State = GAME.setup(GAME.options({"edition": edition, "turns": turns}), rng)
