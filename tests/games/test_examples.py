@@ -64,8 +64,8 @@ def test_the_small_game_passes_its_check(
 
 def test_the_small_game_can_be_played(tmp_path: Path) -> None:
     folder = make_site(tmp_path / "site", PEBBLE)
-    done = companion(folder, "selfplay", "--game", "pebble", "--games", "1")
-    assert done.stdout.count("The pebble lies on g1. ") == 1, done.stdout + done.stderr
+    result = companion(folder, "selfplay", "--game", "pebble", "--games", "1")
+    assert result.stdout.count("The pebble lies on g1. ") == 1, result.stdout + result.stderr
 
 
 # Lines of the small game, and methods to put before them.
@@ -138,17 +138,17 @@ def test_the_example_engine_chooses_legal_actions() -> None:
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
-    with Broker(tmp_path) as opened:
-        yield opened
+    with Broker(tmp_path) as broker:
+        yield broker
 
 
 @needs_broker
 def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
-    call = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
+    command = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
     subscriber = Subscriber(broker.port)
     lamp = subprocess.Popen(
-        call, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         turn = {"seat": "south", "side": "purple", "colour": "#5b2a9d", "rgb": [91, 42, 157]}
@@ -183,9 +183,9 @@ def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
         ([], "True ('Ada=/opt/ada',)\n", True),
         (["--safe"], "False ()\n", False),
     ):
-        call = [sys.executable, "-c", code, "play", *options, "--state-dir", str(tmp_path)]
-        done = subprocess.run(
-            call, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command = [sys.executable, "-c", code, "play", *options, "--state-dir", str(tmp_path)]
+        result = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-        assert done.stdout == output, done.stderr
-        assert (fault in done.stderr) is is_named
+        assert result.stdout == output, result.stderr
+        assert (fault in result.stderr) is is_named

@@ -20,13 +20,13 @@ from companion.core.kit import SIDE_COLOURS
 ROOT = Path(__file__).parents[2]
 # The page that shows how to write a game, its Python code, and its pyproject.toml.
 PAGE = (ROOT / "docs/a-new-game.md").read_text(encoding="utf-8")
-CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
-(PROJECT,) = (
+CLASH_CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+(PYPROJECT,) = (
     tomllib.loads(text)
     for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 )
 # Name of the group of entry points by which games are found.
-GROUP = "tabletop_companion.games"
+ENTRY_POINT_GROUP = "tabletop_companion.games"
 
 
 def install(folder: Path, module: str, code: str, entry_points: dict[str, str]) -> None:
@@ -38,7 +38,7 @@ def install(folder: Path, module: str, code: str, entry_points: dict[str, str]) 
         f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8"
     )
     lines = "\n".join(f"{name} = {value}" for name, value in entry_points.items())
-    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{lines}\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\n{lines}\n", encoding="utf-8")
 
 
 def companion(
@@ -59,11 +59,11 @@ def run_python(folder: Path, code: str) -> str:
         "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}",
     }
     call = [sys.executable, "-c", code]
-    done = subprocess.run(
+    result = subprocess.run(
         call, env=environment, capture_output=True, text=True, timeout=150, check=False
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 @pytest.fixture
@@ -71,27 +71,25 @@ def clash(tmp_path: Path) -> Path:
     """Return a folder of packages in which the game of the page, “clash”, is installed."""
     folder = tmp_path / "site"
     folder.mkdir()
-    install(folder, "clash", CODE, PROJECT["project"]["entry-points"][GROUP])
+    install(folder, "clash", CLASH_CODE, PYPROJECT["project"]["entry-points"][ENTRY_POINT_GROUP])
     return folder
 
 
 @pytest.mark.slow
 def test_the_pages_game_plays_with_rendered_camera(clash: Path) -> None:
-    done = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r"rank 5.* 0 layouts misread", done.stdout)) == 1, done.stdout
+    result = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert len(re.findall(r"rank 5.* 0 layouts misread", result.stdout)) == 1, result.stdout
 
 
 # A program that plays a turn of the game through the web interface. It prints what page, sign, cues
 # and settings show of the game's own drawing, event and sound.
 PLAY_A_TURN = """
-import re
 from pathlib import Path
 from tempfile import mkdtemp
 from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
-from companion.games import GAMES, event_cues
 from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
 from companion.table.listeners import TableListener
@@ -99,12 +97,12 @@ from hardware.cues import cue_patterns, properties_of
 from web.routes.owner.check import cues
 from web_fixtures import open_web_rig
 
-with open_web_rig(Path(mkdtemp())) as place:
-    browser = place.browser()
+with open_web_rig(Path(mkdtemp())) as rig:
+    browser = rig.browser()
     for seat in SEATS:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
     signals = []
-    place.table.connect(TableListener(on_signal=signals.append))
+    rig.table.connect(TableListener(on_signal=signals.append))
     assert browser.post("/api/seat/south/start", json={"game": "clash"}).status_code == 200
     view = browser.get("/api/view").get_json()
     browser.post(
@@ -115,31 +113,31 @@ with open_web_rig(Path(mkdtemp())) as place:
         body = {"moment": moment, "action": "2", "salt": "0" * 32}
         assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
     page = browser.get("/").get_data(as_text=True)
-    print("drawn", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
+    print("drawing", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
     print(
-        "told",
+        "sentence",
         page.count("Both choose 2: nobody runs."),
         browser.get("/api/view").get_json()["sign"]["text"],
     )
-    place.clock.advance(2.0)
-    place.table.step()
+    rig.clock.advance(2.0)
+    rig.table.step()
     (cue,) = [signal.cue for signal in signals if str(signal.cue) == "clash"][:1]
     print(
-        "heard",
+        "cue",
         [note.name for note in properties_of(cue).tone if note.name],
         sorted(cue_patterns(Signal(cue), SEATS[0])),
     )
-    print("offered", cues()[cue], "clash" in event_types())
+    print("choices", cues()[cue], "clash" in event_types())
     assert browser.get("/rules/clash").status_code == 200
 """
 
 
 def test_drawing_event_and_sound_reach_all_parts(clash: Path) -> None:
     assert run_python(clash, PLAY_A_TURN).splitlines() == [
-        "drawn 4 1",
-        "told 1 Both choose 2: nobody runs.",
-        "heard ['A4', 'A4', 'C6'] ['1', '2', '3']",
-        "offered A clash True",
+        "drawing 4 1",
+        "sentence 1 Both choose 2: nobody runs.",
+        "cue ['A4', 'A4', 'C6'] ['1', '2', '3']",
+        "choices A clash True",
     ]
 
 
@@ -154,34 +152,34 @@ BROKEN_GAMES = {
     ),
     "missing": ("", "missing:Game", "It raises AttributeError"),
     "scouts": (
-        CODE.replace('name = "clash"', 'name = "scouts"'),
+        CLASH_CODE.replace('name = "clash"', 'name = "scouts"'),
         "scouts:Clash",
         "There is a game “scouts” already",
     ),
-    "other": (CODE, "other:Clash", "It calls itself “clash”, its entry point “other”"),
+    "other": (CLASH_CODE, "other:Clash", "It calls itself “clash”, its entry point “other”"),
     "corner": (
-        CODE.replace('name = "clash"', 'name = "corner"').replace(
+        CLASH_CODE.replace('name = "clash"', 'name = "corner"').replace(
             "(24, 25, 26, 27)", "(3, 25, 26, 27)"
         ),
         "corner:Clash",
         "Marker 3 of its board's corners belongs to outbuffered: free are ",
     ),
     "plain": (
-        CODE.replace('name = "clash"', 'name = "plain"').replace(
+        CLASH_CODE.replace('name = "clash"', 'name = "plain"').replace(
             'LAST), "clash-line"', 'LAST), "plain-line"'
         ),
         "plain:Clash",
         "There is no drawing “plain-line”",
     ),
     "mauve": (
-        CODE.replace('name = "clash"', 'name = "mauve"').replace(
+        CLASH_CODE.replace('name = "clash"', 'name = "mauve"').replace(
             '"petrol", "petrol"', '"mauve", "mauve"'
         ),
         "mauve:Clash",
         "There is no colour “mauve”",
     ),
     "again": (
-        CODE.replace('name = "clash"', 'name = "again"').replace(
+        CLASH_CODE.replace('name = "clash"', 'name = "again"').replace(
             'CLASH = (\n        "clash"', 'CLASH = (\n        "move"'
         ),
         "again:Clash",
@@ -212,12 +210,13 @@ def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
 
 
 def test_the_doctor_names_loaded_and_broken_games(clash: Path, tmp_path: Path) -> None:
-    install(clash, "raising", *BROKEN_GAMES["raising"][:1], {"raising": "raising:Game"})
-    done = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
-    assert "games    The game “clash” comes from clash-game 1.0." in done.stdout
+    code, entry_point, _ = BROKEN_GAMES["raising"]
+    install(clash, "raising", code, {"raising": entry_point})
+    result = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
+    assert "games    The game “clash” comes from clash-game 1.0." in result.stdout
     assert (
         "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises "
-        "RuntimeError" in done.stdout
+        "RuntimeError" in result.stdout
     )
 
 
@@ -236,20 +235,19 @@ from companion.games.plugins import load_games
 load_games()
 from companion.core.kit import SEATS
 from companion.games import GAMES
-from companion.table.listeners import TableListener
 from web_fixtures import open_web_rig
 
-with open_web_rig(Path(sys.argv[1])) as place:
-    browser = place.browser()
+with open_web_rig(Path(sys.argv[1])) as rig:
+    browser = rig.browser()
     if "clash" in GAMES:
-        place.table.new_game("clash", {}, 1)
-        place.table.confirm("host", place.table.view().moment, 0)
+        rig.table.new_game("clash", {}, 1)
+        rig.table.confirm("host", rig.table.view().moment, 0)
         for _ in range(2):
-            moment = place.table.view().moment
+            moment = rig.table.view().moment
             for seat, action in zip(SEATS, "21"):
-                place.table.hand_in(seat, moment, action)
-            place.table.confirm("host", moment, 0)
-    print(place.table.view().phase, *place.table.view().devices.notices)
+                rig.table.hand_in(seat, moment, action)
+            rig.table.confirm("host", moment, 0)
+    print(rig.table.view().phase, *rig.table.view().devices.notices)
     pages = ["/", "/watch", "/history", "/history/1", "/rules/outbuffered"]
     print(*[browser.get(page).status_code for page in pages])
     if "clash" not in GAMES:
