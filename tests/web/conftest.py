@@ -14,6 +14,5 @@ __all__ = ["clock", "free_tables", "league", "rig"]
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
-    """A table with its pages, in the test's own thread."""
     with open_web_rig(tmp_path) as rig:
         yield rig

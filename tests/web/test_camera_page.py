@@ -70,7 +70,7 @@ def fake_eye() -> Mock:
     offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
     eye.cameras.return_value = offers
     eye.source.return_value = "picamera"
-    eye.link.locks = (True, False)
+    eye.link.locks = (True, False)  # the focus is held, the exposure is not
     return eye
 
 
@@ -146,13 +146,15 @@ def test_health_draws_the_board_and_gives_advice(room: Room) -> None:
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
-    assert page.count('class="line"') == 1 + 2, "not one outline around the board and each piece"
+    assert page.count('class="line"') == 1 + 2, (
+        "the board and both pieces have not one outline each"
+    )
     assert 'href="#robot-s"' in page
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
     unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
     room.eye.board.return_value = board_seen(KIT, lamp, b2=weak, c3=unread)
-    room.rig.clock.advance(2)
+    room.rig.clock.advance(2)  # more than the interval at which the board is measured
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page
     assert "<span>It is reflected on b2 and c3.</span>" in page

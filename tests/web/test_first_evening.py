@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from setup_tools import ServiceRig, open_service_rig
+from setup_tools import open_service_rig
 from web_fixtures import HOST_KEY, page_text
 
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
-@contextmanager
-def new_table(folder: Path) -> Iterator[ServiceRig]:
-    """Open the rig of a service. In a new folder, nobody has answered its questions yet."""
-    with open_service_rig(folder, has_first_evening=True) as rig:
-        yield rig
-
-
-def test_the_own_screen_asks_once(tmp_path: Path) -> None:
+def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
     """Only the machine's own screen, which opens `/?kiosk`, and the owner are asked.
 
     Neither is asked again when all questions are answered, not even after a restart.
     """
-    with new_table(tmp_path) as rig:
+    with open_service_rig(tmp_path, has_first_evening=True) as rig:
         kiosk, key = rig.browser(), {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, "a guest’s browser on this machine is asked"
@@ -37,7 +28,7 @@ def test_the_own_screen_asks_once(tmp_path: Path) -> None:
         )
         assert kiosk.get("/?kiosk").status_code == 200
         assert rig.browser().get("/host/first/1").status_code == 403
-    with new_table(tmp_path) as rig:
+    with open_service_rig(tmp_path, has_first_evening=True) as rig:
         assert rig.browser().get("/?kiosk").status_code == 200, (
             "the table asks again after a restart"
         )
@@ -45,7 +36,7 @@ def test_the_own_screen_asks_once(tmp_path: Path) -> None:
 
 
 def test_the_answers_become_settings_of_the_table(tmp_path: Path) -> None:
-    with new_table(tmp_path) as rig:
+    with open_service_rig(tmp_path, has_first_evening=True) as rig:
         page = page_text(rig.host, "/host/first/2")
         assert "No camera: confirm by hand" in page
         assert 'class="sign as-key" href="/host/first/3"' in page

@@ -194,7 +194,7 @@ def test_waiting_records_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     clock.advance(60)
     room.step()
-    shown = [shown.record.entry for _, shown in room.feed("a").records_after(0) if shown]
+    shown = [timed.record.entry for _, timed in room.feed("a").records_after(0) if timed]
     assert shown == [6, 7, 8]
 
 
@@ -206,7 +206,7 @@ def test_a_late_spectator_sees_every_record_in_order() -> None:
     for entry in range(1, 21):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
     for version, expected in ((17, [18, 19, 20]), (20, []), (1, [*range(5, 21)]), (-1, [20])):
-        shown = [shown.record.entry for _, shown in feed.records_after(version) if shown]
+        shown = [timed.record.entry for _, timed in feed.records_after(version) if timed]
         assert shown == expected
     room.remove("a")
     assert [version for version, _ in feed.records_after(19)] == [20, 21], (

@@ -30,13 +30,9 @@ def phone(app: Flask) -> FlaskClient:
     return app.test_client()
 
 
-def make_card(phone: FlaskClient, name: str, *, shown: bool = True) -> None:
-    """Make a card on a phone. `shown`: its name may be on public pages."""
-    answer = phone.post(
-        "/card/make",
-        data={"name": name, **({"shown": "on"} if shown else {})},
-        environ_overrides=FAR,
-    )
+def make_card(phone: FlaskClient, **form: str) -> None:
+    """Make a card on a phone. With `shown`, its name may be on public pages."""
+    answer = phone.post("/card/make", data=form, environ_overrides=FAR)
     assert answer.status_code == 303, answer.text
 
 
@@ -44,7 +40,7 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     phone: FlaskClient, app: Flask, league: League
 ) -> None:
     assert "Make a card" in phone.get("/card").text
-    make_card(phone, " Mara  Meier ")
+    make_card(phone, name=" Mara  Meier ", shown="on")
     (mara,) = league.cards.all()
     assert (mara.name, mara.is_name_public) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in phone.get("/card").text
@@ -86,8 +82,8 @@ def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League)
 
 
 def test_hidden_names_are_on_no_page(phone: FlaskClient, app: Flask, league: League) -> None:
-    make_card(phone, "=Mara")
-    make_card(app.test_client(), "Secretia", shown=False)
+    make_card(phone, name="=Mara", shown="on")
+    make_card(app.test_client(), name="Secretia")
     store_result(league, 1, 2, Seat.SOUTH)
     paths = ("/standings", "/results.csv", "/", "/card")
     texts = {path: phone.get(path).text for path in paths}

@@ -46,7 +46,7 @@ def act(app: Flask, **data: object) -> int:
 
 
 def make_tournament(app: Flask, people: int = 4) -> None:
-    """Make tournament 1 and enter so many people, `Name1` and so on."""
+    """Make tournament 1 and enter people named `Name1`, `Name2` and so on."""
     form = {"name": "Cup", "system": "swiss", "game": "scouts", "rounds": 3, "minutes": 20}
     assert act(app, **form) == 303
     for number in range(people):

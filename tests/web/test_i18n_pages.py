@@ -175,6 +175,7 @@ def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
     phone.post("/api/seat/south/by-pad", json={})
     fetch(phone, untranslated, "/seat/south")
     fetch(stranger, untranslated, "/join", "/join/south")
+    # Back, held for two seconds, opens the pad's seat to a phone
     rig.table.press(Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), True, True))
     rig.table.step()
     fetch(stranger, untranslated, "/seat/south", "/")
@@ -186,6 +187,7 @@ def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
 def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> None:
     untranslated: Untranslated = set()
     luma = np.zeros((90, 160), np.uint8)
+    # one square for each weakness, of which the first three are not read
     weak = {
         str(square): SquareSeen(square, (KIT.faces[0].name,), place > 2, 0.8, (weakness,))
         for place, (weakness, square) in enumerate(zip(Weakness, KIT.board.squares, strict=False))
@@ -198,7 +200,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
             state = CameraState.SEES_BOARD if seen else CameraState.NO_BOARD
             room.rig.table.set_camera_status(CameraStatus(state))
             room.rig.table.step()
-            room.rig.clock.advance(9)
+            room.rig.clock.advance(9)  # more than the interval at which the board is measured
             fetch(browser, untranslated, "/host/health")
             untranslated |= {
                 ("live", sentence)
@@ -208,6 +210,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
 
 
 def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
+    # names that are words of the catalogue, too
     browser = in_brackets(rig.browser())
     for seat, name in zip(SEATS, ("lime", "purple"), strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
@@ -223,7 +226,7 @@ def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
 
 
 def show_board_to_camera(rig: WebRig, missing: int = 0) -> None:
-    """Let the camera read the expected board, but with nothing on so many of its squares."""
+    """Let the camera read the expected board, without what lies on `missing` of its squares."""
     view = rig.table.view()
     if view.kit is None or view.kit.deck or not view.board.target:
         return

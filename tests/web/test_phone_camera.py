@@ -156,7 +156,9 @@ def test_the_owner_sees_code_and_instructions(room: Room) -> None:
     assert "Use an old phone as the camera" in page
     assert 'class="sign" href="/host/health"' in page
     first = page_text(host, "/camera/phone?first")
-    assert 'class="sign" href="/host/first/2"' in first, "it does not lead on in the first evening"
+    assert 'class="sign" href="/host/first/2"' in first, (
+        "the sign does not lead on to the next question of the first evening"
+    )
     assert "Remove the phone" in page_text(host, "/host/health")
 
 

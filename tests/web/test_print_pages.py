@@ -28,8 +28,10 @@ def test_every_games_kit_is_offered(rig: WebRig) -> None:
         assert f'href="/kit/{name}.pdf{query}"' in page
     assert f'href="/kit/outbuffered.pdf{query}&amp;board=1"' in page
     assert 'href="/kit?paper=a4&amp;language=fr&amp;ink=low"' in page
-    assert page.count('class="mini board"') == 1, "not one drawing of the lanes of a game of cards"
-    assert page.count("<textarea") == 2, "not two games with boards of one’s own"
+    assert page.count('class="mini board"') == 1, (
+        "the lanes of the card game are not drawn exactly once"
+    )
+    assert page.count("<textarea") == 2, "not exactly two games accept a board of one’s own"
     assert page.count("The board in one piece, A2") == 3
 
 

@@ -172,9 +172,6 @@ def test_the_night_theme_follows_the_hour(
 def test_invalid_values_are_explained_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail_to_sync(*_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
-
     with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         for fields, words in (
             (
@@ -188,7 +185,7 @@ def test_invalid_values_are_explained_and_not_written(
         ):
             assert words in refusal(save(rig, **fields))
         with monkeypatch.context() as disk:
-            disk.setattr("os.fsync", fail_to_sync)
+            disk.setattr("os.fsync", partial(_raise_os_error, errno.EROFS))
             answer = save(rig, web__viewers="33")
         assert answer.status_code == 503
         words = "cannot be written (Read-only file system): nothing has changed."
@@ -200,7 +197,7 @@ def test_invalid_values_are_explained_and_not_written(
         assert rig.path.read_text() == "[web\n"
 
 
-def _raise_os_error(number: int, **_: Any) -> None:
+def _raise_os_error(number: int, *_: Any, **__: Any) -> None:
     raise OSError(number, os.strerror(number))
 
 

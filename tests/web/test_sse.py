@@ -118,5 +118,5 @@ def test_a_busy_port_is_reported_in_one_sentence(rig: WebRig) -> None:
 
 
 def open_streams(browser: FlaskClient, path: str, count: int) -> list[Any]:
-    """Open so many streams. Return their answers, for the caller to close."""
+    """Open several streams of one path. Return their answers, for the caller to close."""
     return [browser.get(path, buffered=False) for _ in range(count)]

@@ -57,7 +57,7 @@ class LimitedRequests:
         self._limits = RequestLimits(rig.app.extensions["auth"].requester, self.clock.monotonic_s)
 
     def count_served(self, times: int, address: str, cookies: dict[str, str] | None = None) -> int:
-        """Send so many requests from an address. Return how many are let through."""
+        """Send a number of requests from an address. Return how many of them are let through."""
         count = 0
         header = "; ".join(f"{name}={value}" for name, value in (cookies or {}).items())
         with self._app.test_request_context(
@@ -118,7 +118,7 @@ def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
 
 
 def open_streams(rig: WebRig, audience: Audience, address: str, times: int) -> list[Any]:
-    """Open up to so many streams from an address. Return those that it gets."""
+    """Try to open a number of streams from an address. Return those that it gets."""
     places: Streams = rig.app.extensions["streams"]
     opened = []
     for _ in range(times):

@@ -107,7 +107,7 @@ def test_handing_in_covers_the_side(rig: WebRig, phone: FlaskClient) -> None:
     assert "Mara: look at mine, or take it back" in cover
     reopened_stream = stream_path_of(open_side(phone, "south"))
     assert 'data-go="/pass"' not in first_chunks(phone, reopened_stream), (
-        "South cannot look at the own sealed action"
+        "South cannot see their own sealed action"
     )
     open_side(phone, "north")
     assert hand_in(phone, "north", moment, "RIS") == 200
@@ -123,7 +123,9 @@ def test_a_shared_phone_has_the_tables_keys(rig: WebRig, phone: FlaskClient) -> 
     assert "Hand the phone" not in page
     for seat in SEATS:
         rig.table.offer_draw(seat)
-    assert page_text(phone, "/pass").count("A draw") == 1, "the result is not on the page once"
+    assert page_text(phone, "/pass").count("A draw") == 1, (
+        "the page does not say the result exactly once"
+    )
     assert phone.post("/api/seat/south/rematch", json={"swap": True}).status_code == 200
     assert phone.get("/pass").location.startswith("/seat/"), (
         "the phone lost its seats in the exchange of sides"
@@ -152,7 +154,7 @@ def without_receipts(page: str) -> str:
 def answers_to_north(phone: FlaskClient) -> list[str]:
     """Return every answer, without receipts, to a North who holds the phone after South handed in.
 
-    North asks for the cover and for South's side, opens the own side and asks for South's again.
+    North asks for the cover and for South's side, opens North's side, then asks for South's again.
     """
     answers = [
         page_text(phone, "/pass"),
@@ -181,7 +183,7 @@ def test_north_cannot_see_what_south_hides(
 ) -> None:
     """Play on two tables that differ only in South's sealed action, or in South's hand of cards.
 
-    North gets the same answers at both. South, who opens the own side, gets different ones.
+    North gets the same answers at both. South, who opens South's side, gets different ones.
     """
     north_answers, south_answers = [], []
     for number, action in enumerate(actions):
