@@ -72,7 +72,8 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
     listed = browser.get("/api/history").json
     assert (listed["count"], listed["games"][0]["ending"]) == (1, "won")
     browser.set_cookie("language", "es")
-    assert "2023-11-14" in page_text(browser, "/history")
+    spanish_page = page_text(browser, "/history")
+    assert re.search(r"2023-11-14.*Ann &amp; Co se rinde\.", spanish_page)
 
 
 # ---- a game --------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from web.features import TableEquipment
 
 __all__ = ["brackets"]
 
+# A message of the library that reads the settings file.
 TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
 PLAYERS = ("Mara", "Tomás")
 MACHINES = ("Pip", "Bo", "Zeno")
@@ -62,6 +63,7 @@ NAMES = (
 )
 # Pages with a name in their address. `pages_of` finds all others.
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
+# Pages that follow the game, their data for programs, and pages of a game that is over.
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
 DATA = ("/api/view", "/api/seat/south/view", "/api/seat/south/plays", "/api/seat/north/view")
 PLAYED_PAGES = ("/history", "/history/1", "/history/1/scene/1", "/api/history")

@@ -23,7 +23,7 @@ from web_fixtures import HOST_KEY, WebRig
 from companion.cli.doctor import examine
 from companion.core.config import PanelSettings, Settings, WebSettings
 from companion.diagnostics.findings import Grade
-from web.security import tls as own
+from web.security import tls
 from web.security.tls import BadCertificate, NoCertificate, certificate_context, own_certificate
 from web.server.server import Server, open_server
 
@@ -43,7 +43,7 @@ def server(rig: WebRig) -> Iterator[Server]:
 
 
 def https_connection(server: Server, source: str = ELSEWHERE) -> http.client.HTTPSConnection:
-    """Return a connection from an address that trusts the test's certificate."""
+    """Return a connection from the address `source` that trusts the test's certificate."""
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     return http.client.HTTPSConnection(
         "localhost", server.port, timeout=60, context=trust, source_address=(source, 0)
@@ -142,7 +142,7 @@ def test_broken_handshakes_disturb_nobody(server: Server) -> None:
     browser = https_connection(server)
     browser.request("GET", "/kit/binmat.pdf")
     answer = browser.getresponse()
-    assert len(answer.read()) == int(answer.getheader("Content-Length", "0")) > own.CHUNK_BYTES
+    assert len(answer.read()) == int(answer.getheader("Content-Length", "0")) > tls.CHUNK_BYTES
     browser.close()
     until("the end of all connections", lambda: not server.listener.count_of("127.0.0.1"))
 
@@ -190,7 +190,7 @@ def test_an_own_certificate_is_renewed_in_time(tmp_path: Path) -> None:
 
     first = certificate_at_age(0)
     assert certificate_at_age(1000) == first
-    second = certificate_at_age(own.RENEW_AFTER_S + 1)
+    second = certificate_at_age(tls.RENEW_AFTER_S + 1)
     assert second != first
     assert certificate_at_age(-5000) != second, "a certificate from the future is kept"
 
