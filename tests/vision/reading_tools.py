@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 from bench.reading.pictures import Tally
@@ -16,9 +18,12 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
+from vision.cameras.camera_link import Cameras
+from vision.diagnosis import BoardEye
 from vision.reading.board_reader import board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
-from vision.simulation.view import CameraView
+from vision.simulation.view import CameraView, default_view
+from vision.watcher import Watcher, WatchListeners
 
 KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
@@ -58,6 +63,34 @@ class BoardRig:
         self.table.set_up({})
         for piece in self.table.pieces():
             self.table.nudge(piece.id, 3000.0, 0.0)
+
+
+class WatchedTable:
+    """A rendered table at the start of a game, its watcher, and the eye that gets each frame.
+
+    Further arguments are fields of the `CameraView`.
+    """
+
+    def __init__(self, name: str, **view: Any) -> None:
+        game, kit = GAMES[name], KITS[name]
+        self.clock = FakeClock()
+        self.table = render_table(kit, replace(default_view(kit), **view))
+        self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
+        reader = board_reader(KITS)
+        reader.use(kit)
+        self.eye = BoardEye(reader, "auto", lambda: ())
+        cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
+        self.watcher = Watcher(
+            cameras, reader, self.clock, WatchListeners(on_frame=self.eye.record)
+        )
+        self.eye.link = self.watcher.link
+
+    def watch(self, frames: int = 5) -> BoardEye:
+        """Let the watcher read this number of frames, ten a second, and return the eye."""
+        for _ in range(frames):
+            self.clock.advance(0.1)
+            self.watcher.step()
+        return self.eye
 
 
 def lay(**squares: str) -> Layout:

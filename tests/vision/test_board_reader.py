@@ -36,7 +36,7 @@ def outbuffered_rig(layout: Layout = START, **view: Any) -> BoardRig:
 CONDITIONS: dict[str, dict[str, Any]] = {
     "from above": {"tilt_deg": 0.0},
     "from the side": {"tilt_deg": 45.0, "turn_deg": 30.0},
-    "the other way round": {"turn_deg": 180.0},
+    "from North": {"turn_deg": 180.0},
     "board askew": {"board_turn_deg": 25.0, "shift_mm": (15.0, 10.0), "fill": 0.8},
     "wide lens": {"focal_ratio": 0.62, "k1": -0.05},
     "defocus": {"defocus_px": 1.5},

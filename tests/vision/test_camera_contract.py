@@ -121,7 +121,7 @@ def test_opening_a_camera_often_leaks_nothing(rig: Rig) -> None:
     for number in range(100):
         with open_pi() as camera:
             camera.frame()
-        if number == 2:  # as above
+        if number == 2:  # libcamera keeps some descriptors of the first openings
             before = count_descriptors_and_threads()
     assert count_descriptors_and_threads() == before
 

@@ -78,7 +78,7 @@ def test_a_card_reads_the_same_upside_down(table: SimulatedTable) -> None:
     assert not reading.strangers
 
 
-def test_a_card_with_a_hidden_marker_is_left_out(table: SimulatedTable) -> None:
+def test_a_card_with_hidden_marker_is_left_out(table: SimulatedTable) -> None:
     table.set_up(TWO_FANS)
     table.nudge(piece_id(table, "9^"), 0.0, -10.0)  # hides most of the marker of the lower card
     reading = read(table)
@@ -138,10 +138,10 @@ def test_a_zone_under_a_hand_is_unknown(light: float) -> None:
         table.hold_hand(zone)
         reading = read(table)
         assert zone in reading.unknown
-        for other, cards in layout.items():
-            fan = reading.fans.get(other, ())
+        for other_zone, cards in layout.items():
+            fan = reading.fans.get(other_zone, ())
             assert set(fan) <= {UNREAD, *cards}
-            assert fan == cards or UNREAD in fan or other in reading.unknown
+            assert fan == cards or UNREAD in fan or other_zone in reading.unknown
 
 
 def test_the_same_card_twice_is_a_stranger(table: SimulatedTable) -> None:
@@ -185,7 +185,7 @@ def test_a_moved_card_is_read_in_both_fans() -> None:
     ("direction", "distance_mm", "fan"),
     [(1.0, 30.0, ("4^", "9^")), (-1.0, 30.0, ("9^", "4^")), (1.0, 4.0, ("X", "X"))],
 )
-def test_a_fan_is_ordered_as_its_seat_lays_it(
+def test_a_fan_is_ordered_as_seats_lay_it(
     direction: float, distance_mm: float, fan: tuple[str, ...]
 ) -> None:
     """Lay two cards, the second one `distance_mm` farther North.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
 from picamera_tools import PiHost
-from test_diagnosis import WatchedTable
+from reading_tools import WatchedTable
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings

@@ -7,52 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from random import Random
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
-from reading_tools import KITS, render_table
+from reading_tools import KITS, WatchedTable
 
-from companion.core.clock import FakeClock
 from companion.core.grid import Square
 from companion.core.ports import Weakness
-from companion.games import GAMES
-from vision.cameras.camera_link import Cameras
 from vision.diagnosis import MAX_SETTLED, BoardEye
-from vision.reading.board_reader import board_reader
-from vision.simulation.table import RenderedCamera
-from vision.simulation.view import Glare, default_view
-from vision.watcher import Watcher, WatchListeners
-
-
-class WatchedTable:
-    """A rendered table at the start of a game, its watcher, and the eye that gets each frame.
-
-    Further arguments are fields of the `CameraView`.
-    """
-
-    def __init__(self, name: str, **view: Any) -> None:
-        game, kit = GAMES[name], KITS[name]
-        self.clock = FakeClock()
-        self.table = render_table(kit, replace(default_view(kit), **view))
-        self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
-        reader = board_reader(KITS)
-        reader.use(kit)
-        self.eye = BoardEye(reader, "auto", lambda: ())
-        cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
-        self.watcher = Watcher(
-            cameras, reader, self.clock, WatchListeners(on_frame=self.eye.record)
-        )
-        self.eye.link = self.watcher.link
-
-    def watch(self, frames: int = 5) -> BoardEye:
-        """Let the watcher read this number of frames, ten a second, and return the eye."""
-        for _ in range(frames):
-            self.clock.advance(0.1)
-            self.watcher.step()
-        return self.eye
+from vision.simulation.view import Glare
 
 
 @cache

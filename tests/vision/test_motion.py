@@ -50,8 +50,11 @@ def push_tag(picture: Picture, row: int, column: int) -> None:
     picture[row : row + 35, column + 35 : column + 70] = draw_tag(row)
 
 
-class WatchedTable:
-    """A table in front of a camera that has learned its noise. Tests change its `picture`."""
+class DrawnTable:
+    """A drawn table, and the background that is learned from pictures of a camera above it.
+
+    Tests change its `picture`.
+    """
 
     def __init__(self, camera: Camera) -> None:
         self.picture, self._camera = draw_table(), camera
@@ -149,7 +152,7 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
 )
 def test_a_still_table_shows_no_movement(camera: str) -> None:
     """Movement of a tag or a hand is noticed within two pictures, and ends when they rest."""
-    table = WatchedTable(CAMERAS[camera]())
+    table = DrawnTable(CAMERAS[camera]())
     assert sum(table.see().is_moving for _ in range(40)) == 0
     push_tag(table.picture, 240, 460)
     assert any(table.see().is_moving for _ in range(2)), "a pushed tag is not noticed"
@@ -182,7 +185,7 @@ def hand_positions(kind: str) -> Iterator[tuple[slice, slice, float]]:
     [("trembles", "jpeg 30"), ("creeps", "noise 7"), ("waves at the rim", "jpeg 30")],
 )
 def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None:
-    table, hand = WatchedTable(CAMERAS[camera]()), hand_positions(kind)
+    table, hand = DrawnTable(CAMERAS[camera]()), hand_positions(kind)
     moving = [table.see(table.with_hand(*place)).is_moving for place in islice(hand, 150)]
     assert sum(moving[-50:]) >= 49
     push_tag(table.picture, 520, 880)
@@ -195,14 +198,14 @@ def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None
 
 def test_a_lamp_causes_a_change_without_movement() -> None:
     """A lamp is switched off, which takes 30 % of the light."""
-    table = WatchedTable(lamp_camera(lambda number: 1.0 if number < LEARNING_FRAMES else 0.7))
+    table = DrawnTable(lamp_camera(lambda number: 1.0 if number < LEARNING_FRAMES else 0.7))
     movements = [table.see() for _ in range(6)]
     assert not any(movement.is_moving for movement in movements)
     assert any(movement.has_changed for movement in movements)
 
 
 def test_a_flickering_light_changes_nothing() -> None:
-    table = WatchedTable(
+    table = DrawnTable(
         lamp_camera(lambda number: 1.0 if number < LEARNING_FRAMES else (0.9, 1.1)[number % 2])
     )
     assert not any(table.see().has_changed for _ in range(20))
@@ -214,7 +217,7 @@ def test_slow_changes_add_up() -> None:
     Pictures are compared with the last one that was read, so the change is noticed, although two
     pictures in a row differ very little.
     """
-    table, changes = WatchedTable(noisy_camera(4)), []
+    table, changes = DrawnTable(noisy_camera(4)), []
     tag = table.picture[100:135, 320:355].copy()
     for number in range(1, 36):
         table.picture[100:135, 320:390] = 215

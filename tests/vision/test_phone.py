@@ -61,7 +61,10 @@ def test_an_old_picture_is_never_read(clock: FakeClock, link: PhoneLink, late_s:
 
 
 def test_the_return_of_a_phone_is_reported_once(clock: FakeClock, link: PhoneLink) -> None:
-    """A phone is gone when no picture has arrived. A picture that arrives too old is none."""
+    """A phone is gone when a wait for its picture has ended in vain.
+
+    A picture that is too old when it arrives is no return.
+    """
     returns_s = []
     link.on_return = lambda: returns_s.append(clock.monotonic_s())
     link.put(grey_jpeg(90), clock.monotonic_s())

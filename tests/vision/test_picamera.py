@@ -170,7 +170,7 @@ AUTOMATIC = {
 
 
 def test_settled_focus_and_exposure_are_locked(pi: PiHost) -> None:
-    """The 40th to 59th picture lock them, when they have not changed for some time.
+    """They are locked after four seconds, which are 40 pictures.
 
     The camera measured 12 ms at a gain of 2.5, as `FakePicamera2.metadata` says. Lamps on 50 Hz
     flicker every 10 ms, so the exposure becomes 10 ms at a gain of 3.0.
