@@ -1,6 +1,4 @@
-"""The end of a game: where it turned, what each side did best, the score of the evening, and
-nothing hidden in it.
-"""
+"""Test the finale of a game at a table: its turning point, its ending and the evening score."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import msgspec
 import pytest
 from history_tools import GAME_OPTIONS, play, random_game
 from table_tools import follow_instructions
-from test_history import Room, a_room
+from test_history import ArchiveRig, open_archive
 
 from companion.archive.finale import coached_in_evening, turns_to_review
 from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer
@@ -24,56 +22,62 @@ SOUTH, NORTH = SEATS
 
 _HOUR = 3600.0
 # A board and South's orders that bring the flag home in the second turn.
-WIN = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
+WON_GAME = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    with a_room(tmp_path) as opened:
+def archive(tmp_path: Path) -> Iterator[ArchiveRig]:
+    with open_archive(tmp_path) as opened:
         yield opened
 
 
-def seat_both(room: Room, south: str = "Mara", north: str = "Jonas") -> None:
-    room.table.take_seat(SOUTH, south)
-    room.table.take_seat(NORTH, north)
+def seat_both(archive: ArchiveRig, south: str = "Mara", north: str = "Jonas") -> None:
+    archive.table.take_seat(SOUTH, south)
+    archive.table.take_seat(NORTH, north)
 
 
-def win(room: Room) -> Finale:
-    """Return a short game that South wins by its rules."""
-    options, orders = WIN
-    room.table.new_game("outbuffered", options, 1)
+def play_won_game(archive: ArchiveRig) -> Finale:
+    """Play a short game that South wins by the rules. Return its finale."""
+    options, orders = WON_GAME
+    archive.table.new_game("outbuffered", options, 1)
     for buffer in orders:
-        follow_instructions(room.table)
-        moment = room.table.view().moment
-        room.table.hand_in(SOUTH, moment, buffer)
-        room.table.hand_in(NORTH, moment, "III")
-    follow_instructions(room.table)
-    return finale(room)
+        follow_instructions(archive.table)
+        moment = archive.table.view().moment
+        archive.table.hand_in(SOUTH, moment, buffer)
+        archive.table.hand_in(NORTH, moment, "III")
+    follow_instructions(archive.table)
+    return finale(archive)
 
 
-def finale(room: Room) -> Finale:
-    told = room.past.finale(room.table.progress().number)
-    assert told is not None
-    return told
+def finale(archive: ArchiveRig) -> Finale:
+    """Return the finale of the game that is on the table."""
+    summary = archive.history.finale(archive.table.progress().number)
+    assert summary is not None
+    return summary
 
 
-def test_a_win_says_how_without_a_story(room: Room) -> None:
-    seat_both(room)
-    told = win(room)
-    assert (told.ending_words, told.turns, told.winners) == ("Home with lime’s flag.", 2, (SOUTH,))
-    assert told.turning_point is None, "the winner led from the beginning"
-    assert told.has_valid_receipts
+def test_a_finale_says_how_a_game_was_won(archive: ArchiveRig) -> None:
+    seat_both(archive)
+    summary = play_won_game(archive)
+    assert (summary.ending_words, summary.turns, summary.winners) == (
+        "Home with lime’s flag.",
+        2,
+        (SOUTH,),
+    )
+    assert summary.turning_point is None, "a winner who always led has a turning point"
+    assert summary.has_valid_receipts
 
 
-def test_a_game_turned_where_the_lead_changed_hands(room: Room) -> None:
+def test_a_game_turned_where_the_lead_changed_hands(archive: ArchiveRig) -> None:
+    # not every random game turns
     for seed in range(1, 30):
-        play(room.table, room.clock, "arena", 40, seed)
-        told = finale(room)
-        if told.turning_point:
+        play(archive.table, archive.clock, "arena", 40, seed)
+        summary = finale(archive)
+        if summary.turning_point:
             break
-    assert told.turning_point
-    assert told.turning_point.words
-    assert told.turning_point.turn < told.turns
+    assert summary.turning_point
+    assert summary.turning_point.words
+    assert summary.turning_point.turn < summary.turns
 
 
 def test_only_a_loss_is_worth_a_review() -> None:
@@ -81,7 +85,7 @@ def test_only_a_loss_is_worth_a_review() -> None:
     assert turns_to_review((0, -2, -3), (NORTH,)) == (1,)
 
 
-def test_an_imported_game_coaches_nobody_else() -> None:
+def test_imported_games_do_not_mark_players_coached() -> None:
     players = {SOUTH: (SeatedPlayer("Mara"),), NORTH: (SeatedPlayer("Jonas"),)}
     line = GameLine(2, "outbuffered", "", 0, 0, players, (), 5, Ending.WON)
     coached = replace(line, number=1, coached=(NORTH,))
@@ -89,51 +93,53 @@ def test_an_imported_game_coaches_nobody_else() -> None:
     assert coached_in_evening(line, (replace(coached, is_imported=True), line)) == ()
 
 
-def test_a_running_game_has_no_finale(room: Room) -> None:
-    assert room.past.finale(1) is None
-    room.play(end="")
-    assert room.past.finale(1) is None
-    room.table.resign(SOUTH)
-    assert finale(room).ending_words == "Purple resigns."
-    room.table.undo()
-    assert room.past.finale(1) is None, "it goes on"
+def test_a_running_game_has_no_finale(archive: ArchiveRig) -> None:
+    assert archive.history.finale(1) is None
+    archive.play(end="")
+    assert archive.history.finale(1) is None
+    archive.table.resign(SOUTH)
+    assert finale(archive).ending_words == "Purple resigns."
+    archive.table.undo()
+    assert archive.history.finale(1) is None, "a game that goes on has a finale"
 
 
-def test_the_evening_counts_these_two_whatever_their_sides(room: Room) -> None:
-    seat_both(room)
-    assert win(room).evening_score == {SOUTH: 1, NORTH: 0}
-    room.table.rematch(swap=True)
-    assert room.table.view().match.score == (0, 1, 0), "the match goes with whoever has won"
-    room.table.resign(SOUTH)
-    assert finale(room).evening_score == {SOUTH: 0, NORTH: 2}
-    room.clock.advance(20 * _HOUR)
-    room.table.rematch()
-    follow_instructions(room.table)
-    room.table.offer_draw(SOUTH)
-    room.table.offer_draw(NORTH)
-    assert finale(room).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "another day"
-    room.table.free_seat(SOUTH)
-    room.table.take_seat(SOUTH, "Ada")
-    room.table.new_game("outbuffered")
-    room.table.resign(NORTH)
-    assert finale(room).evening_score == {SOUTH: 1, NORTH: 0}, "the other games are not Ada’s"
+def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> None:
+    seat_both(archive)
+    assert play_won_game(archive).evening_score == {SOUTH: 1, NORTH: 0}
+    archive.table.rematch(swap=True)
+    assert archive.table.view().match.score == (0, 1, 0), (
+        "the score did not change sides with the players"
+    )
+    archive.table.resign(SOUTH)
+    assert finale(archive).evening_score == {SOUTH: 0, NORTH: 2}
+    archive.clock.advance(20 * _HOUR)
+    archive.table.rematch()
+    follow_instructions(archive.table)
+    archive.table.offer_draw(SOUTH)
+    archive.table.offer_draw(NORTH)
+    assert finale(archive).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "games of another day count"
+    archive.table.free_seat(SOUTH)
+    archive.table.take_seat(SOUTH, "Ada")
+    archive.table.new_game("outbuffered")
+    archive.table.resign(NORTH)
+    assert finale(archive).evening_score == {SOUTH: 1, NORTH: 0}, "games of others than Ada count"
 
 
-def test_imported_games_do_not_end_the_evening(room: Room) -> None:
-    seat_both(room)
-    win(room)
+def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
+    seat_both(archive)
+    play_won_game(archive)
     old = msgspec.structs.replace(random_game("scouts", 1, 3), begun=_HOUR)
-    number = room.past.import_game(msgspec.json.encode(old))
-    told = room.past.finale(number)
-    assert told is not None
-    assert told.evening_score is None
-    room.table.rematch()
-    room.table.resign(SOUTH)
-    assert finale(room).evening_score == {SOUTH: 1, NORTH: 1}
+    number = archive.history.import_game(msgspec.json.encode(old))
+    summary = archive.history.finale(number)
+    assert summary is not None
+    assert summary.evening_score is None
+    archive.table.rematch()
+    archive.table.resign(SOUTH)
+    assert finale(archive).evening_score == {SOUTH: 1, NORTH: 1}
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_game_says_leader_and_ending(name: str) -> None:
+def test_every_game_has_leads_and_an_ending(name: str) -> None:
     game, rng = GAMES[name], Random(5)
     for seed in (1, 2):
         state = game.setup(game.options(GAME_OPTIONS[name]), Random(seed))
@@ -144,6 +150,6 @@ def test_every_game_says_leader_and_ending(name: str) -> None:
             leads.append(game.lead(state))
         assert None not in leads
         assert leads[0] == 0
-        assert len(set(leads)) > 1, "it says something"
-        how = game.how_it_ended(state)
-        assert 0 < len(how) <= 40, how
+        assert len(set(leads)) > 1, "the lead never changed"
+        ending = game.how_it_ended(state)
+        assert 0 < len(ending) <= 40

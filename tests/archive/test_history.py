@@ -1,4 +1,7 @@
-"""The games played: listed, told again, given away and brought in, removed, forgotten, counted."""
+"""Test the archive of games by values: list, replay, export and import, removal, and statistics.
+
+Games are played at a real table with a journal. The last part uses the command line.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,15 @@ from companion.table.table import Table
 SOUTH, NORTH = SEATS
 
 
-class Room:
-    """A table, its journal and its history."""
+class ArchiveRig:
+    """A table with its journal, history and photographs."""
 
     def __init__(self, folder: Path, journal: Journal, table: Table, clock: FakeClock) -> None:
         self.journal, self.table, self.clock, self.folder = journal, table, clock, folder
         self.album = PhotographAlbum(folder / "photographs")
-        self.past = self.fresh()
+        self.history = self.reopened_history()
 
-    def fresh(self) -> History:
+    def reopened_history(self) -> History:
         """Reopen the history as after a restart."""
         return History(
             self.journal,
@@ -53,22 +56,22 @@ class Room:
 
 
 @contextmanager
-def a_room(folder: Path) -> Iterator[Room]:
+def open_archive(folder: Path) -> Iterator[ArchiveRig]:
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-        yield Room(folder, journal, table, clock)
+        yield ArchiveRig(folder, journal, table, clock)
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    with a_room(tmp_path) as opened:
+def archive(tmp_path: Path) -> Iterator[ArchiveRig]:
+    with open_archive(tmp_path) as opened:
         for seat, name in zip(SEATS, ("Ann", "Bob"), strict=True):
             opened.table.take_seat(seat, name)
         yield opened
 
 
-def names(room: Room, number: int) -> list[str]:
-    line = room.past.line(number)
+def player_names(archive: ArchiveRig, number: int) -> list[str]:
+    line = archive.history.line(number)
     assert line is not None
     return [player.name for seat in SEATS for player in line.players.get(seat, ())]
 
@@ -76,9 +79,9 @@ def names(room: Room, number: int) -> list[str]:
 # ---- the list ------------------------------------------------------------------------------------
 
 
-def test_a_line_tells_players_game_time_and_end(room: Room) -> None:
-    room.play(turns=2)
-    (line,) = room.past.lines()
+def test_a_line_has_players_game_time_and_ending(archive: ArchiveRig) -> None:
+    archive.play(turns=2)
+    (line,) = archive.history.lines()
     assert (line.number, line.title, line.turns, line.begun) == (
         1,
         "Outbuffered",
@@ -91,100 +94,105 @@ def test_a_line_tells_players_game_time_and_end(room: Room) -> None:
         "Purple resigns.",
     )
     assert line.players[SOUTH][0].door == "phone"
-    assert names(room, 1) == ["Ann", "Bob"]
-    assert line.length_s == room.clock.monotonic_s() - 0.0
+    assert player_names(archive, 1) == ["Ann", "Bob"]
+    assert line.length_s == archive.clock.monotonic_s() - 0.0
     assert not line.options
-    assert room.past.line(2) is None
+    assert archive.history.line(2) is None
 
 
-def test_setting_the_clock_changes_no_length(room: Room) -> None:
-    room.clock.set_wall(1_600_000_000.0)
-    room.table.new_game("outbuffered")
-    room.clock.advance(50.0)
-    room.clock.set_wall(1_800_000_000.0)
-    room.table.abandon()
-    (line,) = room.past.lines()
+def test_setting_the_clock_does_not_change_lengths(archive: ArchiveRig) -> None:
+    archive.clock.set_wall(1_600_000_000.0)
+    archive.table.new_game("outbuffered")
+    archive.clock.advance(50.0)
+    archive.clock.set_wall(1_800_000_000.0)
+    archive.table.abandon()
+    (line,) = archive.history.lines()
     assert (line.begun, line.length_s) == (0.0, 50.0)
 
 
-def test_a_game_that_is_on_has_no_replay(room: Room) -> None:
-    """What cards hide stays so until the end."""
-    room.play("binmat", turns=6, end="resign")
-    assert room.past.replay(1).scene(3).hands
-    room.play("outbuffered", turns=6, end="on")
-    line = room.past.lines()[0]
+def test_a_running_game_has_no_replay(archive: ArchiveRig) -> None:
+    """The replay of a game shows hidden cards, so that there is none before the end."""
+    archive.play("binmat", turns=6, end="resign")
+    assert archive.history.replay(1).scene(3).hands
+    archive.play("outbuffered", turns=6, end="on")
+    line = archive.history.lines()[0]
     assert (line.ending, line.has_replay) == (Ending.ON, False)
-    for ask in (room.past.replay, room.past.as_json, room.past.as_text, room.past.picture):
+    for read in (
+        archive.history.replay,
+        archive.history.as_json,
+        archive.history.as_text,
+        archive.history.picture,
+    ):
         with pytest.raises(Illegal, match="still on"):
-            ask(line.number)
+            read(line.number)
 
 
-def test_a_game_is_folded_once(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    room.play()
-    before = room.past.lines()
+def test_a_game_is_folded_once(archive: ArchiveRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive.play()
+    lines_before = archive.history.lines()
     monkeypatch.setattr(
-        room.journal,
+        archive.journal,
         "entries_until_damage",
         lambda game: pytest.fail(f"game {game} is folded again"),
     )
-    assert room.past.lines() == before
-    assert room.fresh().lines() == before
-    (room.folder / "history" / "1.json").write_text("{", encoding="utf-8")
+    assert archive.history.lines() == lines_before
+    assert archive.reopened_history().lines() == lines_before
+    (archive.folder / "history" / "1.json").write_text("{", encoding="utf-8")
     monkeypatch.undo()
-    assert room.fresh().lines() == before
+    assert archive.reopened_history().lines() == lines_before
 
 
-def test_turns_reversed_after_the_end_count_anew(room: Room) -> None:
-    room.play(turns=2)
-    assert room.past.lines()[0].turns == 2
-    room.table.undo()
-    assert room.past.lines()[0].ending is Ending.ON
-    assert room.past.lines()[0].turns == 1
+def test_undoing_the_end_reopens_a_listed_game(archive: ArchiveRig) -> None:
+    archive.play(turns=2)
+    assert archive.history.lines()[0].turns == 2
+    archive.table.undo()
+    assert archive.history.lines()[0].ending is Ending.ON
+    assert archive.history.lines()[0].turns == 1
 
 
-def test_who_sat_there_is_who_sat_there_then(room: Room) -> None:
-    room.play(turns=1)
-    room.table.free_seat(SOUTH)
-    room.table.take_seat(SOUTH, "Cleo")
-    room.play(turns=1, seed=2, end="on")
-    room.table.free_seat(NORTH)
-    room.table.take_seat(NORTH, "Dan", "pad")
-    room.table.resign(SOUTH)
-    assert names(room, 1) == ["Ann", "Bob"]
-    assert names(room, 2) == ["Cleo", "Bob", "Dan"]
+def test_a_game_lists_those_who_played_it(archive: ArchiveRig) -> None:
+    archive.play(turns=1)
+    archive.table.free_seat(SOUTH)
+    archive.table.take_seat(SOUTH, "Cleo")
+    archive.play(turns=1, seed=2, end="on")
+    archive.table.free_seat(NORTH)
+    archive.table.take_seat(NORTH, "Dan", "pad")
+    archive.table.resign(SOUTH)
+    assert player_names(archive, 1) == ["Ann", "Bob"]
+    assert player_names(archive, 2) == ["Cleo", "Bob", "Dan"]
 
 
-def test_time_asleep_does_not_count(room: Room) -> None:
-    room.play(turns=1, end="on")
-    room.clock.advance(9 * 3600.0)
-    room.table.resign(SOUTH)
-    assert MAX_GAP_S < room.past.lines()[0].length_s < MAX_GAP_S + 60
+def test_a_long_break_hardly_counts_as_length(archive: ArchiveRig) -> None:
+    archive.play(turns=1, end="on")
+    archive.clock.advance(9 * 3600.0)
+    archive.table.resign(SOUTH)
+    assert MAX_GAP_S < archive.history.lines()[0].length_s < MAX_GAP_S + 60
 
 
 @pytest.mark.parametrize(
     "damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}']
 )
-def test_a_damaged_game_is_listed_with_a_sentence(room: Room, damage: str) -> None:
-    room.play(turns=2)
-    room.play(turns=1)
+def test_a_damaged_game_is_listed_as_broken(archive: ArchiveRig, damage: str) -> None:
+    archive.play(turns=2)
+    archive.play(turns=1)
     statement = (
         "UPDATE entries SET record = ? WHERE id = (SELECT MAX(id) - 2 FROM entries WHERE game = 1)"
     )
-    database_of(room.journal).execute(statement, (damage.encode(),))
-    new, old = room.past.lines()
+    database_of(archive.journal).execute(statement, (damage.encode(),))
+    new, old = archive.history.lines()
     assert (new.ending, old.ending) == (Ending.WON, Ending.BROKEN)
     assert "cannot be read" in old.reason or "rules have changed" in old.reason
     with pytest.raises(Malformed):
-        room.past.replay(1)
+        archive.history.replay(1)
 
 
-# ---- telling again -------------------------------------------------------------------------------
+# ---- replays -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
-def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
-    room.past.import_game(msgspec.json.encode(random_game(name, 3, 60)))
-    replay = room.past.replay(1)
+def test_every_game_is_replayed_to_its_end(archive: ArchiveRig, name: str) -> None:
+    archive.history.import_game(msgspec.json.encode(random_game(name, 3, 60)))
+    replay = archive.history.replay(1)
     assert replay.trouble == ""
     firsts = [turn.first_scene for turn in replay.turns]
     lasts = [turn.last_scene for turn in replay.turns]
@@ -202,9 +210,9 @@ def test_every_game_is_told_again_to_its_end(room: Room, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
-def test_a_review_uses_what_the_seat_knew(room: Room, name: str) -> None:
-    play(room.table, room.clock, name, turns=4)
-    replay = room.past.replay(1)
+def test_a_review_uses_what_the_seat_knew(archive: ArchiveRig, name: str) -> None:
+    play(archive.table, archive.clock, name, turns=4)
+    replay = archive.history.replay(1)
     for turn in replay.turns:
         for seat in SEATS:
             known = replay.known_to(turn.number, seat)
@@ -215,11 +223,11 @@ def test_a_review_uses_what_the_seat_knew(room: Room, name: str) -> None:
                 assert len(view.events) == turn.number - 1
 
 
-def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
+def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> None:
     for moment in ("1.0", "1.2"):
-        room.album.store(1, moment, b"jpeg")
-    room.play(turns=2)
-    replay = room.past.replay(1)
+        archive.album.store(1, moment, b"jpeg")
+    archive.play(turns=2)
+    replay = archive.history.replay(1)
     assert [replay.photograph_moment(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
@@ -227,28 +235,30 @@ def test_photographs_belong_to_the_end_of_their_turn(room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
-def test_exported_games_can_be_imported_elsewhere(room: Room, tmp_path: Path, name: str) -> None:
-    room.play(name, turns=3)
-    room.play(turns=0, end="abandon")
-    text, plain = room.past.as_text(1), room.past.as_json(1)
-    mine = room.past.line(1)
+def test_exported_games_can_be_imported_elsewhere(
+    archive: ArchiveRig, tmp_path: Path, name: str
+) -> None:
+    archive.play(name, turns=3)
+    archive.play(turns=0, end="abandon")
+    text, file = archive.history.as_text(1), archive.history.as_json(1)
+    exported_line = archive.history.line(1)
     (tmp_path / "other").mkdir()
-    with a_room(tmp_path / "other") as other:
-        number = other.past.import_game(plain)
-        line = other.past.line(number)
+    with open_archive(tmp_path / "other") as other:
+        number = other.history.import_game(file)
+        line = other.history.line(number)
         assert line is not None
-        assert mine is not None
-        assert line == replace(mine, length_s=0.0, players=line.players, is_imported=True)
+        assert exported_line is not None
+        assert line == replace(exported_line, length_s=0.0, players=line.players, is_imported=True)
         assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
-        assert other.past.as_text(number) == text
+        assert other.history.as_text(number) == text
         with pytest.raises(Illegal, match="here already: number 1"):
-            other.past.import_game(plain)
+            other.history.import_game(file)
     with pytest.raises(Illegal, match="here already: number 1"):
-        room.past.import_game(plain)
+        archive.history.import_game(file)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "reason"),
     [
         ('"seed":4', '"seed":4,"x":1', "This is not a game file"),
         ('"outbuffered"', '"chess"', "There is no game “chess”"),
@@ -259,96 +269,102 @@ def test_exported_games_can_be_imported_elsewhere(room: Room, tmp_path: Path, na
         ('"begun":0.0', '"begun":1e300', "not a valid date"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused(room: Room, old: str, new: str, words: str) -> None:
+def test_a_file_that_does_not_fit_is_refused(
+    archive: ArchiveRig, old: str, new: str, reason: str
+) -> None:
     text = msgspec.json.encode(random_game("outbuffered", 4, 2)).decode()
     assert old in text
     with pytest.raises(Malformed) as refused:
-        room.past.import_game(text.replace(old, new).encode())
-    assert words in refused.value.message
-    assert room.past.count() == 0
+        archive.history.import_game(text.replace(old, new).encode())
+    assert reason in refused.value.message
+    assert archive.history.count() == 0
 
 
-def test_files_of_no_sense_are_refused(room: Room) -> None:
+def test_meaningless_files_are_refused(archive: ArchiveRig) -> None:
     game = random_game("outbuffered", 4, 2)
-    endless = msgspec.structs.replace(game, turns=game.turns * MAX_TURNS)
+    too_long = msgspec.structs.replace(game, turns=game.turns * MAX_TURNS)
     action = game.turns[0].actions[SOUTH].action
-    changed = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
-    for content, words in (
+    unplayable = msgspec.json.encode(game).replace(action.encode(), b"UUX", 1)
+    for content, reason in (
         (b"\xff\xd8\xff", "This is not a game file"),
         (b"{" * 5000, "This is not a game file"),
         (b'[Game "outbuffered"]', "choose the game’s JSON file"),
         (msgspec.json.encode(random_game("outbuffered", 4, 0)), "The game has 0 turns"),
-        (msgspec.json.encode(endless), "at most 1000000 bytes"),
-        (changed, "Turn 1 cannot be played"),
+        (msgspec.json.encode(too_long), "at most 1000000 bytes"),
+        (unplayable, "Turn 1 cannot be played"),
     ):
-        with pytest.raises(Malformed, match=words):
-            room.past.import_game(content)
+        with pytest.raises(Malformed, match=reason):
+            archive.history.import_game(content)
 
 
 # ---- removing and forgetting ---------------------------------------------------------------------
 
 
-def test_a_removed_game_takes_its_photographs_along(room: Room) -> None:
-    room.play(turns=1)
-    room.album.store(1, "1.0", b"jpeg")
-    room.play(turns=1, seed=2)
-    room.past.lines()
+def test_a_removed_game_takes_its_photographs_along(archive: ArchiveRig) -> None:
+    archive.play(turns=1)
+    archive.album.store(1, "1.0", b"jpeg")
+    archive.play(turns=1, seed=2)
+    archive.history.lines()
     with pytest.raises(Illegal, match="Game 2 lies on the table"):
-        room.past.remove(2)
-    room.past.remove(1)
-    assert [line.number for line in room.past.lines()] == [2]
-    assert room.album.moments(1) == ()
-    assert not (room.folder / "history" / "1.json").exists()
-    number = room.past.import_game(msgspec.json.encode(random_game("scouts", 1, 3)))
+        archive.history.remove(2)
+    archive.history.remove(1)
+    assert [line.number for line in archive.history.lines()] == [2]
+    assert archive.album.moments(1) == ()
+    assert not (archive.folder / "history" / "1.json").exists()
+    number = archive.history.import_game(msgspec.json.encode(random_game("scouts", 1, 3)))
     assert number == 3
-    room.past.remove(3)
-    assert room.journal.next_number() == 4
+    archive.history.remove(3)
+    assert archive.journal.next_number() == 4
     with pytest.raises(Malformed, match="no game 3"):
-        room.past.remove(3)
+        archive.history.remove(3)
 
 
-def test_a_player_can_be_forgotten(room: Room) -> None:
-    room.play(turns=1)
-    room.past.import_game(msgspec.json.encode(random_game("arena", 1, 2, {NORTH: "ANN"})))
-    assert room.past.forget(" ann ") == 2
-    room.play(turns=1, seed=2)
-    assert (names(room, 1), names(room, 2), names(room, 3)) == (["—", "Bob"], ["—"], ["Ann", "Bob"])
-    assert '[South "—"]' in room.past.as_text(1)
-    assert b'"ANN"' not in room.past.as_json(2)
-    assert [(record.name, record.total.games) for record in room.past.statistics()] == [
+def test_a_player_can_be_forgotten(archive: ArchiveRig) -> None:
+    archive.play(turns=1)
+    archive.history.import_game(msgspec.json.encode(random_game("arena", 1, 2, {NORTH: "ANN"})))
+    assert archive.history.forget(" ann ") == 2
+    archive.play(turns=1, seed=2)
+    assert (player_names(archive, 1), player_names(archive, 2), player_names(archive, 3)) == (
+        ["—", "Bob"],
+        ["—"],
+        ["Ann", "Bob"],
+    )
+    assert '[South "—"]' in archive.history.as_text(1)
+    assert b'"ANN"' not in archive.history.as_json(2)
+    assert [(record.name, record.total.games) for record in archive.history.statistics()] == [
         ("Bob", 2),
         ("Ann", 1),
     ]
-    kept = database_of(room.journal).execute("SELECT * FROM forgotten").fetchall()
-    assert b"ann" not in repr(kept).lower().encode()
+    stored = database_of(archive.journal).execute("SELECT * FROM forgotten").fetchall()
+    assert b"ann" not in repr(stored).lower().encode()
     with pytest.raises(Malformed, match="Nobody by that name"):
-        room.past.forget("Zoe")
+        archive.history.forget("Zoe")
 
 
 # ---- statistics ----------------------------------------------------------------------------------
 
 
-def test_players_are_counted_by_name_and_game(room: Room) -> None:
-    room.play(turns=2)
-    room.play(turns=2, seed=2, end="abandon")
-    room.table.free_seat(SOUTH)
-    room.table.take_seat(SOUTH, "BOB")
-    room.play(turns=1, seed=3)  # against himself
-    ann, bob = room.past.statistics()
+def test_players_are_counted_by_name_and_game(archive: ArchiveRig) -> None:
+    archive.play(turns=2)
+    archive.play(turns=2, seed=2, end="abandon")
+    archive.table.free_seat(SOUTH)
+    archive.table.take_seat(SOUTH, "BOB")
+    archive.play(turns=1, seed=3)  # Bob against himself
+    ann, bob = archive.history.statistics()
     assert (ann.name, ann.total.games, ann.total.wins, ann.total.ties) == ("Ann", 1, 0, 0)
     assert (bob.total.games, bob.total.wins) == (1, 1)
     (own,) = bob.by_game
     assert own.name == "Outbuffered"
 
 
-def test_machines_are_counted_apart_from_players(room: Room) -> None:
-    room.table.free_seat(NORTH)
-    room.table.machines.seat_machine(NORTH, "Bo")
-    room.play(turns=1)
-    room.table.machines.unseat_machine(NORTH)
-    room.table.take_seat(NORTH, "Bob")
-    room.play(turns=1, seed=2)
-    records = {record.name: record for record in room.past.statistics()}
+def test_machines_are_counted_apart_from_players(archive: ArchiveRig) -> None:
+    archive.table.free_seat(NORTH)
+    archive.table.machines.seat_machine(NORTH, "Bo")
+    archive.play(turns=1)
+    archive.table.machines.unseat_machine(NORTH)
+    archive.table.take_seat(NORTH, "Bob")
+    archive.play(turns=1, seed=2)
+    records = {record.name: record for record in archive.history.statistics()}
     assert set(records) == {"Ann", "Bob"}
     assert (records["Ann"].total.games, records["Bob"].total.games) == (1, 1)
     (against,) = records["Ann"].by_character
@@ -356,47 +372,47 @@ def test_machines_are_counted_apart_from_players(room: Room) -> None:
     assert not records["Bob"].by_character
 
 
-def test_imported_games_know_machines_and_coached_seats(room: Room) -> None:
+def test_imported_games_know_machines_and_coached_seats(archive: ArchiveRig) -> None:
     played = msgspec.structs.replace(
         random_game("arena", 1, 2, {SOUTH: "Ann", NORTH: "Bo"}),
         machines=(NORTH,),
         coached=(SOUTH,),
     )
-    number = room.past.import_game(msgspec.json.encode(played))
-    line = room.past.line(number)
+    number = archive.history.import_game(msgspec.json.encode(played))
+    line = archive.history.line(number)
     assert line is not None
     assert (line.players[NORTH][0].door, line.coached) == ("machine", (SOUTH,))
-    assert room.past.statistics() == (), "with the coach it does not count"
-    assert room.past.file(number).machines == (NORTH,)
+    assert archive.history.statistics() == (), "a coached game counts"
+    assert archive.history.file(number).machines == (NORTH,)
 
 
 # ---- the command line ----------------------------------------------------------------------------
 
 
-def test_the_command_line_lists_exports_imports_and_tells(
-    room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_commands_list_export_import_and_replay_games(
+    archive: ArchiveRig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    room.play(turns=2)
-    here, there = (["--state-dir", str(tmp_path / name)] for name in ("", "there"))
+    archive.play(turns=2)
+    here, elsewhere = (["--state-dir", str(tmp_path / name)] for name in ("", "elsewhere"))
     file = str(tmp_path / "game.json")
-    for line, code, words in (
+    for arguments, status, words in (
         (["export", "1", "--text", *here], 0, '[Game "outbuffered"]'),
         (["export", "1", "-o", file, *here], 0, ""),
-        (["import", file, *there], 0, "is game 1 now"),
-        (["import", file, *there], 1, "here already: number 1"),
-        (["history", *there], 0, "Ann – Bob (from elsewhere): 2 decisions. Purple resigns."),
+        (["import", file, *elsewhere], 0, "is game 1 now"),
+        (["import", file, *elsewhere], 1, "here already: number 1"),
+        (["history", *elsewhere], 0, "Ann – Bob (from elsewhere): 2 decisions. Purple resigns."),
         (["history", "--json", *here], 0, '{"name":"Ann","door":"phone"}'),
         (["replay", file], 0, "Purple resigns."),
-        (["replay", "1", *there], 0, "Purple resigns."),
+        (["replay", "1", *elsewhere], 0, "Purple resigns."),
         (["export", "1", *here], 0, '"game": "outbuffered"'),
         (["export", "5", *here], 1, "There is no game 5"),
     ):
-        assert main(line) == code
-        told = capsys.readouterr()
-        assert words in told.out + told.err
+        assert main(arguments) == status
+        output = capsys.readouterr()
+        assert words in output.out + output.err
 
 
-def test_a_sheet_reads_like_a_game() -> None:
+def test_a_score_sheet_has_headers_turns_and_receipts() -> None:
     played = random_game("outbuffered", 4, 2, {SEATS[0]: "Ann"}, 1_700_000_000.5)
     first = played.turns[0].actions
     assert format_score_sheet(played).splitlines()[:12] == [
@@ -417,12 +433,12 @@ def test_a_sheet_reads_like_a_game() -> None:
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
-def test_a_sheet_has_each_order_with_its_proof(name: str) -> None:
+def test_a_score_sheet_proves_each_order(name: str) -> None:
     played = random_game(name, 3, 3)
     lines = format_score_sheet(played).splitlines()
     for number, turn in enumerate(played.turns, start=1):
-        acts, proof = (line for line in lines if line.startswith(f"{number}. "))
-        assert f"{number}. {turn.moment} | " in proof
+        actions_line, proof_line = (line for line in lines if line.startswith(f"{number}. "))
+        assert f"{number}. {turn.moment} | " in proof_line
         for seat, order in turn.actions.items():
-            assert f"{seat} {order.action}" in acts
-            assert f"{seat} {order.salt} {order.receipt}" in proof
+            assert f"{seat} {order.action}" in actions_line
+            assert f"{seat} {order.salt} {order.receipt}" in proof_line
