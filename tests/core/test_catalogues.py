@@ -1,4 +1,4 @@
-"""Catalogues against Babel, which only development needs."""
+"""Test that catalogues are read as by Babel, and that a new file is a new language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from companion.core.i18n import LANGUAGES, LOCALE
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
-def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
+def test_a_catalogue_is_read_as_by_babel(language: str) -> None:
     path = LOCALE / f"{language}.po"
     with path.open("rb") as file:
         catalog = read_po(file, locale=language)
@@ -25,22 +25,22 @@ def test_a_catalogue_is_read_as_gettext_means_it(language: str) -> None:
     assert catalog.plural_expr == parse_plural_rule(header)
     assert catalog.num_plurals == 2
 
-    def several(text: object) -> tuple[str, ...]:
-        return (text,) if isinstance(text, str) else tuple(text or ())  # type: ignore[call-overload] # str or a row
+    def as_tuple(text: object) -> tuple[str, ...]:
+        return (text,) if isinstance(text, str) else tuple(text or ())  # type: ignore[call-overload] # a text or several
 
-    meant = {several(each.id): several(each.string) for each in catalog if each.id}
-    found = {
+    expected = {as_tuple(each.id): as_tuple(each.string) for each in catalog if each.id}
+    translations = {
         (each.singular, each.plural) if each.plural else (each.singular,): tuple(each.translations)
         for each in messages
     }
-    assert found == meant
+    assert translations == expected
     assert {name for each in messages for name in each.files} == {
         name for each in catalog for name, _ in each.locations
     }
 
 
 @pytest.mark.parametrize("line", ["foo bar", '"x"', "msgid 5", "msgid", 'msgctxt "a"'])
-def test_a_wrong_line_is_a_value_error(tmp_path: Path, line: str) -> None:
+def test_a_malformed_line_is_reported(tmp_path: Path, line: str) -> None:
     path = tmp_path / "xx.po"
     path.write_text(f'msgid ""\nmsgstr ""\n\n{line}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"xx\.po cannot be read"):
@@ -49,11 +49,11 @@ def test_a_wrong_line_is_a_value_error(tmp_path: Path, line: str) -> None:
 
 def test_an_obsolete_message_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "xx.po"
-    path.write_text(f'{TOY}\n#~ msgid "Gone"\n#~ msgstr "Weg"\n', encoding="utf-8")
+    path.write_text(f'{TOY_CATALOGUE}\n#~ msgid "Gone"\n#~ msgstr "Weg"\n', encoding="utf-8")
     assert [each.singular for each in read_catalogue(path)] == ["", "No game is on yet"]
 
 
-TOY = r"""
+TOY_CATALOGUE = r"""
 msgid ""
 msgstr ""
 "Language-Team: Xisch\n"
@@ -61,31 +61,34 @@ msgstr ""
 msgid "No game is on yet"
 msgstr "Xnix"
 """
-ASKED = """
+SCRIPT = """
 import sys
 from pathlib import Path
 from web_fixtures import open_web_rig
 from companion.core.config import parse_settings
 
 print(parse_settings('[table]\\nlanguage = "xx"').table.language)
-with open_web_rig(Path(sys.argv[1])) as place:
+with open_web_rig(Path(sys.argv[1])) as rig:
     for language in ("en", "xx"):
-        print(place.browser().get("/watch", headers={"Accept-Language": language}).text)
+        print(rig.browser().get("/watch", headers={"Accept-Language": language}).text)
 """
 
 
 def test_a_catalogue_in_the_folder_is_a_language(tmp_path: Path) -> None:
-    """The package as it is, but for its folder of catalogues, which has one more."""
+    """Run the package with two more catalogues: `xx` names its language, `yy` is empty.
+
+    All other files of the package are linked.
+    """
     package = tmp_path / "companion"
     (package / "locale").mkdir(parents=True)
     for path in (LOCALE.parent).iterdir():
         if path != LOCALE:
             (package / path.name).symlink_to(path)
-    (package / "locale/xx.po").write_text(TOY, encoding="utf-8")
+    (package / "locale/xx.po").write_text(TOY_CATALOGUE, encoding="utf-8")
     (package / "locale/yy.po").write_text('msgid ""\nmsgstr ""\n', encoding="utf-8")
     paths = (tmp_path, ROOT, ROOT / "tests")
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED, str(tmp_path / "state")],
+    process = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "state")],
         env=os.environ | {"PYTHONPATH": ":".join(map(str, paths))},
         capture_output=True,
         text=True,
@@ -93,7 +96,7 @@ def test_a_catalogue_in_the_folder_is_a_language(tmp_path: Path) -> None:
         check=True,
         cwd=tmp_path,
     )
-    setting, english, toy = re.split(r"(?=<!DOCTYPE)", done.stdout, flags=re.IGNORECASE)
+    setting, english, toy = re.split(r"(?=<!DOCTYPE)", process.stdout, flags=re.IGNORECASE)
     assert setting == "xx\n"
     assert 'value="xx" lang="xx">Xisch<' in english
     assert 'value="yy" lang="yy">yy<' in english

@@ -1,6 +1,4 @@
-"""How a command is typed where this program was started: by its name, as it was typed, or by the
-interpreter.
-"""
+"""Test how sentences name a command of this program: as it was typed, or by name in a service."""
 
 from __future__ import annotations
 
@@ -14,26 +12,26 @@ from companion.core.command_line import public_shell_command, shell_command
 
 
 @pytest.fixture(autouse=True)
-def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def started_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INVOCATION_ID", raising=False)
 
 
-def test_a_clone_names_what_was_typed_there(
+def test_a_clone_shows_the_command_as_typed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "argv", [".venv/bin/companion", "play"])
-    assert (
-        shell_command("host-key")
-        == public_shell_command("host-key")
-        == ".venv/bin/companion host-key"
-    )
+    typed = ".venv/bin/companion host-key"
+    assert shell_command("host-key") == public_shell_command("host-key") == typed
     assert shell_command("host-key", "/a b") == ".venv/bin/companion host-key --state-dir '/a b'"
     monkeypatch.setattr(sys, "argv", ["/somewhere/companion/__main__.py", "play"])
-    assert public_shell_command("host-key") == "companion host-key", "no folder of this machine"
-    shown = shell_command("--version")
-    assert shown == f"{sys.executable} -m companion --version"
-    assert subprocess.run(shown, shell=True, capture_output=True, text=True, check=True).stdout
+    assert public_shell_command("host-key") == "companion host-key", "shows a folder"
+    version_command = shell_command("--version")
+    assert version_command == f"{sys.executable} -m companion --version"
+    # the shown command works
+    assert subprocess.run(
+        version_command, shell=True, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_a_service_runs_the_command_on_the_path(

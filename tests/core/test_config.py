@@ -1,4 +1,4 @@
-"""Settings are read strictly; every refusal names the place."""
+"""Test how settings are parsed: wrong ones are refused with their place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from companion.core.config import (
 from companion.core.errors import ConfigError
 
 
-def test_nothing_is_the_default() -> None:
+def test_empty_settings_are_the_defaults() -> None:
     assert parse_settings("") == Settings() == load_settings(None)
     assert Settings().panel.south.up == 5
 
@@ -55,24 +55,20 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["~nobody-of-this-name/games", "games\0"])
-def test_a_folder_that_cannot_be_is_named(folder: str) -> None:
+def test_an_impossible_folder_is_refused(folder: str) -> None:
     with pytest.raises(ConfigError, match="is not a folder on this machine"):
         _ = Settings(state_dir=folder).journal_path
     with pytest.raises(ConfigError, match="is not a folder on this machine"):
         find_settings(None, folder)
 
 
-def test_retired_settings_stop_nothing_and_are_reported(tmp_path: Path) -> None:
+def test_retired_settings_are_ignored_and_reported(tmp_path: Path) -> None:
     text = "[web]\nmetrics = true\nport = 8765\n[panel]\nbrightness = 3\n"
     assert parse_settings(text).web.port == 8765
     path = tmp_path / "settings.toml"
     path.write_text(text)
-    assert [
-        sentence.partition(" is no longer used")[0] for sentence in retired_setting_notices(path)
-    ] == [
-        "[panel] brightness",
-        "[web] metrics",
-    ]
+    names = [notice.partition(" is no longer used")[0] for notice in retired_setting_notices(path)]
+    assert names == ["[panel] brightness", "[web] metrics"]
     path.write_text(text, encoding="utf-8-sig")
     assert len(retired_setting_notices(path)) == 2
     path.write_text("web = 4\n")

@@ -1,6 +1,4 @@
-"""The drawings: complete, well-formed, and free of variables and patterns where a converter asks
-for that.
-"""
+"""Test the drawings: complete, well-formed, distinct in shape, and usable alone."""
 
 import re
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from companion.core.drawings import DRAWINGS, SIGN_COLOUR, sprite, standalone_svg
 from companion.games import GAMES
 
-COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
+STANDALONE_COLOURS = {"colour": "#B4DC14", "edge": "#1B1814", "face": "#000000"}
 
 
 def test_games_name_only_known_drawings() -> None:
@@ -22,7 +20,7 @@ def test_games_name_only_known_drawings() -> None:
         assert named <= set(DRAWINGS), game.name
 
 
-def test_the_sprite_has_a_symbol_each() -> None:
+def test_the_sprite_has_a_symbol_per_drawing() -> None:
     root = ElementTree.fromstring(sprite())
     assert [symbol.get("id") for symbol in root.iter("symbol")] == list(DRAWINGS)
     assert {symbol.get("viewBox") for symbol in root.iter("symbol")} == {"0 0 100 100"}
@@ -30,8 +28,8 @@ def test_the_sprite_has_a_symbol_each() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DRAWINGS))
-def test_standalone_leaves_nothing_to_resolve(name: str) -> None:
-    text = standalone_svg(name, **COLOURS)
+def test_a_standalone_drawing_leaves_nothing_to_resolve(name: str) -> None:
+    text = standalone_svg(name, **STANDALONE_COLOURS)
     ids = {element.get("id") for element in ElementTree.fromstring(text).iter()}
     assert ids.issuperset(re.findall(r"url\(#(\w+)\)", text))
     assert "var(" not in text
@@ -56,7 +54,7 @@ def test_suits_differ_in_shape_without_colour() -> None:
 ROOT = Path(__file__).parents[2]
 
 
-def test_pages_and_icon_have_the_signs_colour() -> None:
+def test_pages_and_icon_share_the_signs_colour() -> None:
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
     assert set(re.findall(r"--sign: (#\w+)", tokens)) == {SIGN_COLOUR}
     assert SIGN_COLOUR in (ROOT / "web/static/favicon.svg").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
-"""Every file that the program is told to open is an ordinary one of bounded size, and is never
-waited for.
+"""Test that every file which the program is told to open is ordinary and of bounded size.
+
+Pipes, sockets, devices and endless files are refused at once, by every reader.
 """
 
 from __future__ import annotations
@@ -25,44 +26,44 @@ from web.security.tls import BadCertificate, certificate_context
 CERTIFICATES = Path(__file__).parents[1] / "certificates"
 
 
-def pipe(folder: Path) -> Path:
+def make_pipe(folder: Path) -> Path:
     path = folder / "pipe.png"
     os.mkfifo(path)
     return path
 
 
-def door(folder: Path) -> Path:
-    path = folder / "door.png"
+def make_socket(folder: Path) -> Path:
+    path = folder / "socket.png"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
     return path
 
 
-def ring(folder: Path) -> Path:
-    path = folder / "ring.png"
+def make_link_to_itself(folder: Path) -> Path:
+    path = folder / "loop.png"
     path.symlink_to(path)
     return path
 
 
-def link_to_zero(folder: Path) -> Path:
+def make_link_to_zero(folder: Path) -> Path:
     path = folder / "link.png"
     path.symlink_to("/dev/zero")
     return path
 
 
-def sparse(folder: Path) -> Path:
+def make_sparse_file(folder: Path) -> Path:
     path = folder / "sparse.png"
     with path.open("wb") as file:
         file.truncate(10**12)
     return path
 
 
-HOSTILE: tuple[Callable[[Path], Path], ...] = (
-    pipe,
-    door,
-    ring,
-    link_to_zero,
-    sparse,
+MAKERS: tuple[Callable[[Path], Path], ...] = (
+    make_pipe,
+    make_socket,
+    make_link_to_itself,
+    make_link_to_zero,
+    make_sparse_file,
     lambda folder: folder,
     lambda folder: Path("/dev/zero"),
     lambda folder: Path("a\0b"),
@@ -70,14 +71,14 @@ HOSTILE: tuple[Callable[[Path], Path], ...] = (
 )
 
 
-@pytest.fixture(params=HOSTILE, ids=lambda make: make.__name__)
-def hostile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
+def hostile_path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return Path(request.param(tmp_path))
 
 
 @pytest.fixture(autouse=True)
-def _bounded() -> object:
-    """A fault here would take all memory of the machine."""
+def bounded_memory() -> object:
+    """Limit the memory of the process, of which a fault here would take all."""
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (3_000_000_000, hard))
     yield
@@ -85,37 +86,37 @@ def _bounded() -> object:
 
 
 @pytest.mark.timeout(20)
-def test_special_files_are_refused_at_once(hostile: Path) -> None:
+def test_special_files_are_refused_at_once(hostile_path: Path) -> None:
     with pytest.raises(OSError, match=r"ordinary|Larger|directory|No such|levels|too long"):
-        read_file(hostile, 1_000_000)
+        read_file(hostile_path, 1_000_000)
 
 
 @pytest.mark.timeout(20)
-def test_no_door_reads_such_a_thing(
-    hostile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_no_reader_opens_a_special_file(
+    hostile_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(CameraError):
-        open_camera(CameraSettings(source=str(hostile)), FakeClock())
+        open_camera(CameraSettings(source=str(hostile_path)), FakeClock())
     with pytest.raises(CameraError):
-        open_camera(CameraSettings(source=f"{hostile}/x.mp4"), FakeClock())
+        open_camera(CameraSettings(source=f"{hostile_path}/x.mp4"), FakeClock())
     with pytest.raises(BadCertificate):
-        certificate_context(str(hostile), str(CERTIFICATES / "key.pem"))
+        certificate_context(str(hostile_path), str(CERTIFICATES / "key.pem"))
     with pytest.raises(BrokerError):
-        new_client(MqttSettings(tls=True, ca_file=str(hostile)))
+        new_client(MqttSettings(tls=True, ca_file=str(hostile_path)))
     with pytest.raises(ConfigError):
-        load_settings(hostile)
-    if "\0" in str(hostile):
-        return  # no command line can say that
+        load_settings(hostile_path)
+    if "\0" in str(hostile_path):
+        return  # no command line can contain this character
     state = str(tmp_path / "state")
     Path(state).mkdir()
     for command in (
-        ["kit", "outbuffered", "--board", str(hostile), "-o", str(tmp_path / "x.pdf")],
-        ["import", str(hostile), "--state-dir", state],
-        ["restore", str(hostile), "--state-dir", state],
-        ["doctor", "--settings", str(hostile)],
+        ["kit", "outbuffered", "--board", str(hostile_path), "-o", str(tmp_path / "x.pdf")],
+        ["import", str(hostile_path), "--state-dir", state],
+        ["restore", str(hostile_path), "--state-dir", state],
+        ["doctor", "--settings", str(hostile_path)],
     ):
         assert main(command) == 1, command
-        assert capsys.readouterr().err.startswith("companion: "), "one line, no trace"
+        assert capsys.readouterr().err.startswith("companion: "), "not one plain line"
 
 
 def test_a_folder_of_too_many_files_is_refused(

@@ -1,5 +1,6 @@
-"""What comes from outside grows little when it is read: nothing costs twenty times its size, in
-memory or in words.
+"""Test that what comes from outside grows little when it is read.
+
+No message takes more than twenty times its size, in memory or in the sentences made of it.
 """
 
 from __future__ import annotations
@@ -38,46 +39,46 @@ from companion.table.remote.messages import (
     decode_remote_message,
 )
 
-MOST_TIMES = 20
-# Memory that reading takes whatever is read: decoders' tables, patterns, a game's rules.
+MAX_GROWTH = 20
+# Memory that reading takes for any content: tables of decoders, patterns, rules of a game.
 BASE_BYTES = 300_000
 
 
-def cost(read: Callable[[Any], object], content: Any) -> int:
-    """Return the bytes at the peak of reading, kept or refused, with what is said of it."""
+def measure_cost(read: Callable[[Any], object], content: Any) -> int:
+    """Return the peak memory in bytes of reading or refusing content, plus the length of text."""
     for language in set(LANGUAGES) - {"en"}:
         load_catalogue(language)
     with suppress(CompanionError):
-        read(content)  # what is made once is made now
+        read(content)  # caches are filled now
     gc.collect()
     tracemalloc.start()
     try:
         try:
-            told = read(content)
+            text = read(content)
         except CompanionError as error:
-            told = "".join(translate(error.message, language) for language in LANGUAGES)
+            text = "".join(translate(error.message, language) for language in LANGUAGES)
         peak = tracemalloc.get_traced_memory()[1]
-        return peak + (len(told) if isinstance(told, str) else 0)
+        return peak + (len(text) if isinstance(text, str) else 0)
     finally:
         tracemalloc.stop()
 
 
-# ---- what may stand anywhere in JSON -------------------------------------------------------------
+# ---- costly values anywhere in JSON --------------------------------------------------------------
 
 
-def fillings(most: int) -> dict[str, Any]:
-    """Return costly values of some size."""
+def costly_values(size: int) -> dict[str, Any]:
+    """Return values whose JSON has about this size, and which are costly to hold."""
     return {
-        "lists": [[]] * (most // 3),
-        "texts": [f"{number:02x}" for number in range(most // 5)],
-        "wide": "a" * (most - 4) + "\U0001f600",
-        "keys": {f"{number:x}": 1 for number in range(most // 9)},
+        "lists": [[]] * (size // 3),
+        "texts": [f"{number:02x}" for number in range(size // 5)],
+        "wide": "a" * (size - 4) + "\U0001f600",
+        "keys": {f"{number:x}": 1 for number in range(size // 9)},
         "long number": int("9" * 4000),
-        "sentences": [{"say": "{a}" * 60, "many": "", "parts": {"a": "x" * 60}}] * (most // 300),
+        "sentences": [{"say": "{a}" * 60, "many": "", "parts": {"a": "x" * 60}}] * (size // 300),
     }
 
 
-FILLINGS = sorted(fillings(3000))
+VALUE_NAMES = sorted(costly_values(3000))
 RECORD = json.loads(encode_public(played_records("outbuffered", 6, 1)[-1]))
 STATE = json.loads(encode_public(PublicState("1.0.0")))
 COMMAND = json.loads(
@@ -90,32 +91,35 @@ REMOTE = json.loads(
 )
 
 
-def as_record(payload: bytes) -> str:
+def read_record(payload: bytes) -> str:
+    """Return all sentences of a record, in every language."""
     view = decode_record(payload).view
-    said = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
+    sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     return "".join(
         translate(unpack_sentence(each), language)
-        for each in said
+        for each in sentences
         if each
         for language in LANGUAGES
     )
 
 
-def as_state(payload: bytes) -> str:
+def read_state(payload: bytes) -> str:
+    """Return all sentences of a table's report, in every language."""
     state = decode_state(payload)
-    said = (state.health, *state.notices, *state.wrong, state.answer)
+    sentences = (state.health, *state.notices, *state.wrong, state.answer)
     return "".join(
         translate(unpack_sentence(each), language)
-        for each in said
+        for each in sentences
         if each
         for language in LANGUAGES
     )
 
 
+# By what is filled: how the message is read, an example, and the path of the changed value.
 MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
-    "what happened": (as_record, RECORD, ("view", "happened")),
-    "options of a record": (as_record, RECORD, ("view", "options")),
-    "notices of a table": (as_state, STATE, ("notices",)),
+    "what happened": (read_record, RECORD, ("view", "happened")),
+    "options of a record": (read_record, RECORD, ("view", "options")),
+    "notices of a table": (read_state, STATE, ("notices",)),
     "names from a hub": (decode_command, COMMAND, ("wish", "pairing", "names")),
     "another table's message": (
         lambda payload: decode_remote_message("g", 1, payload),
@@ -127,18 +131,18 @@ MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
 
 def with_value(message: Any, path: tuple[str, ...], value: Any) -> bytes:
     changed = json.loads(json.dumps(message))
-    place = changed
+    parent = changed
     for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
+        parent = parent[name]
+    parent[path[-1]] = value
     return json.dumps(changed, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize("filling", FILLINGS)
+@pytest.mark.parametrize("value_name", VALUE_NAMES)
 @pytest.mark.parametrize("place", MESSAGES)
-def test_no_message_grows(place: str, filling: str) -> None:
+def test_no_message_grows_beyond_its_bound(place: str, value_name: str) -> None:
     read, message, path = MESSAGES[place]
-    value = fillings(24_000)[filling]
+    value = costly_values(24_000)[value_name]
     for filled in (value, {"x": value, "south": value}):
         content = with_value(message, path, filled)
-        assert cost(read, content) <= BASE_BYTES + MOST_TIMES * len(content)
+        assert measure_cost(read, content) <= BASE_BYTES + MAX_GROWTH * len(content)

@@ -1,4 +1,4 @@
-"""Names of people: one spelling each, and none that shows nothing."""
+"""Test names of people: each has one spelling, and a name that shows nothing is none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_two_spellings_of_a_letter_are_one_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "blank", ["\u200d", "\u3164", "\u2800", "\u115f\u1160", " \u3000 ", "\u0301"]
+    "invisible", ["\u200d", "\u3164", "\u2800", "\u115f\u1160", " \u3000 ", "\u0301"]
 )
-def test_without_ink_there_is_no_name(blank: str) -> None:
-    assert normalise_name(blank) == ""
+def test_an_invisible_name_is_empty(invisible: str) -> None:
+    assert normalise_name(invisible) == ""
 
 
 @pytest.mark.parametrize("name", ["Zoë", "Łukasz", "山田", "👩‍🚀", "❤\ufe0f", "ش", FLAG_OF_ENGLAND])

@@ -1,5 +1,6 @@
-"""Getting in: names that are remembered, sides by one tap, the Wi-Fi, the console, and seats that
-go from door to door.
+"""Test how people get to a seat: remembered names, the Wi-Fi's code, and changes of phone and pad.
+
+Pages are asked through Flask's client. The greeting on the console is tested by its text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 # ---- a side and a name ---------------------------------------------------------------------------
 
 
-def test_a_name_used_before_is_one_tap_away(rig: WebRig) -> None:
+def test_a_browser_offers_its_earlier_names(rig: WebRig) -> None:
     phone = rig.browser()
     assert "<option" not in page_text(phone, "/join")
     phone.post("/join/south", data={"name": "Mara"})
@@ -41,8 +42,8 @@ def test_a_name_used_before_is_one_tap_away(rig: WebRig) -> None:
     for path in ("/join", "/join/south"):
         page = page_text(phone, path)
         assert '<option value="Jonas"><option value="Mara">' in page
-        assert page.count('value="Jonas"') == 2, "the last one stands there already"
-    assert 'value="Mara"' not in page_text(rig.browser(), "/join"), "names stay in their browser"
+        assert page.count('value="Jonas"') == 2, "the last name is not filled in"
+    assert 'value="Mara"' not in page_text(rig.browser(), "/join"), "another browser gets the name"
 
 
 # ---- the Wi-Fi -----------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ def test_a_name_used_before_is_one_tap_away(rig: WebRig) -> None:
         (Wifi('a"b\\c;d', "p:;12345", True), 'WIFI:T:WPA;S:a\\"b\\\\c\\;d;P:p\\:\\;12345;H:true;;'),
     ],
 )
-def test_a_wifi_is_written_as_phones_read_it(wifi: Wifi, text: str) -> None:
+def test_a_wifi_code_has_the_phones_format(wifi: Wifi, text: str) -> None:
     assert wifi.qr_text == text
     assert not wifi.password or wifi.password not in repr(wifi)
 
@@ -64,7 +65,7 @@ def test_the_lobby_shows_the_wifi_to_scan(rig: WebRig) -> None:
     page = page_text(rig.browser(), "/")
     assert "Scan first to join it:" in page
     assert "Table; one" in page
-    assert "ab:12345" not in page, "the password is in the code alone"
+    assert "ab:12345" not in page, "the password is readable beside its code"
 
 
 def test_the_console_shows_codes_only_to_people() -> None:
@@ -74,7 +75,9 @@ def test_the_console_shows_codes_only_to_people() -> None:
         urls=lambda: urls, wifi=lambda: wifi, notes=["No camera."], host_key="abcde-fghij",
         key_command="companion host-key", join_code=None, simulation=object(),
     )  # fmt: skip
-    plain, terminal = (format_greeting(cast(Any, companion), where) for where in (False, True))
+    plain, terminal = (
+        format_greeting(cast(Any, companion), is_terminal) for is_terminal in (False, True)
+    )
     for text in (plain, terminal):
         assert "No camera." in text
         assert "http://192.0.2.7:8080/s\n" in text
@@ -88,7 +91,7 @@ def test_the_console_shows_codes_only_to_people() -> None:
 # ---- from the phone to the pad and back ----------------------------------------------------------
 
 
-def sealed_at_south(rig: WebRig) -> tuple[str, str]:
+def seal_at_south(rig: WebRig) -> tuple[str, str]:
     """Seal South's order by phone. Return the moment and the receipt."""
     moment = rig.start_game()
     receipt = rig.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
@@ -98,7 +101,7 @@ def sealed_at_south(rig: WebRig) -> tuple[str, str]:
 def test_changing_phone_and_pad_keeps_sealed_orders(rig: WebRig) -> None:
     phone = rig.sit("south", "Mara")
     rig.sit("north")
-    moment, receipt = sealed_at_south(rig)
+    moment, receipt = seal_at_south(rig)
     assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200
     shown = rig.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
@@ -110,7 +113,7 @@ def test_changing_phone_and_pad_keeps_sealed_orders(rig: WebRig) -> None:
     assert rig.table.view().moment == moment
 
 
-def test_without_pads_nobody_goes_to_one(tmp_path: Path) -> None:
+def test_without_pads_nobody_changes_to_one(tmp_path: Path) -> None:
     with open_web_rig(tmp_path) as rig:
         answer = rig.sit("south").post("/api/seat/south/by-pad", json={})
         assert (answer.status_code, error_of(answer)["message"]) == (
@@ -152,7 +155,7 @@ def test_holding_back_opens_a_seat_to_phones(rig: WebRig) -> None:
     assert (shown.door, shown.entered_count) == ("phone", 0)
     assert rig.table.view().devices.notices == ()
     assert phone.get("/seat/south").status_code == 200
-    assert rig.browser().post("/join/south/move").status_code == 409, "one phone, not two"
+    assert rig.browser().post("/join/south/move").status_code == 409, "a second phone got the seat"
 
 
 def test_an_open_seat_closes_after_half_a_minute(rig: WebRig) -> None:

@@ -1,4 +1,4 @@
-"""Memory is given back now and then, and what a board with little memory does without."""
+"""Test that memory is given back regularly, and that small boards take small pictures."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from companion.storage.disk_space import DiskSpace
 def test_memory_is_given_back_twice_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[str] = []
+    trimmed_phases: list[str] = []
     with open_table_rig(tmp_path) as rig:
         table = rig.table
         monkeypatch.setattr(
-            housekeeping, "trim_memory", lambda: given.append(table.progress().phase)
+            housekeeping, "trim_memory", lambda: trimmed_phases.append(table.progress().phase)
         )
         history = History(journal_of(table), None, rig.clock, current_game=lambda: 0)
         with housekeeping.Housekeeping(
@@ -34,30 +34,33 @@ def test_memory_is_given_back_twice_a_minute(
             DiskSpace(tmp_path),
             clock=rig.clock,
             settings=HistorySettings(),
-        ) as house:
-            house.trim_memory_if_due()
-            assert given == [], "not at once"
+        ) as housekeeper:
+            housekeeper.trim_memory_if_due()
+            assert trimmed_phases == [], "memory was given back at once"
             rig.begin()
             for _ in range(7):
                 rig.clock.advance(10)
-                house.trim_memory_if_due()
-            assert given == ["orders", "orders"], "also during a game"
+                housekeeper.trim_memory_if_due()
+            # in the 70 s that follow, during a game
+            assert trimmed_phases == ["orders", "orders"]
 
 
 # ---- boards with little memory -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("told", "is_small"),
+    ("meminfo", "is_small"),
     [
         ("MemTotal:         517000 kB\n", True),
         ("MemTotal:         945364 kB\n", False),
         ("nothing of it\n", False),
     ],
 )
-def test_a_small_board_is_recognised_by_memory(tmp_path: Path, told: str, is_small: bool) -> None:
+def test_a_small_board_is_recognised_by_memory(
+    tmp_path: Path, meminfo: str, is_small: bool
+) -> None:
     (tmp_path / "proc").mkdir()
-    (tmp_path / "proc/meminfo").write_text(told)
+    (tmp_path / "proc/meminfo").write_text(meminfo)
     assert is_small_machine(tmp_path) is is_small
 
 
