@@ -1,5 +1,6 @@
-"""Languages: what is said remembers its pattern, catalogues are complete, and everybody gets the
-language he chose.
+"""Test languages: translated sentences, complete catalogues, and each viewer's language.
+
+The first part tests values, the last one pages through Flask's client and a small catalogue.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from companion.games import GAMES
 from web.static_files import static_version
 
 __all__ = ["brackets"]
-FOREIGN = tuple(code for code in LANGUAGES if code != "en")
-STUB = r"""
+OTHER_LANGUAGES = tuple(code for code in LANGUAGES if code != "en")
+SPANISH_CATALOGUE = r"""
 msgid ""
 msgstr ""
 "Content-Type: text/plain; charset=utf-8\n"
@@ -91,9 +92,9 @@ msgstr[1] "Faltan {n} órdenes"
 
 @pytest.fixture
 def spanish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A small Spanish catalogue in the place of the real one."""
+    """Replace the Spanish catalogue by a small one. Return its path."""
     file = tmp_path / "es.po"
-    file.write_text(STUB, encoding="utf-8")
+    file.write_text(SPANISH_CATALOGUE, encoding="utf-8")
     (tmp_path / "fr.po").write_text("", encoding="utf-8")
     monkeypatch.setattr(i18n, "LOCALE", tmp_path)
     i18n.load_catalogue.cache_clear()
@@ -108,17 +109,17 @@ def rig(tmp_path: Path, spanish: Path) -> Iterator[WebRig]:
         yield opened
 
 
-# ---- what is said --------------------------------------------------------------------------------
+# ---- sentences -----------------------------------------------------------------------------------
 
 
 def test_sentences_are_english_and_remember_their_pattern(spanish: Path) -> None:
-    said = say("{side!c} bounces and stays on {square}.", side=say("lime"), square="c3")
-    assert said == "Lime bounces and stays on c3."
-    assert {said: 1}["Lime bounces and stays on c3."] == 1
-    assert translate(said, "es") == "En c3 rebota y se queda lima."
-    assert translate(said, "fr") == "Lime bounces and stays on c3."
+    sentence = say("{side!c} bounces and stays on {square}.", side=say("lime"), square="c3")
+    assert sentence == "Lime bounces and stays on c3."
+    assert {sentence: 1}["Lime bounces and stays on c3."] == 1
+    assert translate(sentence, "es") == "En c3 rebota y se queda lima."
+    assert translate(sentence, "fr") == "Lime bounces and stays on c3."
     assert translate("Lime bounces and stays on c3.", "es") == "Lime bounces and stays on c3."
-    assert json.dumps(said) == '"Lime bounces and stays on c3."'
+    assert json.dumps(sentence) == '"Lime bounces and stays on c3."'
 
 
 def test_a_number_chooses_its_form(spanish: Path) -> None:
@@ -128,7 +129,7 @@ def test_a_number_chooses_its_form(spanish: Path) -> None:
     assert translate(say_n("{n} win", "{n} wins", 3), "es") == "3 wins"
 
 
-def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
+def test_lists_and_joined_sentences_are_translated(spanish: Path) -> None:
     names = listed([say("lime"), "purple", "white"])
     assert (names, translate(names, "es")) == ("lime, purple and white", "lima, purple y white")
     both = joined(
@@ -140,9 +141,9 @@ def test_lists_and_sentences_after_one_another(spanish: Path) -> None:
     assert translate(names.capitalize(), "es") == "Lima, purple y white"
 
 
-def test_what_somebody_typed_is_never_translated(spanish: Path) -> None:
-    for name, there in (("lime", "Toma, lima"), (Verbatim("lime"), "Toma, lime")):
-        assert translate(say("Toma, {name}", name=name), "es") == there
+def test_typed_text_is_never_translated(spanish: Path) -> None:
+    for name, translation in (("lime", "Toma, lima"), (Verbatim("lime"), "Toma, lime")):
+        assert translate(say("Toma, {name}", name=name), "es") == translation
     assert translate_for_json(Verbatim("lime")) == "lime"
     with pytest.raises(NotImplementedError):
         translate_for_json(3)
@@ -158,7 +159,7 @@ def test_what_somebody_typed_is_never_translated(spanish: Path) -> None:
         (["", "en-GB", "es"], "en"),
     ],
 )
-def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> None:
+def test_the_first_known_language_is_chosen(wanted: list[str], code: str) -> None:
     assert best_language(wanted) == code
 
 
@@ -167,36 +168,37 @@ def test_the_first_language_that_can_be_spoken(wanted: list[str], code: str) -> 
 
 @pytest.fixture(scope="module")
 def sentences() -> Catalog:
-    """Every sentence of the program."""
+    """Return every sentence of the program."""
     return extracted_catalogue()
 
 
-def test_the_extraction_finds_every_sentence_of_the_scripts(sentences: Catalog) -> None:
-    """Babel overlooks a call within another one and within a template."""
+def test_every_sentence_of_a_script_is_extracted(sentences: Catalog) -> None:
+    """Babel's extraction overlooks a call inside another call and inside a template."""
     scripts = "".join(path.read_text() for path in (ROOT / "web/static").glob("*.js"))
-    found = re.findall(r"\bsay(?:N)?\('((?:[^'\\]|\\.)+)'", scripts)
-    known = {_id(message)[0] for message in sentences}
-    assert len(found) > 50
-    assert set(found) - known == set()
+    written = re.findall(r"\bsay(?:N)?\('((?:[^'\\]|\\.)+)'", scripts)
+    extracted = {_singular_and_plural(message)[0] for message in sentences}
+    assert len(written) > 50
+    assert set(written) - extracted == set()
 
 
-def faults_of(catalogue: Catalog, sentences: Catalog) -> list[str]:
-    """Return what is wrong with a catalogue. Nothing may be missing, doubtful, out of date or
-    misplaced.
-    """
-    wanted, here = (
-        {_id(message) for message in each if message.id} for each in (sentences, catalogue)
+def catalogue_faults(catalogue: Catalog, sentences: Catalog) -> list[str]:
+    """Return the faults of a catalogue: messages that are missing, obsolete or wrong."""
+    wanted, present = (
+        {_singular_and_plural(message) for message in messages if message.id}
+        for messages in (sentences, catalogue)
     )
-    faults = [f"is new: {text}" for text, _ in sorted(wanted - here)]
-    faults += [f"is no longer said: {text}" for text, _ in sorted(here - wanted)]
+    faults = [f"is missing: {text}" for text, _ in sorted(wanted - present)]
+    faults += [f"is no longer used: {text}" for text, _ in sorted(present - wanted)]
     faults += [f"is obsolete: {text}" for text in map(str, catalogue.obsolete)]
     for message in catalogue:
         if message.id:
-            faults += [f"{fault}: {_id(message)[0]}" for fault in _faults(message)]
+            faults += [
+                f"{fault}: {_singular_and_plural(message)[0]}" for fault in _message_faults(message)
+            ]
     return faults
 
 
-def _id(message: Message) -> tuple[str, str]:
+def _singular_and_plural(message: Message) -> tuple[str, str]:
     return (
         (message.id, "")
         if isinstance(message.id, str)
@@ -204,22 +206,23 @@ def _id(message: Message) -> tuple[str, str]:
     )
 
 
-def _faults(message: Message) -> Iterator[str]:
+def _message_faults(message: Message) -> Iterator[str]:
     if message.fuzzy:
         yield "is fuzzy"
     texts = [message.string] if isinstance(message.string, str) else list(message.string)
     if not all(texts):
         yield "is not translated"
         return
-    one, many = _id(message)
+    one, many = _singular_and_plural(message)
     for text in texts:
         try:
-            names = _names(text)
+            names = _part_names(text)
         except ValueError as error:
             yield f"“{text}” cannot be filled ({error})"
             continue
-        if names != _names(many or one) and not (
-            many and text is not texts[-1] and names == _names(one)
+        # a form for few may lack the number, as the English singular does
+        if names != _part_names(many or one) and not (
+            many and text is not texts[-1] and names == _part_names(one)
         ):
             yield f"“{text}” has other parts"
         if text != text.strip():
@@ -228,14 +231,14 @@ def _faults(message: Message) -> Iterator[str]:
             yield f"“{text}” may break at a blank before its mark"
 
 
-def _names(pattern: str) -> set[str]:
+def _part_names(pattern: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
 
 
-@pytest.mark.parametrize("code", FOREIGN)
+@pytest.mark.parametrize("code", OTHER_LANGUAGES)
 def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
     with (ROOT / f"companion/locale/{code}.po").open("rb") as file:
-        faults = faults_of(read_po(file, locale=code), sentences)
+        faults = catalogue_faults(read_po(file, locale=code), sentences)
     assert not faults, f"{len(faults)} faults in {code}.po:\n" + "\n".join(faults)
 
 
@@ -244,39 +247,36 @@ def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
 def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
     game = GAMES[name]
     state = game.setup(game.options({}), Random(1))
-    grammar, standing = game.pad(state, Seat.SOUTH), game.board_ui(state, Seat.SOUTH)
-    if standing and standing.sheet:
-        shown = [way.initial or way.letter for way in standing.sheet.directions]
-        shown += [kind.letter for kind in standing.sheet.kinds]
+    pad, board_ui = game.pad(state, Seat.SOUTH), game.board_ui(state, Seat.SOUTH)
+    if board_ui and board_ui.sheet:
+        initials = [way.initial or way.letter for way in board_ui.sheet.directions]
+        initials += [kind.letter for kind in board_ui.sheet.kinds]
     else:
-        shown = [key.initial or key.letter for key in grammar.keys] if grammar else []
-    letters = [translate(letter, language).upper() for letter in shown]
+        initials = [key.initial or key.letter for key in pad.keys] if pad else []
+    letters = [translate(initial, language).upper() for initial in initials]
     assert len(set(letters)) == len(letters)
     assert max(map(len, letters), default=0) <= 1
 
 
-def test_decimal_numbers_have_the_languages_comma() -> None:
-    told = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
-    assert translate(told, "en") == "0.5 s, 2.5 mm"
-    assert {translate(told, language) for language in FOREIGN} == {"0,5 s, 2,5 mm"}
+def test_decimal_numbers_have_each_languages_separator() -> None:
+    sentence = say("{seconds} s, {height:g} mm", seconds=0.5, height=2.5)
+    assert translate(sentence, "en") == "0.5 s, 2.5 mm"
+    assert {translate(sentence, language) for language in OTHER_LANGUAGES} == {"0,5 s, 2,5 mm"}
 
 
 def test_a_piece_has_the_article_of_its_language() -> None:
-    text = say(
+    expectation = say(
         "{piece!c} expected on {home}, seen on {square}: move it back.",
         piece="white scout",
         home="c1",
         square="c2",
     )
-    assert translate(text, "fr").startswith("L’éclaireur blanc est attendu en c1")
-    assert translate(text, "es").startswith("Se espera el explorador blanco en c1")
-    assert (
-        translate(say("Take the {piece} off {square}", piece="white rock", square="c4"), "es")
-        == "Quita la roca blanca de c4"
-    )
-    assert translate(
-        say("Move the {piece} {square} to {home}", piece="ball", square="c4", home="d4"), "fr"
-    ) == ("Déplacez le ballon de c4 à d4")
+    assert translate(expectation, "fr").startswith("L’éclaireur blanc est attendu en c1")
+    assert translate(expectation, "es").startswith("Se espera el explorador blanco en c1")
+    removal = say("Take the {piece} off {square}", piece="white rock", square="c4")
+    assert translate(removal, "es") == "Quita la roca blanca de c4"
+    move = say("Move the {piece} {square} to {home}", piece="ball", square="c4", home="d4")
+    assert translate(move, "fr") == "Déplacez le ballon de c4 à d4"
     tackle = say("{piece!c} tackles {target}.", piece="blue fast player", target="ball")
     assert translate(tackle, "es").endswith("placa al balón.")
 
@@ -286,16 +286,18 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 
 def test_a_browser_gets_its_language(rig: WebRig) -> None:
     browser = rig.browser()
-    spaniard = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
+    spanish_first = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
     assert "No game is on yet" in page_text(browser, "/watch")
-    page = browser.get("/watch", headers=spaniard).get_data(as_text=True)
+    page = browser.get("/watch", headers=spanish_first).get_data(as_text=True)
     assert '<html lang="es"' in page
     assert "Todavía no hay partida" in page
     assert (
         browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"]
         == "/watch"
     )
-    assert "No game is on yet" in browser.get("/watch", headers=spaniard).get_data(as_text=True)
+    assert "No game is on yet" in browser.get("/watch", headers=spanish_first).get_data(
+        as_text=True
+    )
 
 
 def test_the_settings_choose_the_table_screens_language(tmp_path: Path, spanish: Path) -> None:
@@ -308,16 +310,16 @@ def test_the_settings_choose_the_table_screens_language(tmp_path: Path, spanish:
 
 
 @pytest.mark.parametrize(
-    ("back", "there"),
+    ("back", "location"),
     [
         ("/seat/south", "/seat/south"),
         ("https://elsewhere.example/", "/"),
         ("/\t/elsewhere.example/", "/"),
     ],
 )
-def test_choosing_a_language_leads_back_only(back: str, there: str, rig: WebRig) -> None:
+def test_choosing_a_language_stays_on_the_site(back: str, location: str, rig: WebRig) -> None:
     answer = rig.browser().post("/language", data={"code": "es", "back": back})
-    assert (answer.status_code, answer.headers["Location"]) == (303, there)
+    assert (answer.status_code, answer.headers["Location"]) == (303, location)
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith("language=es;")
     assert {"HttpOnly", "SameSite=Lax"} <= set(cookie.split("; "))
@@ -335,7 +337,7 @@ def test_a_stream_keeps_its_language(rig: WebRig) -> None:
         assert current_language() == "en"
 
 
-def test_a_refusal_speaks_the_askers_language(rig: WebRig) -> None:
+def test_a_refusal_is_in_the_viewers_language(rig: WebRig) -> None:
     browser = rig.browser()
     english = browser.post("/api/seat/south/resign", json={})
     assert error_of(english)["message"].startswith("This browser does not sit at South")
@@ -350,7 +352,7 @@ def test_a_refusal_speaks_the_askers_language(rig: WebRig) -> None:
     assert rig.browser().get("/api/view").get_json()["sign"]["text"] == "Scan the code on your side"
 
 
-def test_scripts_get_their_own_words_and_no_others(rig: WebRig, spanish: Path) -> None:
+def test_scripts_get_only_their_own_sentences(rig: WebRig, spanish: Path) -> None:
     browser = rig.browser()
     path = f"/static/{static_version()}/words.es.js"
     words = json.loads(page_text(browser, path).removeprefix("export default ").rstrip(";\n"))
@@ -364,9 +366,6 @@ def test_scripts_get_their_own_words_and_no_others(rig: WebRig, spanish: Path) -
     assert [
         browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")
     ] == [200, 404, 404]
-    before = static_version()
-    spanish.write_text(STUB.replace("Primero", "Antes"), encoding="utf-8")
-    assert static_version() != before
-
-
-# ---- the language that nobody speaks -------------------------------------------------------------
+    version_before = static_version()
+    spanish.write_text(SPANISH_CATALOGUE.replace("Primero", "Antes"), encoding="utf-8")
+    assert static_version() != version_before

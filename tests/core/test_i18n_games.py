@@ -1,8 +1,7 @@
-"""Everything the games say to people, in a language that nobody speaks: what has no brackets was
-never given to `say`.
+"""Test that everything the games say to people can be translated.
 
-Random games of every game are played with every option, wrong things are asked of them, hands wrong
-the board.
+Random games are played with every option, and wrong actions are refused. The translation here sets
+each sentence in brackets, so that words outside them were never given to `say`.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ from companion.games.screen import (
     Unit,
 )
 
-EACH = pytest.mark.parametrize("name", GAMES)
-# Number of decisions after which a random game is left.
-LONGEST = 80
-# Costly questions are asked in every `SPARSE`-th position, of `BENT` bent actions.
-SPARSE, BENT = 6, 5
+EVERY_GAME = pytest.mark.parametrize("name", GAMES)
+# Number of decisions after which a random game is broken off.
+MAX_DECISIONS = 80
+# Costly questions are asked in every sixth position, with five altered actions.
+COSTLY_INTERVAL, ALTERED_COUNT = 6, 5
 
-# Fields that people read or hear, by type. All other fields are followed further down.
-SHOWN: Mapping[type, tuple[str, ...]] = {
+# Fields that people read or check, by type. All other fields are followed further down.
+TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
     Badge: ("text",),
     ChoiceKey: ("label", "hint"),
     Count: ("label",),
@@ -76,8 +75,8 @@ SHOWN: Mapping[type, tuple[str, ...]] = {
     Tally: ("total", "worth"),
     Unit: ("note",),
 }
-# Texts that are no action in one game or another.
-GARBAGE = [
+# Texts that are not an action in at least one game.
+NO_ACTIONS = [
     "",
     *[
         "?",
@@ -101,88 +100,85 @@ GARBAGE = [
     "p0 d1 --",
 ]
 SQUARE = re.compile(r"[a-h]\d{1,2}")
-# What is the same in every language: squares, and an arena robot's attack. Single letters and
-# cards are so anyway.
+# The same in every language: squares, and an attack in Arena. Single letters and cards need no
+# pattern, because `untranslated_words` ignores them.
 NOTATION = re.compile(r"\b[a-h]\d{1,2}\b|\ba[NESW]\b")
 
 
 @pytest.fixture(autouse=True)
-def in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every language but English is the one that nobody speaks."""
+def bracketed_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the translations of every language but English by brackets."""
     monkeypatch.setattr("companion.core.i18n.translate_pattern", pieces_in_brackets)
 
 
 def pieces_in_brackets(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """Return a known pattern with each piece in brackets, so that its parts have to bring their
-    own.
-    """
+    """Return a known pattern with brackets around its own words, but not around its parts."""
     pattern = many if many and n != 1 else one
     return _in_pieces(pattern) if bracketed(language, one, many, n).startswith("⟦") else pattern
 
 
 @cache
 def _in_pieces(pattern: str) -> str:
-    told = ""
+    pieces = ""
     for words, name, form, conversion in Formatter().parse(pattern):
-        told += f"⟦{words}⟧" if words else ""
-        told += (
-            ""
-            if name is None
-            else f"{{{name}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
-        )
-    return told
+        pieces += f"⟦{words}⟧" if words else ""
+        if name is not None:
+            suffix = f"!{conversion}" if conversion else ""
+            suffix += f":{form}" if form else ""
+            pieces += f"{{{name}{suffix}}}"
+    return pieces
 
 
-# ---- what was told -------------------------------------------------------------------------------
+# ---- texts of a game -----------------------------------------------------------------------------
 
 
 @dataclass
-class Told:
-    """What a game has said, by where, and how it reads in the other language."""
+class TextCollector:
+    """Checks the texts of a game, and keeps those that are not translated, with their places."""
 
-    strays: dict[str, str] = field(default_factory=dict)
+    untranslated: dict[str, str] = field(default_factory=dict)
     checked: set[tuple[str, str]] = field(default_factory=set)
 
-    def hear(self, where: str, text: object) -> None:
-        """Note a text that keeps English words, or does not survive being kept as JSON."""
+    def check(self, where: str, text: object) -> None:
+        """Note a text that keeps English words, or that JSON does not preserve."""
         if not isinstance(text, str) or (text, getattr(text, "pattern", "")) in self.checked:
             return
         self.checked.add((text, getattr(text, "pattern", "")))
         words = translate(text, "es")
-        kept = sentence_from_json(json.loads(json.dumps(sentence_to_json(text))))
-        if translate(kept, "es") != words:
-            self.strays[text] = f"{where} (kept)"
+        decoded = sentence_from_json(json.loads(json.dumps(sentence_to_json(text))))
+        if translate(decoded, "es") != words:
+            self.untranslated[text] = f"{where} (as JSON)"
         for each in typed_parts(text):
             words = words.replace(each, " ")
         if untranslated_words(NOTATION.sub(" ", words)):
-            self.strays[text] = where
+            self.untranslated[text] = where
 
-    def hear_all(self, where: str, thing: object) -> None:
-        """Note what is shown of a thing and of everything within it."""
+    def check_all(self, where: str, thing: object) -> None:
+        """Check the text fields of a thing and of everything in it."""
         if isinstance(thing, str) or thing is None:
             return
         if isinstance(thing, Mapping):
             thing = tuple(thing.values())
         if isinstance(thing, tuple | list):
             for each in thing:
-                self.hear_all(where, each)
+                self.check_all(where, each)
             return
-        shown = SHOWN.get(type(thing), ())
+        shown = TEXT_FIELDS.get(type(thing), ())
         for name in shown:
-            self.hear_texts(f"{where}: {type(thing).__name__}.{name}", getattr(thing, name))
+            self.check_texts(f"{where}: {type(thing).__name__}.{name}", getattr(thing, name))
         if is_dataclass(thing) and not isinstance(thing, type):
-            for one in fields(thing):
-                if one.name not in shown and one.init:
-                    self.hear_all(where, getattr(thing, one.name))
+            for other_field in fields(thing):
+                if other_field.name not in shown and other_field.init:
+                    self.check_all(where, getattr(thing, other_field.name))
 
-    def hear_texts(self, where: str, value: object) -> None:
-        """Note a text, or several."""
+    def check_texts(self, where: str, value: object) -> None:
+        """Check a text or several."""
         if isinstance(value, Mapping):
             several = [*value.values(), *(key for key in value if not isinstance(key, Seat))]
         else:
             several = [*value] if isinstance(value, tuple | list) else [value]
         for each in several:
-            self.hear(where, each)
+            self.check(where, each)
 
 
 def typed_parts(text: object) -> Iterator[str]:
@@ -194,17 +190,20 @@ def typed_parts(text: object) -> Iterator[str]:
             yield from typed_parts(part)
 
 
-def nothing_left(told: Told) -> None:
-    lines = "\n".join(f"    {where}: {text}" for text, where in told.strays.items())
-    assert not told.strays, f"{len(told.strays)} texts are not translated:\n{lines}"
-    assert len(told.checked) > 30, "hardly anything was told"
+def assert_all_translated(texts: TextCollector) -> None:
+    lines = "\n".join(f"    {where}: {text}" for text, where in texts.untranslated.items())
+    assert not texts.untranslated, f"{len(texts.untranslated)} texts are not translated:\n{lines}"
+    assert len(texts.checked) > 30, "hardly any text was checked"
 
 
 # ---- games ---------------------------------------------------------------------------------------
 
 
-def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
-    """Return options to play a game with: none, other words, a number, presets."""
+def option_sets(game: Game[Any, Any]) -> list[dict[str, Any]]:
+    """Return sets of options for a game: none, each other choice, and the presets.
+
+    Of numbers, one other choice is enough.
+    """
     others = []
     for row in game.option_rows:
         values = [value for _, value in row.choices[1:]]
@@ -215,58 +214,61 @@ def ways(game: Game[Any, Any]) -> list[dict[str, Any]]:
     return [{}, *others, *(dict(preset.options) for preset in game.presets if preset.options)]
 
 
-def listen(told: Told, game: Game[Any, Any], state: Any, sparse: bool) -> None:
-    """Collect what a position says to everybody."""
+def check_position(
+    texts: TextCollector, game: Game[Any, Any], state: Any, asks_costly: bool
+) -> None:
+    """Check what a position shows to every viewer."""
     for viewer in (None, *SEATS):
-        told.hear_all("standing", game.board_ui(state, viewer))
-        told.hear_all("tableau", game.card_ui(state, viewer))
+        texts.check_all("standing", game.board_ui(state, viewer))
+        texts.check_all("tableau", game.card_ui(state, viewer))
     for seat in game.to_act(state):
         if pad := game.pad(state, seat):
-            told.hear_all("pad", pad)
-        if sparse:
+            texts.check_all("pad", pad)
+        if asks_costly:
             plays = itertools.islice(game.plays(state, seat), 400)
-            told.hear_all("plays", [play for play in plays if play.label != play.text])
+            texts.check_all("plays", [play for play in plays if play.label != play.text])
 
 
-def hear_step(told: Told, step: Step[Any]) -> None:
-    """Collect what happened in a step, and what hands do for it."""
-    told.hear_all("step", (*step.events, *step.stages))
+def check_step(texts: TextCollector, step: Step[Any]) -> None:
+    """Check the events of a step, and the instructions for hands."""
+    texts.check_all("step", (*step.events, *step.stages))
     for stage in step.stages:
         for _, sentence in stage.todo:
-            told.hear("todo", sentence)
+            texts.check("todo", sentence)
         for tally in stage.tallies:
             for label, worth in tally.parts:
-                told.hear("tally", label)
-                told.hear("tally", worth)
+                texts.check("tally", label)
+                texts.check("tally", worth)
 
 
-def hear_refusals(
-    told: Told, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random
+def check_refusals(
+    texts: TextCollector, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random
 ) -> None:
-    """Try what may not be done here: actions of other positions and of the wrong seat, and some
-    that never were.
-    """
+    """Check the refusals of actions from other positions, of the wrong seat, and altered ones."""
     due = game.to_act(state)
     for seat in SEATS:
-        written = [game.format(action) for action in rng.sample(actions, min(len(actions), BENT))]
-        written += [bend(text, rng) for text in written]
+        written = [
+            game.format(action) for action in rng.sample(actions, min(len(actions), ALTERED_COUNT))
+        ]
+        written += [alter(text, rng) for text in written]
         if seat in due:
             written += [
-                bend(game.format(game.random_action(state, seat, rng)), rng) for _ in range(BENT)
+                alter(game.format(game.random_action(state, seat, rng)), rng)
+                for _ in range(ALTERED_COUNT)
             ]
         for text in written:
             try:
                 game.check(state, seat, game.parse(text))
             except CompanionError as refusal:
-                told.hear("check", refusal.message)
+                texts.check("check", refusal.message)
         try:
             game.require(state, {seat: actions[0]} if actions else {})
         except CompanionError as refusal:
-            told.hear("require", refusal.message)
+            texts.check("require", refusal.message)
 
 
-def bend(notation: str, rng: Random) -> str:
-    """Return an action with one of its squares elsewhere, or with another sign."""
+def alter(notation: str, rng: Random) -> str:
+    """Return an action with another square, or with a sign and a square appended."""
     square = f"{rng.choice('abcdefgh')}{rng.randint(1, 11)}"
     places = list(SQUARE.finditer(notation))
     if places and rng.random() < 0.8:
@@ -279,56 +281,58 @@ def bend(notation: str, rng: Random) -> str:
     )
 
 
-def play_and_listen(told: Told, game: Game[Any, Any], options: dict[str, Any], seed: int) -> None:
-    """Play one random game, and collect what it says."""
+def play_and_check(
+    texts: TextCollector, game: Game[Any, Any], options: dict[str, Any], seed: int
+) -> None:
+    """Play one random game, and check what it says."""
     rng = Random(f"{game.name}/{seed}")
     state = game.setup(game.options(options), rng)
     actions: list[Any] = []
-    for number in range(LONGEST):
-        sparse = number % SPARSE == seed % SPARSE
-        listen(told, game, state, sparse)
-        due = sorted(game.to_act(state))
-        if sparse or not due:
-            hear_refusals(told, game, state, actions, rng)
-        if not due:
+    for number in range(MAX_DECISIONS):
+        asks_costly = number % COSTLY_INTERVAL == seed % COSTLY_INTERVAL
+        check_position(texts, game, state, asks_costly)
+        due_seats = sorted(game.to_act(state))
+        if asks_costly or not due_seats:
+            check_refusals(texts, game, state, actions, rng)
+        if not due_seats:
             break
-        taken = {seat: game.random_action(state, seat, rng) for seat in due}
+        taken = {seat: game.random_action(state, seat, rng) for seat in due_seats}
         actions += taken.values()
         step = game.apply(state, taken, rng)
-        hear_step(told, step)
+        check_step(texts, step)
         state = step.state
-    told.hear_all("outcome", game.outcome(state))
+    texts.check_all("outcome", game.outcome(state))
 
 
-@EACH
-def test_what_a_game_is_called_is_translated(name: str) -> None:
-    game, told = GAMES[name], Told()
+@EVERY_GAME
+def test_a_games_names_and_rules_are_translated(name: str) -> None:
+    game, texts = GAMES[name], TextCollector()
     for text in (game.title, game.summary, *(side.name for side in game.sides.values())):
-        told.hear("name", text)
-    told.hear_all("words", (game.option_rows, game.rules, game.presets))
+        texts.check("name", text)
+    texts.check_all("words", (game.option_rows, game.rules, game.presets))
     for row in game.option_rows:
         for label, _ in row.choices:
-            told.hear(f"choice of {row.name}", label)
+            texts.check(f"choice of {row.name}", label)
         if row.free_text:
             for text in ("", ".", "s.\n...", "sSnN?", "ssSnN", "sSnN\n." * 30):
                 try:
                     game.kit(game.options({row.name: text}))
                 except Malformed as refusal:
-                    told.hear(f"option {row.name}", refusal.message)
+                    texts.check(f"option {row.name}", refusal.message)
     kit = game.kit(game.options({}))
-    told.hear_all("kit", kit)
-    told.hear("board", kit.board.name)
-    nothing_left(told)
+    texts.check_all("kit", kit)
+    texts.check("board", kit.board.name)
+    assert_all_translated(texts)
 
 
-@EACH
-def test_what_a_game_tells_is_translated(name: str) -> None:
-    game, told = GAMES[name], Told()
-    for seed, options in enumerate(ways(game)):
-        play_and_listen(told, game, options, seed)
-    for text in GARBAGE:
+@EVERY_GAME
+def test_a_games_events_and_refusals_are_translated(name: str) -> None:
+    game, texts = GAMES[name], TextCollector()
+    for seed, options in enumerate(option_sets(game)):
+        play_and_check(texts, game, options, seed)
+    for text in NO_ACTIONS:
         try:
             game.parse(text)
         except CompanionError as refusal:
-            told.hear(f"parse of {text!r}", refusal.message)
-    nothing_left(told)
+            texts.check(f"parse of {text!r}", refusal.message)
+    assert_all_translated(texts)
