@@ -20,7 +20,7 @@ from companion import DEBIAN_HOME, __version__
 from companion.maintenance.settings.template import settings_text
 
 sys.path.append(str(build.ROOT / "tests/maintenance"))
-from test_backup import fill
+from test_backup import fill_installation
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
 NEWER = "99.0"
@@ -73,7 +73,7 @@ def build_newer_package(inside: IsolatedRoot, folder: Path) -> None:
 
 def add_games(inside: IsolatedRoot, folder: Path) -> None:
     """Add three finished games to the service's folder."""
-    fill(folder / "games", games=3)
+    fill_installation(folder / "games", games=3)
     for path in (folder / "games").iterdir():
         if path.name != "settings.toml":
             build.run("cp", "-r", str(path), str(inside.root / STATE[1:]))

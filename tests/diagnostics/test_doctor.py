@@ -1,4 +1,4 @@
-"""What `companion doctor` says of cameras."""
+"""Test what `companion doctor` says of cameras. USB cameras are fakes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_a_covered_lens_is_noted(bus: UsbBus, tmp_path: Path) -> None:
     )
 
 
-def test_only_a_missing_camera_is_no_failure(bus: UsbBus, tmp_path: Path) -> None:
-    (nothing,) = camera_findings(tmp_path)
-    assert nothing.grade is Grade.NOTE
-    assert nothing.text.endswith("or try another number. Without a camera you play by tapping.")
+def test_an_absent_camera_is_noted_and_others_fail(bus: UsbBus, tmp_path: Path) -> None:
+    (missing,) = camera_findings(tmp_path)
+    assert missing.grade is Grade.NOTE
+    assert missing.text.endswith("or try another number. Without a camera you play by tapping.")
     assert camera_findings(tmp_path, "usb:0")[0].grade is Grade.FAIL
     bus.plug(0, Webcam()).busy = True
     assert camera_findings(tmp_path)[0].grade is Grade.FAIL

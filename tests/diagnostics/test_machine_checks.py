@@ -1,5 +1,6 @@
-"""What the doctor reads of a machine and how it judges: Raspberry Pis made of files, good ones and
-bad ones.
+"""Test what the doctor finds out about a machine, and how it grades that.
+
+The machine is a Raspberry FakePi made of files below a folder that stands for `/`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ Usage = namedtuple("Usage", "total used free")
 
 
 @dataclass
-class Pi:
-    """A machine of files and answers to commands."""
+class FakePi:
+    """A Raspberry FakePi made of files."""
 
     root: Path
 
@@ -34,20 +35,22 @@ class Pi:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
 
-    def mount(self, how: str, super_block: str = "rw") -> None:
+    def mount(self, mode: str, super_block: str = "rw") -> None:
+        """Mount `/` in a mode, `rw` or `ro`. Its file system itself has the mode `super_block`."""
         self.write(
             "proc/self/mountinfo",
             "25 1 179:1 / /boot/firmware rw,relatime shared:1 - vfat /dev/mmcblk0p1 rw\n"
-            f"26 1 179:2 / / {how},noatime shared:2 - "
+            f"26 1 179:2 / / {mode},noatime shared:2 - "
             f"ext4 /dev/root {super_block},errors=remount-ro\n"
             "27 1 0:22 / /run rw,nosuid - tmpfs tmpfs rw,size=803480k\nbroken line\n",
         )
 
 
 @pytest.fixture
-def pi(tmp_path: Path) -> Pi:
-    made = Pi(tmp_path / "root")
-    made.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
+def pi(tmp_path: Path) -> FakePi:
+    """A Raspberry Pi 5 on which everything is well."""
+    made = FakePi(tmp_path / "root")
+    made.write("proc/device-tree/model", "Raspberry FakePi 5 Model B Rev 1.0\0")
     made.write(
         "proc/meminfo", "MemTotal:        8245316 kB\nMemFree: 1 kB\nMemAvailable:    7000123 kB\n"
     )
@@ -58,34 +61,38 @@ def pi(tmp_path: Path) -> Pi:
 
 
 def grades_of(*findings: Finding) -> list[tuple[str, Grade]]:
-    return [(each.topic, each.grade) for each in findings]
+    return [(finding.topic, finding.grade) for finding in findings]
 
 
-# ---- board, warmth, voltage ----------------------------------------------------------------------
+# ---- board, temperature, voltage -----------------------------------------------------------------
 
 
-def test_the_board_and_its_memory(pi: Pi) -> None:
+def test_board_and_memory_are_reported(pi: FakePi) -> None:
     assert probes.read_memory(pi.machine) == MachineMemory(8245, 7000)
     assert machine_checks.check_memory(pi.machine) == Finding(
-        "machine", Grade.OK, "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free."
+        "machine",
+        Grade.OK,
+        "Raspberry FakePi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free.",
     )
     pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
     assert machine_checks.check_memory(pi.machine).grade is Grade.WARN
     pi.write("proc/meminfo", "nonsense")
-    assert machine_checks.check_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
+    assert machine_checks.check_memory(pi.machine).text == "Raspberry FakePi 5 Model B Rev 1.0."
 
 
 @pytest.mark.parametrize(
     ("degrees", "grade"),
     [(-5.0, Grade.OK), (74.9, Grade.OK), (75.0, Grade.NOTE), (80.0, Grade.WARN)],
 )
-def test_warmth(pi: Pi, degrees: float, grade: Grade) -> None:
+def test_a_high_temperature_is_graded(pi: FakePi, degrees: float, grade: Grade) -> None:
     pi.write("sys/class/thermal/thermal_zone0/temp", f"{degrees * 1000:.0f}\n")
-    (found,) = machine_checks.check_temperature(pi.machine)
-    assert found.grade is grade
-    assert f"{degrees:.0f} °C" in found.text
+    (finding,) = machine_checks.check_temperature(pi.machine)
+    assert finding.grade is grade
+    assert f"{degrees:.0f} °C" in finding.text
 
 
+# Bits of the firmware, by which bits 0 to 3 hold now and bits 16 to 19 since the start: too low a
+# voltage, a capped clock, throttling and the soft temperature limit. Then the grades and words.
 THROTTLED = [
     (0x0, [Grade.OK], "The voltage is fine"),
     (0x1, [Grade.WARN], "The voltage is too low now"),
@@ -98,34 +105,34 @@ THROTTLED = [
 ]
 
 
-@pytest.mark.parametrize("way", ["file", "new file"])
+@pytest.mark.parametrize("path_kind", ["older", "newer"])
 @pytest.mark.parametrize(("bits", "grades", "words"), THROTTLED)
-def test_every_flag_of_the_firmware(
-    pi: Pi, way: str, bits: int, grades: list[Grade], words: str
+def test_flags_of_the_firmware_are_graded(
+    pi: FakePi, path_kind: str, bits: int, grades: list[Grade], words: str
 ) -> None:
-    if way == "file":
+    if path_kind == "older":
         pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", f"{bits:x}\n")
     else:
         pi.write(
             "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
             f"{bits:x}\n",
         )
-    found = list(machine_checks.check_power(pi.machine))
-    assert [each.grade for each in found] == grades
-    assert found[0].text.startswith(words)
+    findings = list(machine_checks.check_power(pi.machine))
+    assert [finding.grade for finding in findings] == grades
+    assert findings[0].text.startswith(words)
 
 
 # ---- the disk ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("how", "super_block"), [("ro", "rw"), ("rw", "ro")])
+@pytest.mark.parametrize(("mode", "super_block"), [("ro", "rw"), ("rw", "ro")])
 def test_a_read_only_file_system_is_a_failure(
-    pi: Pi, tmp_path: Path, how: str, super_block: str
+    pi: FakePi, tmp_path: Path, mode: str, super_block: str
 ) -> None:
-    pi.mount(how, super_block)
-    found = machine_checks.check_disk(pi.machine, tmp_path / "state")
-    assert found.grade is Grade.FAIL
-    assert "read-only" in found.text
+    pi.mount(mode, super_block)
+    finding = machine_checks.check_disk(pi.machine, tmp_path / "state")
+    assert finding.grade is Grade.FAIL
+    assert "read-only" in finding.text
 
 
 @pytest.mark.parametrize(
@@ -137,28 +144,29 @@ def test_a_read_only_file_system_is_a_failure(
         (None, Grade.NOTE, "It is not known how much space is free for "),
     ],
 )
-def test_space(
-    pi: Pi,
+def test_free_space_is_graded(
+    pi: FakePi,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     free_mb: int | None,
     grade: Grade,
     words: str,
 ) -> None:
-    asked: list[Path] = []
+    measured_paths: list[Path] = []
 
-    def usage(path: Path) -> Usage:
-        asked.append(path)
+    def disk_usage(path: Path) -> Usage:
+        measured_paths.append(path)
         if free_mb is None:
             raise OSError(path)
         return Usage(0, 0, free_mb * 1_000_000)
 
-    monkeypatch.setattr("shutil.disk_usage", usage)
-    found = machine_checks.check_disk(pi.machine, tmp_path / "state" / "deep")
-    assert (found.grade, words in found.text) == (grade, True)
-    assert asked == [tmp_path], "the next folder that exists"
+    monkeypatch.setattr("shutil.disk_usage", disk_usage)
+    finding = machine_checks.check_disk(pi.machine, tmp_path / "state" / "deep")
+    assert (finding.grade, words in finding.text) == (grade, True)
+    assert measured_paths == [tmp_path], "not the next folder above that exists"
 
 
+# Lines of /proc/self/mountinfo: a read-only card, and an overlay that takes what is written.
 ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
 OVERLAY = (
     "30 1 0:30 / / rw,relatime - overlay overlay "
@@ -167,7 +175,7 @@ OVERLAY = (
 
 
 @pytest.mark.parametrize(
-    ("mounts", "marks", "is_lost"),
+    ("mounts", "marker_files", "is_lost"),
     [
         (ROOT, (), False),
         (ROOT + "27 1 0:22 / /var rw,nosuid - tmpfs tmpfs rw,size=80k\n", (), True),
@@ -179,12 +187,12 @@ OVERLAY = (
         ("", (), False),
     ],
 )
-def test_games_kept_only_in_memory_are_faults(
-    pi: Pi, mounts: str, marks: tuple[str, ...], is_lost: bool
+def test_games_kept_only_in_memory_are_warned_of(
+    pi: FakePi, mounts: str, marker_files: tuple[str, ...], is_lost: bool
 ) -> None:
     pi.write("proc/self/mountinfo", mounts)
-    for mark in marks:
-        pi.write(mark, "")
+    for name in marker_files:
+        pi.write(name, "")
     sentence = machine_checks.memory_only_warning(pi.machine, Path("/var/lib/tabletop-companion"))
     assert ("they are lost when the power goes off" in sentence) is is_lost
 
@@ -192,58 +200,65 @@ def test_games_kept_only_in_memory_are_faults(
 # ---- the clock and versions ----------------------------------------------------------------------
 
 
-def note_set_clock(pi: Pi) -> None:
+def mark_clock_as_set(pi: FakePi) -> None:
     pi.write("run/systemd/timesync/synchronized", "")
 
 
-def note_unset_clock(pi: Pi) -> None:
+def mark_clock_as_unset(pi: FakePi) -> None:
     pi.write("run/systemd/timesync/clock", "")
 
 
 @pytest.mark.parametrize(
-    ("made", "grade", "words"),
+    ("prepare", "grade", "words"),
     [
-        (note_set_clock, Grade.OK, "It was set by the network."),
-        (note_unset_clock, Grade.NOTE, "No network has set the clock"),
+        (mark_clock_as_set, Grade.OK, "It was set by the network."),
+        (mark_clock_as_unset, Grade.NOTE, "No network has set the clock"),
         (lambda _: None, Grade.OK, "It is "),
     ],
 )
-def test_who_has_set_the_clock(
-    pi: Pi, made: Callable[[Pi], None], grade: Grade, words: str
+def test_an_unset_clock_is_noted(
+    pi: FakePi, prepare: Callable[[FakePi], None], grade: Grade, words: str
 ) -> None:
-    made(pi)
-    found = machine_checks.check_clock(pi.machine)
-    assert (found.grade, words in found.text) == (grade, True)
+    prepare(pi)
+    finding = machine_checks.check_clock(pi.machine)
+    assert (finding.grade, words in finding.text) == (grade, True)
 
 
-def test_a_machine_that_tells_nothing_breaks_nothing(tmp_path: Path) -> None:
-    bare = Pi(tmp_path / "nothing")
-    found = list(machine_checks.run_all_checks(bare.machine, tmp_path / "state"))
-    found += [
+def test_a_machine_without_any_files_is_checked(tmp_path: Path) -> None:
+    bare = FakePi(tmp_path / "nothing")
+    findings = list(machine_checks.run_all_checks(bare.machine, tmp_path / "state"))
+    findings += [
         *network_checks.check_wifi(bare.machine),
         network_checks.check_local_name(bare.machine),
     ]
-    assert {each.topic for each in found} == {"machine", "disk", "clock", "versions", "network"}
+    assert {finding.topic for finding in findings} == {
+        "machine",
+        "disk",
+        "clock",
+        "versions",
+        "network",
+    }
 
 
 # ---- the network and the service -----------------------------------------------------------------
 
 
-def test_a_blocked_radio(pi: Pi) -> None:
-    for kind, soft, blocked in (("wlan", 1, True), ("wlan", 0, False), ("bluetooth", 1, False)):
+def test_a_blocked_wifi_is_noted(pi: FakePi) -> None:
+    for kind, soft, is_noted in (("wlan", 1, True), ("wlan", 0, False), ("bluetooth", 1, False)):
         pi.write("sys/class/rfkill/rfkill0/type", f"{kind}\n")
         pi.write("sys/class/rfkill/rfkill0/soft", f"{soft}\n")
-        assert [("wifi", Grade.NOTE)] * blocked == grades_of(*network_checks.check_wifi(pi.machine))
+        grades = grades_of(*network_checks.check_wifi(pi.machine))
+        assert grades == [("wifi", Grade.NOTE)] * is_noted
 
 
-def test_where_phones_reach_the_table() -> None:
+def test_addresses_for_phones_are_listed() -> None:
     assert network_checks.check_addresses(["127.0.0.1"]).grade is Grade.NOTE
     assert network_checks.check_addresses(["192.0.2.7:8080", "table.local:8080"]).text == (
         "Phones reach the table at 192.0.2.7:8080, table.local:8080."
     )
 
 
-def test_the_name_in_the_network(pi: Pi) -> None:
+def test_the_local_name_needs_avahi(pi: FakePi) -> None:
     assert network_checks.check_local_name(pi.machine).grade is Grade.NOTE
     pi.write("run/avahi-daemon/pid", "400\n")
     name = socket.gethostname().partition(".")[0]

@@ -1,5 +1,7 @@
-"""A backup holds what is meant, no key and no secret; a restore is checked wholly and survives a
-power cut.
+"""Test backups and restores: what a backup contains, what is refused, and what a power cut leaves.
+
+An installation is a folder with a journal, photographs and settings. A restore is first staged, and
+then applied at the next start.
 """
 
 from __future__ import annotations
@@ -35,11 +37,12 @@ from companion.maintenance.backup import (
 from companion.storage.journal import Journal
 from companion.table.table import Table
 
+# Sealed orders of an unfinished game, which no backup may contain.
 SECRET = "RLI"
 
 
-def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
-    """Fill an installation with finished games, and perhaps one with a sealed order."""
+def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
+    """Make an installation with finished games, and perhaps one in which orders are sealed."""
     settings = Settings(state_dir=str(folder))
     with Journal(settings.journal_path) as journal, Table(journal, FakeClock()) as table:
         journal.key("signing")
@@ -55,7 +58,7 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
     album = PhotographAlbum(settings.photographs_path)
     for game in range(1, games + 1 + unfinished):
         album.store(game, f"{game}.0", b"picture")
-    # deleted while a backup is made
+    # A link to nothing stands for a photograph that is deleted while the backup is made.
     album.path(1, "1.9").symlink_to("gone")
     (folder / "lenses.json").write_text("{}")
     (folder / "choices.json").write_text('{"last": "scouts"}')
@@ -65,7 +68,7 @@ def fill(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
     return settings
 
 
-def backup_of(settings: Settings, photographs: bool = True) -> bytes:
+def backup_bytes(settings: Settings, photographs: bool = True) -> bytes:
     target = io.BytesIO()
     make_backup(
         settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target
@@ -74,7 +77,8 @@ def backup_of(settings: Settings, photographs: bool = True) -> bytes:
 
 
 def stage(settings: Settings, content: bytes) -> None:
-    file = Path(settings.state_dir) / "given.zip"
+    """Stage the restore of a backup for the next start."""
+    file = Path(settings.state_dir) / "uploaded.zip"
     file.write_bytes(content)
     try:
         stage_restore(file, settings, Path(settings.state_dir) / "settings.toml")
@@ -83,6 +87,7 @@ def stage(settings: Settings, content: bytes) -> None:
 
 
 def apply(settings: Settings) -> str:
+    """Carry out what is staged, as a start does. Return the sentence about it."""
     return apply_staged(settings, Path(settings.state_dir) / "settings.toml")
 
 
@@ -92,40 +97,41 @@ def games_of(settings: Settings) -> list[int]:
 
 
 def test_a_backup_lacks_keys_and_running_games(tmp_path: Path) -> None:
-    settings = fill(tmp_path, unfinished=True)
-    content = backup_of(settings)
+    settings = fill_installation(tmp_path, unfinished=True)
+    content = backup_bytes(settings)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert sorted(archive.namelist()) == [
             "backup.json", "choices.json", "games.jsonl", "lenses.json", "photographs/1/1.0.jpg",
             "photographs/2/2.0.jpg", "settings.toml",
         ]  # fmt: skip
-        note = json.loads(archive.read("backup.json"))
-        assert (note["games"], note["photographs"], note["left_out"]) == (2, 2, 3)
+        manifest = json.loads(archive.read("backup.json"))
+        counts = (manifest["games"], manifest["photographs"], manifest["left_out"])
+        assert counts == (2, 2, 3)
         games = archive.read("games.jsonl")
     assert SECRET.encode() not in games
     assert b"5a175a17" not in games
-    with Journal(settings.journal_path) as here:
-        assert base64.b64encode(here.key("signing")) not in games
-        assert here.restore().seats[Seat.SOUTH].nonce.encode() not in games
+    with Journal(settings.journal_path) as journal:
+        assert base64.b64encode(journal.key("signing")) not in games
+        assert journal.restore().seats[Seat.SOUTH].nonce.encode() not in games
     assert "photographs/1/1.0.jpg" not in str(
-        zipfile.ZipFile(io.BytesIO(backup_of(settings, photographs=False))).namelist()
+        zipfile.ZipFile(io.BytesIO(backup_bytes(settings, photographs=False))).namelist()
     )
 
 
-def test_only_a_full_disk_asks_for_space() -> None:
+def test_a_missing_permission_does_not_ask_for_space() -> None:
     with pytest.raises(SystemTrouble, match="read or written: Permission"), backup.disk_errors():
         raise OSError(errno.EACCES, "")
 
 
-def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
-    content = backup_of(fill(tmp_path / "old"))
+def test_a_backup_is_restored_on_another_machine(tmp_path: Path) -> None:
+    content = backup_bytes(fill_installation(tmp_path / "old"))
     new = Settings(state_dir=str(tmp_path / "new"))
     with Journal(new.journal_path) as journal:
         key = journal.key("host")
     stage(new, content)
     assert staged_sentence(new)
     assert not (tmp_path / "new" / "settings.toml").exists(), (
-        "nothing is replaced before the next start"
+        "the settings are replaced before the next start"
     )
     assert apply(new) == (
         "The backup is restored. 2 games and 2 photographs. "
@@ -134,50 +140,51 @@ def test_a_backup_comes_back_on_another_machine(tmp_path: Path) -> None:
     assert not staged_sentence(new)
     assert games_of(new) == [1, 2]
     with Journal(new.journal_path) as journal:
-        assert journal.key("host") == key, "keys stay those of this installation"
-        assert journal.restore().seats == {}, "nobody here has a token of those seats"
+        assert journal.key("host") == key, "the restore replaced this installation's key"
+        assert journal.restore().seats == {}, "seats are taken for which nobody here has a token"
     text = (tmp_path / "new" / "settings.toml").read_text()
     assert parse_settings(text) == Settings(
         state_dir=new.state_dir, table=parse_settings("[table]\ntheme='dark'").table
     )
     assert "# here" in text
     assert PhotographAlbum(new.photographs_path).games() == (1, 2)
-    assert apply(new) == "", "done once"
+    assert apply(new) == "", "the restore is carried out twice"
 
 
-def test_passwords_in_settings_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_restored_files_keep_their_permissions(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
-        here = fill(tmp_path / "here")
+        here = fill_installation(tmp_path / "here")
         file = tmp_path / "here" / "settings.toml"
         file.chmod(0o640)
-        stage(here, backup_of(here))
+        stage(here, backup_bytes(here))
         assert (tmp_path / "here" / STAGED_FOLDER).stat().st_mode & 0o777 == 0o700
         apply(here)
     finally:
         os.umask(before)
-    kept = tmp_path / "here" / FORMER_FOLDER
-    modes = [each.stat().st_mode & 0o777 for each in (file, kept, kept / "settings.toml")]
+    former = tmp_path / "here" / FORMER_FOLDER
+    modes = [path.stat().st_mode & 0o777 for path in (file, former, former / "settings.toml")]
     assert modes == [0o640, 0o700, 0o640]
 
 
 def test_a_start_finishes_an_interrupted_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = backup_of(fill(tmp_path / "old", games=1))
-    real, moves = Path.replace, 0
-    for cut in range(1, 30):
-        folder = tmp_path / f"here-{cut}"
-        here = fill(folder, games=3)
+    """Cut a restore short at each of its file moves in turn, until one runs to its end."""
+    content = backup_bytes(fill_installation(tmp_path / "old", games=1))
+    real_replace, move_count = Path.replace, 0
+    for cut_move in range(1, 30):
+        folder = tmp_path / f"here-{cut_move}"
+        here = fill_installation(folder, games=3)
         stage(here, content)
-        moves = 0
+        move_count = 0
 
-        def replace(path: Path, target: Path, cut: int = cut) -> Path:
-            nonlocal moves
-            moves += 1
-            if moves == cut:
+        def replace(path: Path, target: Path, cut_move: int = cut_move) -> Path:
+            nonlocal move_count
+            move_count += 1
+            if move_count == cut_move:
                 raise KeyboardInterrupt
-            return real(path, target)
+            return real_replace(path, target)
 
         monkeypatch.setattr(Path, "replace", replace)
         try:
@@ -185,34 +192,33 @@ def test_a_start_finishes_an_interrupted_restore(
             is_cut = False
         except KeyboardInterrupt:
             is_cut = True
-        monkeypatch.setattr(Path, "replace", real)
+        monkeypatch.setattr(Path, "replace", real_replace)
         apply(here)
-        assert games_of(here) == [1], cut
-        assert games_of(Settings(state_dir=str(folder / FORMER_FOLDER))) == [1, 2, 3], cut
-        albums = [
-            PhotographAlbum(at / "photographs").games() for at in (folder, folder / FORMER_FOLDER)
-        ]
-        assert albums == [(1,), (1, 2, 3)], cut
+        assert games_of(here) == [1], cut_move
+        former = folder / FORMER_FOLDER
+        assert games_of(Settings(state_dir=str(former))) == [1, 2, 3], cut_move
+        albums = [PhotographAlbum(state / "photographs").games() for state in (folder, former)]
+        assert albums == [(1,), (1, 2, 3)], cut_move
         assert not (folder / STAGED_FOLDER).exists()
         if not is_cut:
             return
-    pytest.fail("no run came to its end")
+    pytest.fail("a restore has more than 29 moves, so that not all were cut")
 
 
 def test_a_cut_restore_keeps_the_former_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = fill(tmp_path, games=1)
-    stage(here, backup_of(here))
+    here = fill_installation(tmp_path, games=1)
+    stage(here, backup_bytes(here))
     file = tmp_path / "settings.toml"
     former = file.read_text() + "# changed since\n"
     file.write_text(former)
-    real = Path.unlink
+    real_unlink = Path.unlink
 
     def unlink(path: Path, missing_ok: bool = False) -> None:
         if path == tmp_path / STAGED_FOLDER / "settings.toml":
             raise KeyboardInterrupt
-        real(path, missing_ok=missing_ok)
+        real_unlink(path, missing_ok=missing_ok)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", unlink)
@@ -221,6 +227,10 @@ def test_a_cut_restore_keeps_the_former_settings(
     assert file.read_text() != former
     apply(here)
     assert (tmp_path / FORMER_FOLDER / "settings.toml").read_text() == former
+
+
+# ---- damaged backups -----------------------------------------------------------------------------
+# A change takes the files of a backup by their names, and spoils them.
 
 
 def without(name: str) -> Callable[[dict[str, bytes]], None]:
@@ -238,7 +248,7 @@ def with_file(name: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
 
 
 def with_line(line: str) -> Callable[[dict[str, bytes]], None]:
-    """Return the games with one more line."""
+    """Return a change that adds a line to the games."""
     return lambda files: files.update({"games.jsonl": files["games.jsonl"] + line.encode() + b"\n"})
 
 
@@ -248,7 +258,8 @@ def without_beginnings(files: dict[str, bytes]) -> None:
     )
 
 
-INPUT = (
+# One input of a game, as a line of `games.jsonl`.
+INPUT_LINE = (
     '{"line":"input","id":900,"game":1,"at":1.0,"run":0,"now_s":0.0,'
     '"record":{"is":"pause","by":"host","now_s":1}}'
 )
@@ -271,10 +282,10 @@ INPUT = (
         (with_file("games.jsonl", b"rubbish" * 1000), "damaged"),
         (with_line('{"line":"key","name":"host","value":"AAAA"}'), "damaged"),
         (with_line('{"line":"removed","game":1,"sql":"DROP TABLE entries"}'), "damaged"),
-        (with_line(INPUT.replace("900", "1")), "damaged"),
-        (with_line(INPUT.replace('"pause"', '"no such record"')), "damaged"),
+        (with_line(INPUT_LINE.replace("900", "1")), "damaged"),
+        (with_line(INPUT_LINE.replace('"pause"', '"no such record"')), "damaged"),
         (
-            with_line(INPUT.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')),
+            with_line(INPUT_LINE.replace('"pause","by":"host"', f'"pause","by":"{"A" * 200_000}"')),
             "too long",
         ),
         (without_beginnings, "cannot be continued"),
@@ -289,24 +300,27 @@ INPUT = (
 def test_a_bad_backup_changes_nothing(
     tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
 ) -> None:
-    old, here = fill(tmp_path / "old", games=1), fill(tmp_path / "here", games=2)
-    with zipfile.ZipFile(io.BytesIO(backup_of(old))) as archive:
+    old, here = (
+        fill_installation(tmp_path / "old", games=1),
+        fill_installation(tmp_path / "here", games=2),
+    )
+    with zipfile.ZipFile(io.BytesIO(backup_bytes(old))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-    before = sorted(each.name for each in (tmp_path / "here").iterdir())
+    names_before = sorted(file.name for file in (tmp_path / "here").iterdir())
     with pytest.raises(Malformed, match=words):
         stage(here, target.getvalue())
-    assert sorted(each.name for each in (tmp_path / "here").iterdir()) == before
+    assert sorted(file.name for file in (tmp_path / "here").iterdir()) == names_before
     assert games_of(here) == [1, 2]
 
 
-def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
-    here = fill(tmp_path)
-    content = backup_of(here)
+def test_a_cut_or_damaged_file_is_refused(tmp_path: Path) -> None:
+    here = fill_installation(tmp_path)
+    content = backup_bytes(here)
     for broken in (
         content[: len(content) // 2],
         b"",
@@ -318,11 +332,15 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     assert not staged_sentence(here)
 
 
-def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
-    here = fill(tmp_path)
-    stage(here, backup_of(here))
+def test_a_cancelled_restore_is_not_carried_out(tmp_path: Path) -> None:
+    here = fill_installation(tmp_path)
+    stage(here, backup_bytes(here))
     cancel_staged(here)
     assert apply(here) == ""
+
+
+def test_a_deletion_removes_games_photographs_and_keys(tmp_path: Path) -> None:
+    here = fill_installation(tmp_path)
     with Journal(here.journal_path) as journal:
         key = journal.key("host")
     for name in ("journal.format-2.sqlite", "journal.damaged-3.sqlite"):
@@ -332,15 +350,15 @@ def test_a_restore_can_be_called_off(tmp_path: Path) -> None:
     with Journal(here.journal_path) as journal:
         assert journal.games() == []
         assert journal.key("host") != key
+    # The calibration of the lens stays, because it belongs to the machine.
     names = ("settings.toml", "lenses.json", "journal.lock", "journal.sqlite")
-    assert {each.name for each in tmp_path.iterdir()} == set(names)
+    assert {file.name for file in tmp_path.iterdir()} == set(names)
     assert not here.photographs_path.exists()
-    assert (tmp_path / "lenses.json").exists(), "the lens is the machine's own"
 
 
 def test_a_running_service_keeps_its_files(tmp_path: Path) -> None:
-    here = fill(tmp_path)
-    stage(here, backup_of(here))
+    here = fill_installation(tmp_path)
+    stage(here, backup_bytes(here))
     with Journal(here.journal_path), pytest.raises(JournalError, match="Another companion"):
         apply(here)
     assert (tmp_path / STAGED_FOLDER).exists()
@@ -349,14 +367,14 @@ def test_a_running_service_keeps_its_files(tmp_path: Path) -> None:
 def test_the_command_line_saves_and_restores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, new = fill(tmp_path / "old"), tmp_path / "new"
-    file = tmp_path / "it.zip"
+    old, new = fill_installation(tmp_path / "old"), tmp_path / "new"
+    file = tmp_path / "backup.zip"
     state = ["--state-dir", old.state_dir]
     assert main(["backup", str(file), *state]) == 0
     assert "2 games and 0 photographs." in capsys.readouterr().out
     assert main(["backup", str(file), "--photographs", *state]) == 0
     assert "2 games and 2 photographs." in capsys.readouterr().out
-    assert file.stat().st_mode & 0o777 == 0o600, "names, and the password of the network"
+    assert file.stat().st_mode & 0o777 == 0o600, "others may read names and the Wi-Fi password"
     assert main(["restore", str(file), "--state-dir", str(new)]) == 0
     assert "The backup is restored." in capsys.readouterr().out
     with Journal(new / "journal.sqlite") as journal:
@@ -364,15 +382,15 @@ def test_the_command_line_saves_and_restores(
         assert main(["restore", str(file), "--state-dir", str(new)]) == 0
         assert "A companion is running" in capsys.readouterr().out
     file.chmod(0o600)
-    assert main(["backup", str(file / "it.zip"), *state]) == 1
+    assert main(["backup", str(file / "backup.zip"), *state]) == 1
     assert "cannot be written: Not a directory" in capsys.readouterr().err
 
 
-def test_the_number_of_games_and_inputs_is_limited(
+def test_lines_and_inputs_of_a_backup_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = fill(tmp_path)
-    content = backup_of(here)
+    here = fill_installation(tmp_path)
+    content = backup_bytes(here)
     refusals = {
         "MAX_LINES": "too long: at most 2 lines",
         "MAX_RECORD_BYTES": "An input .* too long: at most 2 bytes",

@@ -1,5 +1,6 @@
-"""No single setting that the settings page takes keeps the service down, whatever is typed into its
-field.
+"""Test that pages, backups and resets change no setting that could harm or stop the machine.
+
+Settings that keep the service from starting are replaced by the last ones that worked.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from setup_tools import open_service_rig
-from test_backup import fill
+from test_backup import fill_installation
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings
@@ -18,7 +19,8 @@ from companion.maintenance.settings.file import SettingsFile, values_by_name
 from companion.maintenance.settings.last_good import LastGoodSettings
 from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write, setting_rows
 
-BY_HAND = {
+# Settings that no page writes: files, folders, addresses and programs.
+ONLY_BY_HAND = {
     *(
         "state_dir",
         "web.host",
@@ -34,11 +36,9 @@ BY_HAND = {
 }
 
 
-def test_files_and_addresses_are_not_the_pages() -> None:
-    """The list is written out here: a setting that is added is not the page's until somebody says
-    so.
-    """
-    assert {row.key for row in setting_rows().values() if row.is_writable is False} == BY_HAND
+def test_pages_write_no_files_and_addresses() -> None:
+    """Compare with a list, so that every new setting has to be considered here."""
+    assert {row.key for row in setting_rows().values() if row.is_writable is False} == ONLY_BY_HAND
     assert set(values_by_name(Settings())) == set(setting_rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):
@@ -46,12 +46,12 @@ def test_files_and_addresses_are_not_the_pages() -> None:
     assert all(page_may_write("camera.source", source) for source in ("none", "usb:C920"))
 
 
-# ---- the doors -----------------------------------------------------------------------------------
+# ---- requests, backups, resets -------------------------------------------------------------------
 
 
 def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
-    ours = '[web]\nnames = ["table.lan"]\n'
-    with open_service_rig(tmp_path, ours) as rig:
+    original = '[web]\nnames = ["table.lan"]\n'
+    with open_service_rig(tmp_path, original) as rig:
         for key, text in (
             ("state_dir", "/etc"),
             ("web.host", "1.2.3.4"),
@@ -66,47 +66,47 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
                 "Written into the file by hand, or given on the command line."
                 in answer.get_data(as_text=True)
             )
-        assert rig.path.read_text() == ours
+        assert rig.path.read_text() == original
         with pytest.raises(ConfigError, match="by hand"):
             rig.upkeep.change({"web.key": "/etc/shadow"}, rig.upkeep.read_file().digest)
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
-    there, here = fill(tmp_path / "there"), tmp_path / "here"
-    evil = tmp_path / "evil.toml"
-    evil.write_text(
+    there, here = fill_installation(tmp_path / "there"), tmp_path / "here"
+    hostile_file = tmp_path / "hostile.toml"
+    hostile_file.write_text(
         'state_dir = "/etc"\n[camera]\nsource = "/dev/zero"\nfps = 5.0\n'
         '[web]\nhost = "1.2.3.4"\nnames = ["evil.com"]\nviewers = 30\n'
         '[mqtt]\nca_file = "/dev/zero"\npassword_file = "/etc/shadow"\n'
     )
     with (tmp_path / "b.zip").open("wb") as target:
-        make_backup(there, evil, FakeClock(), False, target)
+        make_backup(there, hostile_file, FakeClock(), False, target)
     here.mkdir()
     file = here / "settings.toml"
     file.write_text('[web]\nnames = ["table.lan"]\n')
-    mine = Settings(state_dir=str(here))
-    stage_restore(tmp_path / "b.zip", mine, file)
-    apply_staged(mine, file)
-    got = SettingsFile(file).read().settings
-    assert (got.state_dir, got.camera.source, got.web.host, got.web.names) == (
+    settings = Settings(state_dir=str(here))
+    stage_restore(tmp_path / "b.zip", settings, file)
+    apply_staged(settings, file)
+    restored = SettingsFile(file).read().settings
+    web = restored.web
+    assert (restored.state_dir, restored.camera.source, web.host, web.names) == (
         str(here),
         "auto",
         "0.0.0.0",
         ("table.lan",),
     )
-    assert (got.mqtt, got.web.viewers, got.camera.fps) == (MqttSettings(), 30, 5.0), (
-        "all others are the backup's"
-    )
+    # All other settings are those of the backup.
+    assert (restored.mqtt, web.viewers, restored.camera.fps) == (MqttSettings(), 30, 5.0)
 
 
-def test_a_reset_leaves_what_is_the_machines(tmp_path: Path) -> None:
+def test_a_reset_keeps_files_and_addresses(tmp_path: Path) -> None:
     with open_service_rig(
         tmp_path,
         '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
     ) as rig:
         rig.upkeep.reset(False)
-        got = rig.upkeep.read_file().settings
-        assert (got.web.names, got.mqtt.ca_file, got.web.viewers) == (
+        settings = rig.upkeep.read_file().settings
+        assert (settings.web.names, settings.mqtt.ca_file, settings.web.viewers) == (
             ("table.lan",),
             "/etc/ssl/house.pem",
             64,
@@ -132,6 +132,7 @@ GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
+    """The settings file, changed after a start that worked."""
     path = tmp_path / "settings.toml"
     path.write_bytes(GOOD)
     LastGoodSettings(path).record_success(GOOD)
@@ -139,7 +140,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
+def test_three_failed_starts_restore_the_last_good_settings(path: Path) -> None:
     for _ in range(3):
         LastGoodSettings(path).count_start()
         assert path.read_bytes() == BAD
@@ -153,12 +154,14 @@ def test_three_failed_starts_bring_back_what_worked(path: Path) -> None:
         "The others are in settings.refused.toml."
     )
     LastGoodSettings(path).record_success(GOOD)
-    assert LastGoodSettings(path).notice() == notice, "until they are changed again"
+    assert LastGoodSettings(path).notice() == notice, (
+        "the notice goes before the settings are changed"
+    )
     SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().digest)
     assert LastGoodSettings(path).notice() == ""
 
 
-def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
+def test_a_successful_start_resets_the_count(path: Path) -> None:
     good = LastGoodSettings(path)
     for _ in range(2):
         good.count_start()
@@ -172,4 +175,4 @@ def test_a_start_that_succeeds_begins_the_count_anew(path: Path) -> None:
     fresh.write_bytes(BAD)
     for _ in range(5):
         LastGoodSettings(fresh).count_start()
-    assert fresh.read_bytes() == BAD, "none has worked yet"
+    assert fresh.read_bytes() == BAD, "settings changed although none had worked yet"

@@ -1,4 +1,4 @@
-"""The settings file is changed as a careful person would: one value, and nothing else."""
+"""Test that changing one setting changes its value in the file, and keeps all other text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from companion.maintenance.settings.rows import (
 )
 from companion.maintenance.settings.words import WORDS
 
-OURS = """\
+SETTINGS_TEXT = """\
 # The table in the hall.
 state_dir = "/var/lib/table"  # on the big disk
 
@@ -49,6 +49,7 @@ ROWS = {row.key: row for section in setting_sections() for row in section.rows}
 
 
 def change_file(path: Path, text: str, **changes: object) -> str:
+    """Write the file, change settings in it, and return its text. `camera__fps` is `camera.fps`."""
     path.write_text(text)
     file = SettingsFile(path)
     file.change(
@@ -66,8 +67,8 @@ def test_every_setting_is_on_the_page_once() -> None:
         assert row.title
         assert row.sentence.endswith(".")
         assert row.parse(row.format_value(row.default)) == row.default, row.key
-        words = [words for _, words in row.choices]
-        assert len(set(words)) == len(words)
+        choice_words = [words for _, words in row.choices]
+        assert len(set(choice_words)) == len(choice_words)
         assert row.kind is not FieldKind.CHOICE or row.default in [
             value for value, _ in row.choices
         ]
@@ -80,9 +81,9 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         for value, _ in row.choices:
             assert values_by_name(with_changes(Settings(), {row.key: value}))[row.key] == value
         if row.kind is FieldKind.CHOICE:
-            with pytest.raises(ConfigError, match="Invalid enum value") as refused:
+            with pytest.raises(ConfigError, match="Invalid enum value") as exc_info:
                 with_changes(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
-            assert f"[{row.key}]" in refused.value.message
+            assert f"[{row.key}]" in exc_info.value.message
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
         ("quiet.from", "24:00", "Enter a time such as 22:00, or leave it empty."),
     ],
 )
-def test_a_wrong_value_is_told_what_fits(key: str, text: str, words: str) -> None:
+def test_a_wrong_value_is_refused_with_its_range(key: str, text: str, words: str) -> None:
     with pytest.raises(Malformed, match=words):
         ROWS[key].parse(text)
 
@@ -123,27 +124,35 @@ def test_what_people_type_is_understood() -> None:
 
 def test_only_the_changed_value_changes(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    assert change_file(path, OURS, camera__fps=12.5) == OURS.replace("fps = 10 ", "fps = 12.5 ")
-    assert change_file(path, OURS, table__theme="dark") == OURS.replace('"light"', '"dark"')
-    assert change_file(path, OURS, panel__south__lamp_turn=17) == OURS.replace(
+    assert change_file(path, SETTINGS_TEXT, camera__fps=12.5) == SETTINGS_TEXT.replace(
+        "fps = 10 ", "fps = 12.5 "
+    )
+    assert change_file(path, SETTINGS_TEXT, table__theme="dark") == SETTINGS_TEXT.replace(
+        '"light"', '"dark"'
+    )
+    assert change_file(path, SETTINGS_TEXT, panel__south__lamp_turn=17) == SETTINGS_TEXT.replace(
         "lamp_turn = 4", "lamp_turn = 17"
     )
-    crlf = OURS.replace("\n", "\r\n")
+    crlf = SETTINGS_TEXT.replace("\n", "\r\n")
     assert change_file(path, crlf, table__theme="dark").count("dark") == 1
 
 
 def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    text = change_file(path, OURS, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081)
-    new = parse_settings(text)
-    assert (new.camera.mains_hz, new.panel.debounce_ms, new.web.port) == (60, 30, 8081)
-    assert [line for line in OURS.splitlines() if line and line not in text.splitlines()] == []
+    text = change_file(
+        path, SETTINGS_TEXT, camera__mains_hz=60, panel__debounce_ms=30, web__port=8081
+    )
+    settings = parse_settings(text)
+    assert settings.camera.mains_hz == 60
+    assert (settings.panel.debounce_ms, settings.web.port) == (30, 8081)
+    lines = text.splitlines()
+    assert [line for line in SETTINGS_TEXT.splitlines() if line and line not in lines] == []
 
 
 def test_a_pad_missing_in_the_file_is_added(tmp_path: Path) -> None:
-    """A table of its own replaces all of the pad's pins: one pin alone would unwire the others."""
+    """All its pins are written: with one pin alone, the others would no longer be wired."""
     path = tmp_path / "settings.toml"
-    text = change_file(path, OURS, panel__north__up=0)
+    text = change_file(path, SETTINGS_TEXT, panel__north__up=0)
     north = parse_settings(text).panel.north
     assert (north.up, north.down, north.lamp_turn) == (0, 16, 2)
     assert north.lamps_active_low == ("lamp_2", "lamp_3", "lamp_turn")
@@ -155,7 +164,7 @@ def test_a_first_change_makes_a_private_file(tmp_path: Path) -> None:
     file = SettingsFile(path)
     assert (file.read().settings, file.read().digest) == (Settings(), "")
     file.change({"web.port": 8080}, "")
-    assert not path.exists(), "nothing has changed"
+    assert not path.exists(), "a file is written although no value has changed"
     file.change({"state_dir": "/x", "table.theme": "dark"}, "")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == 'state_dir = "/x"\n\n[table]\ntheme = "dark"\n'
@@ -163,10 +172,10 @@ def test_a_first_change_makes_a_private_file(tmp_path: Path) -> None:
 
 def test_a_file_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text(OURS)
+    path.write_text(SETTINGS_TEXT)
     file = SettingsFile(path)
     digest = file.read().digest
-    path.write_text(OURS.replace("usb:0", "usb:1"))
+    path.write_text(SETTINGS_TEXT.replace("usb:0", "usb:1"))
     with pytest.raises(Stale, match="Somebody else has changed"):
         file.change({"web.port": 1}, digest)
     assert "usb:1" in path.read_text()
@@ -175,13 +184,13 @@ def test_a_file_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_wrong_values_and_files_write_nothing(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text(OURS)
+    path.write_text(SETTINGS_TEXT)
     file = SettingsFile(path)
     digest = file.read().digest
     for changes in ({"web.port": 70_000}, {"quiet.from": "22:00"}):
         with pytest.raises(ConfigError):
             file.change(changes, digest)
-    assert path.read_text() == OURS
+    assert path.read_text() == SETTINGS_TEXT
     path.write_text("[web\n")
     with pytest.raises(ConfigError, match="not TOML"):
         file.read()
@@ -194,25 +203,25 @@ def test_a_refusing_disk_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text(OURS)
+    path.write_text(SETTINGS_TEXT)
     file = SettingsFile(path)
     digest = file.read().digest
 
-    def full(_: int) -> None:
+    def fail_to_sync(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", fail_to_sync)
     with pytest.raises(
         SystemTrouble, match=r"settings\.toml cannot be written \(No space left on device\)"
     ):
         file.change({"web.port": 1}, digest)
-    assert path.read_text() == OURS
-    assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
+    assert path.read_text() == SETTINGS_TEXT
+    assert [file.name for file in tmp_path.iterdir()] == ["settings.toml"]
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_change_follows_a_symbolic_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.toml", tmp_path / "settings.toml"
-    real.write_text(OURS)
+    real.write_text(SETTINGS_TEXT)
     link.symlink_to(real)
     file = SettingsFile(link)
     file.change({"web.port": 1}, file.read().digest)
@@ -220,7 +229,8 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert "port = 1" in real.read_text()
 
 
-FITTING: dict[str, list[Any]] = {
+# Valid values of settings whose type does not say enough.
+VALID_VALUES: dict[str, list[Any]] = {
     "bots.engines": [[], ["Ada=/opt/ada --fast"], ["B. o=/x 'two words'", "C=y"]],
     "web.proxies": [[], ["10.0.0.2"], ["10.0.0.2", "172.30.32.0/23"]],
     "web.path": ["/table"],
@@ -230,10 +240,10 @@ FITTING: dict[str, list[Any]] = {
 }
 
 
-def fitting(row: SettingRow) -> list[Any]:
-    """Return values that fit."""
-    if row.key in FITTING:
-        return FITTING[row.key]
+def valid_values(row: SettingRow) -> list[Any]:
+    """Return some valid values of a setting."""
+    if row.key in VALID_VALUES:
+        return VALID_VALUES[row.key]
     if row.choices:
         return [value for value, _ in row.choices]
     if row.kind is FieldKind.NUMBER:
@@ -247,18 +257,20 @@ def fitting(row: SettingRow) -> list[Any]:
     return ["a text", 'with "quotes"', "back\\slash", "é ñ ✓"]
 
 
-# Settings of which neither is right without the other.
-PAIRS = ("web.certificate", "web.key")
-CHOICES = [
+# Settings of which neither is valid without the other.
+PAIRED_SETTINGS = ("web.certificate", "web.key")
+KEYS_AND_VALUES = [
     (row.key, value)
     for row in ROWS.values()
-    if row.kind is not FieldKind.TIME and row.key not in PAIRS
-    for value in fitting(row)
+    if row.kind is not FieldKind.TIME and row.key not in PAIRED_SETTINGS
+    for value in valid_values(row)
 ]
-changes = st.lists(st.sampled_from(CHOICES), min_size=1, max_size=4).map(dict)
-starts = st.sampled_from(
+# Up to four settings with their new values.
+changes = st.lists(st.sampled_from(KEYS_AND_VALUES), min_size=1, max_size=4).map(dict)
+# Texts of the file before the change, in all forms in which TOML may be written.
+texts = st.sampled_from(
     [
-        OURS,
+        SETTINGS_TEXT,
         "",
         "# nothing yet\n",
         "camera.fps = 3\n[web]\nport = 1\n",
@@ -269,16 +281,16 @@ starts = st.sampled_from(
 )
 
 
-@given(starts, changes)
-def test_any_change_is_exact_and_keeps_remarks(text: str, wanted: dict[str, Any]) -> None:
-
+@given(texts, changes)
+def test_any_change_is_exact_and_keeps_comments(text: str, wanted: dict[str, Any]) -> None:
     before = parse_settings(text)
     after = with_changes(before, wanted)
-    written = edit_text(
-        text, after, {k: v for k, v in wanted.items() if values_by_name(before).get(k) != v}
-    )
+    old_values = values_by_name(before)
+    changed = {key: value for key, value in wanted.items() if old_values.get(key) != value}
+    written = edit_text(text, after, changed)
     assert written is not None
     assert parse_settings(written) == after
+    # The same comments, where no `#` within a written string counts.
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
-    untouched = {key: value for key, value in values_by_name(before).items() if key not in wanted}
+    untouched = {key: value for key, value in old_values.items() if key not in wanted}
     assert untouched.items() <= values_by_name(parse_settings(written)).items()

@@ -1,4 +1,4 @@
-"""What unpacks or decodes something from elsewhere: small files that want to become large."""
+"""Test that small backups and pictures which would unpack to very large ones are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from test_backup import backup_of, fill
+from test_backup import backup_bytes, fill_installation
 
 from companion.core.config import Settings
 from companion.core.errors import CameraError, Malformed, SystemTrouble
@@ -18,19 +18,20 @@ from companion.maintenance import backup
 from companion.maintenance.backup import stage_restore, staged_sentence
 from vision.cameras.files import load_luma
 
-ZEROS = 30_000_000
+# Size in bytes of a member of zeros, which is compressed to some 30 kB.
+ZEROS_BYTES = 30_000_000
 
 
 def replace_member(
-    content: bytes, name: str, put: bytes, kind: int = zipfile.ZIP_DEFLATED
+    content: bytes, name: str, new_content: bytes, kind: int = zipfile.ZIP_DEFLATED
 ) -> bytes:
     """Return a backup with one member replaced."""
     target = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(target, "w", kind) as new:
-        for each in old.namelist():
-            if each != name:
-                new.writestr(each, old.read(each))
-        new.writestr(name, put)
+        for member in old.namelist():
+            if member != name:
+                new.writestr(member, old.read(member))
+        new.writestr(name, new_content)
     return target.getvalue()
 
 
@@ -49,27 +50,29 @@ def stage(here: Settings, content: bytes) -> None:
         "games.jsonl",
     ],
 )
-def test_a_member_has_a_limit_of_its_own(
+def test_a_too_large_member_is_refused_early(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = fill(tmp_path, games=1)
-    content = replace_member(backup_of(here), name, bytes(ZEROS))
-    monkeypatch.setitem(backup.MAX_MEMBER_BYTES, "games.jsonl", ZEROS - 1)
+    here = fill_installation(tmp_path, games=1)
+    content = replace_member(backup_bytes(here), name, bytes(ZEROS_BYTES))
+    # The limit of the games is too high to reach it in a test.
+    monkeypatch.setitem(backup.MAX_MEMBER_BYTES, "games.jsonl", ZEROS_BYTES - 1)
     tracemalloc.start()
     try:
         with pytest.raises(Malformed, match=f"{name} in this backup is too large"):
             stage(here, content)
-        peak = tracemalloc.get_traced_memory()[1]
+        peak_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 8_000_000, f"{peak} bytes of memory for {len(content)}"
+    assert peak_bytes < 8_000_000, f"{len(content)} bytes took {peak_bytes} bytes of memory"
     assert not staged_sentence(here)
     assert not list(tmp_path.glob("restore*"))
 
 
 def test_a_member_longer_than_stated_is_damaged(tmp_path: Path) -> None:
-    here = fill(tmp_path, games=1)
-    content = bytearray(replace_member(backup_of(here), "lenses.json", bytes(ZEROS)))
+    here = fill_installation(tmp_path, games=1)
+    content = bytearray(replace_member(backup_bytes(here), "lenses.json", bytes(ZEROS_BYTES)))
+    # In the ZIP file's central directory: the name is at offset 46 of its entry, the size at 24.
     entry = content.rindex(b"PK\x01\x02")
     assert content[entry + 46 :].startswith(b"lenses.json")
     content[entry + 24 : entry + 28] = struct.pack("<L", 100)
@@ -78,11 +81,11 @@ def test_a_member_longer_than_stated_is_damaged(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("restore*"))
 
 
-def test_free_space_and_number_are_looked_at_first(
+def test_free_space_and_file_count_are_checked_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = fill(tmp_path, games=1)
-    content = backup_of(here)
+    here = fill_installation(tmp_path, games=1)
+    content = backup_bytes(here)
     monkeypatch.setattr(backup, "free_bytes", lambda _: 24_000_100)
     with pytest.raises(SystemTrouble, match="more than there is: free some space"):
         stage(here, content)
@@ -91,49 +94,51 @@ def test_free_space_and_number_are_looked_at_first(
     with pytest.raises(Malformed, match="more than 3 files"):
         stage(here, content)
     monkeypatch.setattr(backup, "MAX_MEMBERS", len(backup.MAX_MEMBER_BYTES))
-    assert b"photographs/" not in backup_of(here), "the newest that a restore accepts"
+    assert b"photographs/" not in backup_bytes(here), (
+        "a backup has more files than a restore accepts"
+    )
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
-def test_other_ways_of_packing_are_refused(tmp_path: Path, kind: int) -> None:
-    here = fill(tmp_path, games=1)
+def test_other_compression_methods_are_refused(tmp_path: Path, kind: int) -> None:
+    here = fill_installation(tmp_path, games=1)
     with pytest.raises(Malformed, match="damaged or not a backup"):
-        stage(here, replace_member(backup_of(here), "lenses.json", b"{}", kind))
+        stage(here, replace_member(backup_bytes(here), "lenses.json", b"{}", kind))
 
 
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-class Bomb(NamedTuple):
-    """A picture of some kind that says it is huge."""
+class HugePicture(NamedTuple):
+    """A small file whose header claims a huge picture, and the suffix of its format."""
 
     name: str
     content: bytes
 
 
-BOMBS = (
-    Bomb("pgm", b"P5\n30000 30000\n255\n" + bytes(100)),
-    Bomb(
+HUGE_PICTURES = (
+    HugePicture("pgm", b"P5\n30000 30000\n255\n" + bytes(100)),
+    HugePicture(
         "bmp",
         b"BM"
         + struct.pack("<LHHLLllHHLLllLL", 0, 0, 0, 54, 40, 30_000, 30_000, 1, 24, 0, 0, 0, 0, 0, 0),
     ),
-    Bomb(
+    HugePicture(
         "jpg",
         b"\xff\xd8\xff\xc0\x00\x0b\x08"
         + struct.pack(">2H", 60_000, 60_000)
         + b"\x01\x01\x11\x00\xff\xd9",
     ),
-    Bomb(
+    HugePicture(
         "webp",
         b"RIFF\x1e\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (16_000).to_bytes(3, "little") * 2 + bytes(8),
     ),
 )
 
 
-@pytest.mark.parametrize("bomb", BOMBS, ids=[bomb.name for bomb in BOMBS])
-def test_a_huge_picture_is_not_decoded(tmp_path: Path, bomb: Bomb) -> None:
-    file = tmp_path / f"huge.{bomb.name}"
-    file.write_bytes(bomb.content)
+@pytest.mark.parametrize("picture", HUGE_PICTURES, ids=[picture.name for picture in HUGE_PICTURES])
+def test_a_huge_picture_is_not_decoded(tmp_path: Path, picture: HugePicture) -> None:
+    file = tmp_path / f"huge.{picture.name}"
+    file.write_bytes(picture.content)
     with pytest.raises(CameraError, match=r"is larger than|is not a picture"):
         load_luma(file)
