@@ -1,4 +1,4 @@
-"""States of Robot Arena made by hand, turns carried out in them, and their results."""
+"""Helpers: states of Robot Arena made by hand, turns carried out in them, and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from companion.games.base import Event, Step
 GAME = Arena()
 RNG = Random(0)
 SOUTH, NORTH = SEATS
-# By the number of each robot: its square, or its square and its hit points.
+# The square of each robot by its number, or its square and its hit points.
 Places = dict[int, str | tuple[str, int]]
 
 
@@ -23,7 +23,7 @@ def start(**options: object) -> State:
 
 
 def make_state(south: Places, north: Places, turn: int = 1, **options: object) -> State:
-    """Make a state from the robots of both sides. A robot without points has all of them."""
+    """Make a state from the robots of both sides. Robots without points have all hit points."""
     state = start(**options)
 
     def side(places: Places) -> tuple[Robot, ...]:
@@ -55,7 +55,7 @@ def points(step: Step[State], seat: Seat) -> dict[int, int]:
 
 
 def robots(step: Step[State], seat: Seat) -> dict[int, tuple[str, int]]:
-    """Return square and hit points of each robot of a seat after a step, by its number."""
+    """Return the square and the hit points of each robot of a seat after a step, by its number."""
     dumped: Any = GAME.dump(step.state)["robots"]
     return {
         int(number): (robot["square"], robot["points"]) for number, robot in dumped[seat].items()

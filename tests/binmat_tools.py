@@ -1,4 +1,4 @@
-"""States of BINMAT made by hand, actions carried out in them, and refusals."""
+"""Helpers: states of BINMAT made by hand, actions carried out in them, and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULE_IDS = {rule.id for rule in RULES}
 
 
 def start(**options: Any) -> State:
-    """Begin a game. Unless the options say otherwise, the deck is not shuffled."""
+    """Return the first state of a game. Without the option `deck`, the deck is not shuffled."""
     options.setdefault("deck", list(DECK))
     state: State = GAME.setup(GAME.options(options), Random(0))
     return state
@@ -36,7 +36,7 @@ def with_cards(state: State, lane: int = 0, **piles: str | bool) -> State:
     `deck`, `discard`, `defence`, `attack`, `defence_open` and `decks_open` belong to the lane.
     """
     changes: dict[str, Any] = {}
-    names = {
+    field_names = {
         "deck": "decks",
         "discard": "discards",
         "defence": "defender_stacks",
@@ -52,9 +52,9 @@ def with_cards(state: State, lane: int = 0, **piles: str | bool) -> State:
         elif name in ("attacker_deck", "attacker_discard"):
             changes[name] = cards
         else:
-            lanes = list(getattr(state, names.get(name, name)))
+            lanes = list(getattr(state, field_names.get(name, name)))
             lanes[lane] = cards
-            changes[names.get(name, name)] = tuple(lanes)
+            changes[field_names.get(name, name)] = tuple(lanes)
     return replace(state, **changes)
 
 
@@ -77,7 +77,7 @@ def carry_out(state: State, *actions: str) -> Step[State]:
 
 
 def reason_against(state: State, action: str) -> tuple[Reason, str]:
-    """Return the reason and the sentence that refuse an action."""
+    """Require that the rules refuse an action, and return the reason and the sentence."""
     assert action not in GAME.legal_actions(state, state.seat)
     with pytest.raises(Illegal) as refusal:
         GAME.check(state, state.seat, GAME.parse(action))
@@ -101,6 +101,9 @@ def all_cards(state: State) -> list[str]:
 
 
 def ways_to_play(state: State, card: str) -> str:
-    """Return the ways to play a card of the hand: `p0 u3` is face down in lane 0 or up in 3."""
+    """Return the ways to play a card of the hand.
+
+    For example, `p0 u3` is face down in lane 0 and face up in lane 3.
+    """
     legal = GAME.legal_actions(state, state.seat)
     return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

@@ -1,4 +1,4 @@
-"""Random positions, games of two bots, and scripted processes, for the tests of the opponents."""
+"""Helpers: random states, games of two bots, and fakes of bots' processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from companion.games.engine import Engine
 
 
 def ask(engine: Engine | BotEngine, request: object) -> dict[str, Any]:
-    """Return the answer of an engine to a request, both as JSON values."""
+    """Return an engine's answer to a request, both as JSON values."""
     answer = json.loads(engine.answer(json.dumps(request).encode()))
     assert isinstance(answer, dict)
     return answer
@@ -108,7 +108,7 @@ def play_bots(
 
 
 class InProcessBot:
-    """An opponent of the lowest level in this process, for machine players and the coach.
+    """A bot of the lowest level in this process, in place of a `BotProcess`.
 
     It answers at once, however busy the computer is.
     """
@@ -117,7 +117,7 @@ class InProcessBot:
         self._game = next(word for word in command if word in GAMES)
 
     def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
-        self._bot = bot_for(self._game, seat, options, 1, 1)
+        self._bot = bot_for(self._game, seat, options, level=1, seed=1)
 
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
@@ -136,7 +136,7 @@ class InProcessBot:
 
 @dataclass
 class ScriptedProcesses:
-    """Opens fakes of opponents' processes, which answer by a script and note their requests."""
+    """Opens fakes of bots' processes, which answer by a script and record their requests."""
 
     answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
     """Returns the action for a view."""
@@ -145,9 +145,9 @@ class ScriptedProcesses:
     loss: float | None = None
     """What a judged action loses against the best one."""
     failures: list[str] = field(default_factory=list)
-    """Messages of the errors to raise first, instead of answers."""
+    """Messages of the errors to raise in place of the first answers."""
     commands: list[list[str]] = field(default_factory=list)
-    """The command of each process that was opened."""
+    """The command of each opened process."""
     received: list[tuple[str, Any]] = field(default_factory=list)
     """Method and content of each request."""
     open: int = 0
@@ -160,35 +160,35 @@ class ScriptedProcesses:
 
 
 class ScriptedProcess:
-    """A fake of one opponent's process."""
+    """A fake of one bot's process."""
 
-    def __init__(self, programs: ScriptedProcesses) -> None:
-        self._programs = programs
+    def __init__(self, processes: ScriptedProcesses) -> None:
+        self._processes = processes
         self._closed = False
 
     def new(self, seat: Seat, options: Mapping[str, Any], timeout_s: float) -> None:
         assert timeout_s > 0
-        self._programs.received.append(("new", (str(seat), dict(options))))
+        self._processes.received.append(("new", (str(seat), dict(options))))
 
     def see(
         self, view: Mapping[str, Any], events: Sequence[Mapping[str, Any]], timeout_s: float
     ) -> None:
         assert timeout_s > 0
-        self._programs.received.append(("see", (dict(view), list(events))))
+        self._processes.received.append(("see", (dict(view), list(events))))
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
         assert 0 < timeout_s <= DECISION_TIMEOUT_S
-        if self._programs.failures:
-            raise BotFailure(self._programs.failures.pop(0))
-        self._programs.received.append(("choose", dict(view)))
-        return Choice(self._programs.answers(view), 1, self._programs.why)
+        if self._processes.failures:
+            raise BotFailure(self._processes.failures.pop(0))
+        self._processes.received.append(("choose", dict(view)))
+        return Choice(self._processes.answers(view), 1, self._processes.why)
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
         best = self.choose(view, timeout_s)
-        self._programs.received.append(("judge", action))
-        return Verdict(best, self._programs.loss)
+        self._processes.received.append(("judge", action))
+        return Verdict(best, self._processes.loss)
 
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._programs.open -= 1
+            self._processes.open -= 1

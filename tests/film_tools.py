@@ -1,7 +1,7 @@
-"""A film of a rendered table for Chromium's fake camera, which can change while it is played.
+"""Helper: a film of a rendered table for Chromium's fake camera, which can change while it plays.
 
-The file is YUV4MPEG2: some pictures of the same table, with the noise of a sensor. Chromium reads
-the file again for every picture, so its camera sees at once what is written over it.
+The file is in YUV4MPEG2. It has a few pictures of the same table with the noise of a sensor.
+Chromium reads the file again for every picture, so its camera shows every change at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FRAME = b"FRAME\n"
 
 
 class Film:
-    """What the camera of a phone above a rendered table sees."""
+    """The film of a phone's camera above a rendered table."""
 
     def __init__(
         self, path: Path, world: SimulatedTable, size_px: tuple[int, int] = (1280, 720)
@@ -31,7 +31,7 @@ class Film:
         path.write_bytes(self._head + self._frames())
 
     def flags(self) -> tuple[str, ...]:
-        """Return the flags by which a browser takes this film for its camera."""
+        """Return the flags that make a browser use this film as its camera."""
         return (
             "--use-fake-ui-for-media-stream",
             "--use-fake-device-for-media-stream",

@@ -28,7 +28,7 @@ class Shot(NamedTuple):
     """The OpenSCAD file, without `.scad`."""
     part: str
     turn_deg: tuple[float, float]
-    """How far the camera is turned about x and z."""
+    """The camera's rotation about x and z."""
     size_px: tuple[int, int] = (480, 400)
     settings: str = ""
     """More OpenSCAD statements."""
@@ -51,7 +51,7 @@ SHOTS = (
 
 
 def draw_picture(shot: Shot) -> None:
-    """Draw one part, cropped to its outline, with at most 96 colours."""
+    """Draw one part in at most 96 colours, and crop the picture to the part's outline."""
     width, height = (_SUPERSAMPLING * side for side in shot.size_px)
     x_deg, z_deg = shot.turn_deg
     camera = f"--camera=0,0,0,{x_deg},0,{z_deg},500"
@@ -79,7 +79,7 @@ def draw_picture(shot: Shot) -> None:
 
 
 def main(names: Sequence[str]) -> None:
-    """Draw the pictures of these names, or all."""
+    """Draw the pictures with these names, or all if there are no names."""
     PICTURES.mkdir(exist_ok=True)
     for shot in SHOTS:
         if not names or shot.name in names:

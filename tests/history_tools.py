@@ -1,6 +1,4 @@
-"""Games for tests of the history: made from the rules alone, or played at a table on a fake
-clock.
-"""
+"""Helpers: random games for tests of the history, from the rules alone or played at a table."""
 
 from __future__ import annotations
 
@@ -33,7 +31,10 @@ GAME_OPTIONS: Mapping[str, dict[str, Any]] = {
 def random_game(
     name: str, seed: int, max_turns: int, players: dict[Seat, str] | None = None, begun: float = 0.0
 ) -> GameFile:
-    """Make a game of random actions. If it is not over after `max_turns` turns, South resigns."""
+    """Make the file of a game of random actions, without a table.
+
+    If the game is not over after `max_turns` turns, South resigns.
+    """
     game, options, rng = GAMES[name], GAME_OPTIONS[name], Random(seed)
     state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
@@ -61,8 +62,10 @@ def random_game(
 def play(
     table: Table, clock: FakeClock, name: str, turns: int, seed: int = 1, end: str = "resign"
 ) -> None:
-    """Play some turns of random actions at the table. Then South resigns, the host ends it, or it
-    stays on.
+    """Play some turns of random actions at a table on a fake clock.
+
+    Then South resigns if `end` is `resign`, the owner ends the game if it is `abandon`, and
+    otherwise the game goes on.
     """
     rng, game = Random(seed), GAMES[name]
     table.new_game(name, GAME_OPTIONS[name], seed)

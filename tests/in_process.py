@@ -1,7 +1,6 @@
-"""The whole service in the test's own process, which starts ten times as fast as a process of its
-own.
+"""Helpers: run the whole service in the test's own process, where it starts ten times as fast.
 
-It is for tests that neither kill nor restart it, nor look at how it ends or at its log.
+Tests that kill or restart the service, or check its exit or its log, use `service` instead.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ def in_process_service(
     reading_time_s: float = 0.3,
     picture: str = "",
 ) -> Iterator[InProcessService]:
-    """Run the service until the end of the block.
+    """Run the service in simulation until the end of the block.
 
-    It is simulated. With `picture`, the path of a still picture, its camera sees that, and it has
-    no pads.
+    With `picture`, the path of a still picture, there is no simulation. The camera sees the picture
+    then, and there are no pads.
     """
     settings = local_settings(
         folder,

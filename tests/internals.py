@@ -1,4 +1,4 @@
-"""Access to the program's internals for tests. A private name that they need stands only here."""
+"""Helpers: access to private parts of the program, for what several tests need of them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,17 @@ if TYPE_CHECKING:
 
 
 def store_of(table: Table) -> TableStore:
-    """Return the store of a table: its whole state, and its lock."""
+    """Return the table store, with the whole state of the table and its lock."""
     return table._store
 
 
 def live_of(table: Table) -> TableState:
-    """Return all that a table knows, including sealed actions, which are secret until the
-    reveal.
-    """
+    """Return the whole state of a table, including sealed actions before their reveal."""
     return store_of(table).live
 
 
 def session_of(table: Table) -> Session:
-    """Return the part of a table's state that its journal can restore, including sealed actions."""
+    """Return the session of a table, including sealed actions before their reveal."""
     return live_of(table).session
 
 
@@ -55,7 +53,7 @@ def journal_of(table: Table) -> Journal:
 
 
 def database_of(store: Journal | LeagueFile) -> sqlite3.Connection:
-    """Return the open database of a journal, or of a league."""
+    """Return the open database of a journal or of a league."""
     return store.database.connection if isinstance(store, Journal) else store._db
 
 
@@ -75,12 +73,12 @@ def league_file_of(league: League) -> LeagueFile:
     return league._file
 
 
-# The tables without pieces that were rendered last. Rendering one takes a tenth of a second.
+# The last rendered tables without pieces. Rendering one takes a tenth of a second.
 _bare_tables: deque[LitTable] = deque(maxlen=8)
 
 
 def share_bare_table(table: SimulatedTable) -> SimulatedTable:
-    """Reuse the picture of an earlier table without pieces, of the same kit and view."""
+    """Give a table the picture of an earlier one without pieces, if kit and view are the same."""
     view = _bare_view(table.view)
     for bare in tuple(_bare_tables):
         if (bare.kit, _bare_view(bare.view)) == (table.kit, view):
@@ -91,7 +89,7 @@ def share_bare_table(table: SimulatedTable) -> SimulatedTable:
 
 
 def _bare_view(view: CameraView) -> CameraView:
-    """Return the view without what does not change a table that has no pieces and no hands."""
+    """Return the view without the values that do not change a table without pieces and hands."""
     return replace(
         view,
         noise=0.0,

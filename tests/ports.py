@@ -1,4 +1,4 @@
-"""Free ports for programs that cannot choose one themselves."""
+"""Helper: free ports for programs that cannot choose one themselves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import socket
 def free_port() -> int:
     """Return a free port below those of outgoing connections (`ip_local_port_range`).
 
-    A port of that range could be taken by another connection before the program listens there, even
-    by the one that asks whether it listens already. That one would then talk to itself.
+    A connection could take a port of that range before the program listens there. Even the
+    connection that tests whether the program listens could take it, and would reach itself then.
     """
     while True:
         port = 10_000 + secrets.randbelow(22_000)

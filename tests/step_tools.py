@@ -1,4 +1,4 @@
-"""What a step of any game says."""
+"""Helpers: the sentences in a step of any game."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rig of a table: a table on a fake clock, and short ways to play on it."""
+"""Helpers: the rig of a table, which is a table on a fake clock with short ways to play on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.table_view import TableView
 
-# Keys of a pad by the letters of Outbuffered's orders.
+# Keys of a pad by the letters of the orders of Outbuffered.
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 
 
@@ -38,7 +38,7 @@ class TableRig:
 
     @property
     def cues(self) -> list[str]:
-        """The sounds and lights that the table has asked for so far."""
+        """The cues that the table has signalled so far."""
         return [str(signal.cue) for signal in self.signals]
 
     def begin(self, **options: object) -> None:
@@ -51,18 +51,18 @@ class TableRig:
         return self.table.hand_in(seat, self.view.moment, action, salt, at_s)
 
     def confirm(self, by: str = "host", force: bool = False) -> None:
-        """Confirm that the board is as it should be."""
+        """Confirm that the board is as the stage asks."""
         view = self.view
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def turn(self, south: str, north: str) -> None:
-        """Hand in both seats' actions."""
+        """Hand in the actions of both seats."""
         moment = self.view.moment
         self.table.hand_in(Seat.SOUTH, moment, south)
         self.table.hand_in(Seat.NORTH, moment, north)
 
     def finish_stages(self) -> None:
-        """Confirm all stages of the turn, as by taps on South's phone."""
+        """Confirm all stages of the turn, as South's phone does."""
         while self.view.phase is Phase.STAGES:
             self.confirm("south")
 
@@ -73,7 +73,10 @@ class TableRig:
         quiet: bool = True,
         game: str | None = "outbuffered",
     ) -> None:
-        """Let the camera see these pieces. `unknown` names squares that it cannot read."""
+        """Let the table have a reading of these pieces.
+
+        `unknown` are squares that the camera cannot read, such as `c4 d4`.
+        """
         self.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
         hidden = frozenset(map(Square.parse, unknown.split()))
         visible = {
@@ -108,7 +111,7 @@ def open_table_rig(folder: Path, clock: FakeClock | None = None) -> Iterator[Tab
 
 
 def follow_instructions(table: Table) -> None:
-    """Confirm all that hands have to do until the next decision."""
+    """Confirm the set-up or all stages, until the next decision."""
     while (view := table.view()).phase in (Phase.SETUP, Phase.STAGES):
         table.confirm("host", view.moment, view.turn.stage, force=True)
 

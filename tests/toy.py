@@ -1,6 +1,6 @@
-"""A sixth game of a few lines, in which two counters race along a strip.
+"""Helper: a sixth game of a few lines, in which two counters race along a strip of squares.
 
-It shows that the rest of the program knows no game by name.
+Tests play it to show that the rest of the program depends on no game's name.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ FACES = (
 
 @dataclass(frozen=True)
 class Race:
-    """Ranks of both counters, and whose turn it is."""
+    """The ranks of both counters from 0, South's first, and the seat on turn."""
 
     ranks: tuple[int, int] = (0, 0)
     turn: Seat = Seat.SOUTH
 
 
 class Toy(Game[Race, int]):
-    """Move your counter 1 or 2 ranks; who reaches rank 5 wins. Alternating and open."""
+    """A race. Each turn moves one counter by 1 or 2 ranks, and the first at rank 5 wins."""
 
     name = "toy"
     title = "Toy race"

@@ -1,4 +1,4 @@
-"""The rig of a table with its pages, fakes of what surrounds it, and short ways to ask for pages.
+"""Helpers: the rig of a table with its pages, and short ways to request them.
 
 Everything runs in the test's own thread.
 """
@@ -34,14 +34,14 @@ from web.app import create_app
 from web.features import CameraFeature, Features, SimulationFeature, SiteConfig, TableEquipment
 from web.rendering.game_film import game_film
 
-# The host's key of every table here.
+# The owner key of every rig.
 HOST_KEY = "abcde-fghij"
-# The salt of sealed actions.
+# A salt for sealed actions.
 SALT = "0123456789abcdef" * 2
 
 
 class FakeHealth:
-    """A fake of the health feature. Tests set what it says."""
+    """A fake of the health feature. Tests set its answers."""
 
     def __init__(self) -> None:
         self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
@@ -87,24 +87,24 @@ class WebRig:
         return browser
 
     def host(self) -> FlaskClient:
-        """Return a browser that has entered the host's key."""
+        """Return a browser that has entered the owner key."""
         browser = self.browser()
         assert browser.post("/host", data={"key": HOST_KEY}).status_code == 303
         return browser
 
     def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
-        """Return a browser's cookie of this table, by its short name."""
+        """Return the cookie of this table with a short name from a browser."""
         return browser.get_cookie(self.app.extensions["auth"].cookie_name(name))
 
     def start_game(self) -> str:
-        """Start a game of orders, and confirm its board. Return the moment, such as `1.1`."""
+        """Start a game of Outbuffered, and confirm its board. Return the moment, such as `1.1`."""
         self.table.new_game("outbuffered", {}, 1)
         view = self.table.view()
         self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
     def start_card_game(self, way: str = "referee", **options: Any) -> str:
-        """Start a game of cards, and its clock if it has one. Return the moment, such as `1.1`."""
+        """Start a game of BINMAT, and its clock if it has one. Return the moment, such as `1.1`."""
         self.table.new_game("binmat", {"way": way, **options}, 1)
         if self.table.view().time.clock:
             self.table.resume("host")
@@ -112,9 +112,9 @@ class WebRig:
 
 
 class _NoSuchAttribute(Undefined):
-    """Fails a test whose template asks a dataclass for an attribute that it does not have.
+    """Fails a test when a template asks a dataclass for an attribute that it does not have.
 
-    Jinja itself would silently draw nothing.
+    Jinja itself would render an empty text.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -133,7 +133,7 @@ def open_web_rig(
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[WebRig]:
-    """Open a table with its pages. All its work is done in the caller's thread."""
+    """Open a table with its pages, which work in the caller's thread."""
     clock, health = FakeClock(), FakeHealth()
     with (
         Journal(folder / "journal.sqlite") as journal,
@@ -182,17 +182,17 @@ def open_workbench_rig(folder: Path, **more: Any) -> Iterator[WebRig]:
 
 
 def page_text(browser: FlaskClient, path: str) -> str:
-    """Return a page's HTML with every run of white space as one blank."""
+    """Return a page's HTML with single spaces."""
     return single_spaced(browser.get(path).text)
 
 
 def single_spaced(page: str) -> str:
-    """Return a text with every run of white space as one blank."""
+    """Return a text with each run of white space replaced by one space."""
     return " ".join(page.split())
 
 
 def view_of(rig: WebRig) -> dict[str, Any]:
-    """Return the public view as the API gives it."""
+    """Return the public view from the API."""
     return dict(rig.browser().get("/api/view").json)
 
 

@@ -1,4 +1,4 @@
-"""Two phones and a table screen in real browsers, mostly at BINMAT's clock."""
+"""Helpers: two phones and a table screen in real browsers, mostly for BINMAT with a clock."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from tour import cdp
 from companion.core.config import CameraSettings, WebSettings
 from companion.service.app import Companion
 
+# South's phone, North's phone and the table screen.
 Windows = tuple[WebDriver, WebDriver, WebDriver]
 
 
 @contextmanager
 def service_on_still_clock(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
-    """Run the service in this process on a clock that stands. Yield it and its address."""
+    """Run the service in this process on a clock that only tests advance.
+
+    Yield the service and its address.
+    """
     pages = WebSettings(**{"host": "127.0.0.1", "port": 0, **web})
     with simulated(folder, camera=CameraSettings(source="none"), web=pages) as companion:
         yield companion, f"http://127.0.0.1:{companion.server.port}"
@@ -37,20 +41,23 @@ def take_seat(window: WebDriver, url: str) -> None:
 
 
 def enter(window: WebDriver, letters: str) -> None:
-    """Tap orders, as thumbs do."""
+    """Tap the keys of these orders."""
     for letter in letters:
         tap(window, f".order[data-letter='{letter}']")
 
 
 def hand_in(window: WebDriver, letters: str) -> None:
-    """Tap orders and hand them in."""
+    """Tap the keys of these orders, and hand them in."""
     enter(window, letters)
-    until("a full buffer", lambda: "missing" not in text_of(window, "#hand-in"))
+    until("a complete action", lambda: "missing" not in text_of(window, "#hand-in"))
     tap(window, "#hand-in")
 
 
 def begin(service: Service, windows: Windows, way: str, **options: Any) -> Client:
-    """Seat both, start the game as host, and open everybody's page. The clock still stands."""
+    """Seat both players, start a game of BINMAT as the owner, and open all three pages.
+
+    The clock of the game does not run yet.
+    """
     south, north, wall = windows
     client = Client(service.url)
     sit_down(south, service, "south", "Mara")
@@ -58,7 +65,7 @@ def begin(service: Service, windows: Windows, way: str, **options: Any) -> Clien
     service.new_game("binmat", way=way, **{"seconds": 60.0, **options})
     wall.get(service.url)
     for window in windows:
-        window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; what an earlier test left there
+        window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; this empties the log
     return client
 
 
@@ -71,13 +78,14 @@ def wait_for_turns_left(client: Client, turns: int) -> None:
 
 
 def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
-    """Wait until the page has the turn and its keys take presses again, which they do not just
-    after a turn.
+    """Wait until the page shows this number of turns left, and then until its keys take taps.
+
+    They do not for a moment after each turn.
     """
     script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
-    until(f"{turns} on the page", lambda: window.execute_script(script) == str(turns))
+    until(f"“{turns} turns left” on the page", lambda: window.execute_script(script) == str(turns))
     until(
-        "the keys",
+        "the end of the keys' rest",
         lambda: window.execute_script(
             "return performance.now() - (window.turnShownMs ??= performance.now()) > 350"
         ),
@@ -86,6 +94,7 @@ def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
 
 
 def assert_no_errors(*windows: WebDriver) -> None:
+    """Require that the windows have logged no error, except refusals of actions that came late."""
     for window in windows:
         severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
         assert [

@@ -1,6 +1,7 @@
-"""A pseudo-language in which every sentence of the catalogues is in brackets: `⟦{many} and {end}⟧`.
+"""Helpers: a pseudo-language, and what finds texts that were not translated to it.
 
-Text outside brackets was never given to `say`, or has lost its pattern on the way to a page.
+It puts every sentence of the catalogues in brackets, such as `⟦{many} and {end}⟧`. Text outside of
+brackets was never given to `say`, or has lost its pattern on the way to a page.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ SAME_IN_ALL_LANGUAGES = re.compile(
     + "|".join(LANGUAGES.values())
     # names of things
     + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"
-    # what a phone's script is to answer: a game, its commitment, seats
+    # what a phone's script reads: a game, its commitment, seats
     r"|\d+ [0-9a-f]{64}(?: south| north)*"
     r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders by unit
     # notation and units
@@ -74,7 +75,7 @@ _VOID = frozenset(
         "wbr",
     )
 )
-# Names in JSON whose values are shown, even if they are a single word.
+# Names in JSON whose values people see, even if they are a single word.
 _SHOWN_KEYS = frozenset(
     (
         "label",
@@ -124,15 +125,15 @@ def _catalogue_patterns() -> frozenset[str]:
     )
 
 
-# Sentences that are only the beginning or the end of another one: they have one bracket.
+# Patterns of the beginning and the end of a sentence, each with its only bracket.
 PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str = "", n: int | None = None) -> str:
-    """Return a pattern in the pseudo-language, in place of `companion.core.i18n.translate_pattern`.
+    """Return a pattern in the pseudo-language. It replaces `companion.core.i18n.translate_pattern`.
 
-    Words that no catalogue can hold stay outside brackets, even within another sentence. English
-    stays as it is.
+    English stays as it is. Words that are in no catalogue stay outside of brackets, even within
+    another sentence.
     """
     pattern = many if many and n != 1 else one
     if language == "en":
@@ -151,13 +152,13 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_outside_brackets(text: str) -> str:
-    """Return a text with blanks in place of brackets and of all that is in them."""
-    letters, depth = [], 0
-    for letter in text:
-        depth += letter == "⟦"
-        letters.append(" " if depth > 0 or letter in "⟦⟧" else letter)
-        depth -= letter == "⟧"
-    return "".join(letters)
+    """Return a text with spaces in place of all brackets and of what is in them."""
+    characters, depth = [], 0
+    for character in text:
+        depth += character == "⟦"
+        characters.append(" " if depth > 0 or character in "⟦⟧" else character)
+        depth -= character == "⟧"
+    return "".join(characters)
 
 
 def untranslated_words(text: str) -> str:
@@ -171,24 +172,24 @@ def untranslated_words(text: str) -> str:
 def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
     """Return all texts of a page that people read or hear and that were not translated.
 
-    `names` are left out: people have typed them.
+    `names`, which people have typed, do not count.
     """
     reader = _PageReader()
     reader.feed(html)
     untranslated = set()
     for text in reader.texts:
-        nameless = text
+        without_names = text
         for name in names:
-            nameless = nameless.replace(name, " ")
-        if untranslated_words(nameless):
+            without_names = without_names.replace(name, " ")
+        if untranslated_words(without_names):
             untranslated.add(" ".join(text.split()))
     return untranslated
 
 
 def untranslated_in_json(value: object, key: str = "") -> set[str]:
-    """Return the untranslated texts of a JSON value with this name.
+    """Return the untranslated texts of a JSON value, which has this key in an object.
 
-    Only what people see counts: values with a name of `_SHOWN_KEYS`, and texts of several words.
+    Only what people see counts: values with a key of `_SHOWN_KEYS`, and texts of several words.
     """
     if isinstance(value, dict):
         shown = ((name, item) for name, item in value.items() if name not in _PROGRAM_KEYS)
@@ -203,8 +204,9 @@ def untranslated_in_json(value: object, key: str = "") -> set[str]:
 
 
 class _PageReader(HTMLParser):
-    """Collects the texts of a page: what is between tags, the attributes of `READ_ATTRIBUTES`, and
-    what scripts show.
+    """Collects the texts of a page.
+
+    They are between tags, in the attributes of `READ_ATTRIBUTES`, and in data that scripts show.
     """
 
     def __init__(self) -> None:
