@@ -1,5 +1,7 @@
-"""Games of cards in real browsers: the full game by taps, and combats that are tapped in for the
-referee.
+"""Test BINMAT in browsers: the full game by taps, and the referee's form for a combat.
+
+In the full game players hold cards on their phones. With the referee they play with real cards, and
+tap in the cards of a combat for the program to work it out.
 """
 
 from __future__ import annotations
@@ -32,30 +34,28 @@ pytestmark = pytest.mark.browser
 
 def deal(**tops: str) -> list[str]:
     """Make a deck whose lanes begin with these cards: `lane1="5& >%"`."""
-    wanted = {int(lane[-1]): cards.split() for lane, cards in tops.items()}
-    chosen = {card for cards in wanted.values() for card in cards}
-    rest = [card for card in DECK if card not in chosen]
-    whole = []
+    top_cards = {int(lane[-1]): cards.split() for lane, cards in tops.items()}
+    chosen = {card for cards in top_cards.values() for card in cards}
+    others = [card for card in DECK if card not in chosen]
+    deck = []
     for lane in range(6):
-        top = wanted.get(lane, [])
-        whole += top + [rest.pop(0) for _ in range(13 - len(top))]
-    return whole
+        first = top_cards.get(lane, [])
+        deck += first + [others.pop(0) for _ in range(13 - len(first))]
+    return deck
 
 
-def pick(window: WebDriver, *taps: str) -> None:
-    """Tap `key:draw`, `lane:3` or `card:5&` in turn, once it is the phone's turn."""
+def pick(window: WebDriver, *picks: str) -> None:
+    """Tap picks such as `key:draw`, `lane:3` or `card:5&` one by one, once it is the phone's turn."""
     script = "return document.getElementById('picks')?.dataset.choices.length > 2"
-    until("the own turn", lambda: window.execute_script(script))
-    for step in taps:
-        kind, _, name = step.partition(":")
-        tap(
-            window,
-            {"key": f".pick[data-key='{name}']", "lane": f".ln[data-lane='{name}']"}.get(kind)
-            or f".card[data-card='{name}']",
-        )
+    until("the phone's turn", lambda: window.execute_script(script))
+    classes = {"key": "pick", "lane": "ln", "card": "card"}
+    for each_pick in picks:
+        kind, _, name = each_pick.partition(":")
+        tap(window, f".{classes[kind]}[data-{kind}='{name}']")
 
 
-def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
+def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None:
+    """Draw, play, take back, pass, and fight for a lane. No page may show a card that is secret."""
     south, north, wall = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
@@ -84,7 +84,8 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         tap(south, ".side-keys [data-post$='/take-back']")
         wait_for_turns_left(client, 108)
         until(
-            "the card again", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']")
+            "the card taken back",
+            lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"),
         )
         pick(south, "lane:3", "card:3%")
         wait_for_turns_left(client, 107)
@@ -98,12 +99,12 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
         wait_for_turns_left(client, 103)
         pick(north, "card:>%")
         until(
-            "only one lane to be open",
+            "a single lane to choose",
             lambda: len(north.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 5,
         )
         pick(north, "card:>%")
         until(
-            "the other way",
+            "the card face up",
             lambda: (
                 north.find_element(By.CSS_SELECTOR, ".pick[data-key='up']").get_attribute(
                     "aria-pressed"
@@ -125,17 +126,19 @@ def test_a_full_game_by_taps(tmp_path: Path, windows: Windows) -> None:
 # ---- the referee ---------------------------------------------------------------------------------
 
 
-COUNT_MOVES = """
+# Counts the animations that scripts begin.
+COUNT_ANIMATIONS = """
 const real = Element.prototype.animate;
-window.moves = 0;
-Element.prototype.animate = function (...given) {
-  window.moves += 1;
-  return real.apply(this, given);
+window.animations = 0;
+Element.prototype.animate = function (...options) {
+  window.animations += 1;
+  return real.apply(this, options);
 };
 """
 
 
-def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
+def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
+    """Enter, remove and move cards, and reload. The wall then shows the sums, animated only once."""
     south, north, wall = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
@@ -146,9 +149,9 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         assert not north.find_elements(By.ID, "enter")
 
         def enter(*cards: str) -> None:
-            for card in cards:
-                tap(south, f"[data-value='{card[0]}']")
-                tap(south, f"[data-suit='{card[1]}']:not(:disabled)")
+            for value, suit in cards:
+                tap(south, f"[data-value='{value}']")
+                tap(south, f"[data-suit='{suit}']:not(:disabled)")
 
         enter("5&", "3%", "9#", ">+")
         tap(south, "[data-zone='north'] [data-slot='2']")
@@ -157,6 +160,7 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         enter("2#", "4^")
         tap(south, "[data-zone='south'] [data-slot='1']")
         tap(south, "[data-tool='left']")
+        # 5& is already in the fan of North
         tap(south, "[data-value='5']")
         assert south.find_element(By.CSS_SELECTOR, "[data-suit='&']").get_attribute("disabled")
         south.refresh()
@@ -165,9 +169,9 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
             "the cards after a reload",
             lambda: len(south.find_elements(By.CSS_SELECTOR, zones["north"])) == 3,
         )
-        read = {seat: texts_of(south, zones[seat]) for seat in zones}
-        assert read == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
-        wall.execute_script(COUNT_MOVES)
+        cards = {seat: texts_of(south, zones[seat]) for seat in zones}
+        assert cards == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
+        wall.execute_script(COUNT_ANIMATIONS)
         tap(south, "#work-out.go")
         wait_for_phase(client, "stages")
         until("the sums", lambda: wall.find_elements(By.CSS_SELECTOR, ".tally.greater"))
@@ -177,16 +181,17 @@ def test_a_combat_is_tapped_in(tmp_path: Path, windows: Windows) -> None:
         ]
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".fight.greater .powers .in")) == 3
-        assert wall.execute_script("return window.moves"), "cards turn, and sums grow"
-        wall.execute_script("window.moves = 0")
+        assert wall.execute_script("return window.animations"), "nothing is animated"
+        wall.execute_script("window.animations = 0")
         tap(north, ".hands [data-post$='/read']")
         wait_for_sign(wall, "Jonas: discard 2# 4^ 5& 3% >+")
         assert len(wall.find_elements(By.CSS_SELECTOR, ".tally.greater")) == 1
-        assert wall.execute_script("return window.moves") == 0, "the sums lie there already"
+        assert wall.execute_script("return window.animations") == 0, "the sums are animated again"
         assert_no_errors(*windows)
 
 
-def test_a_single_card_is_marked_as_open(tmp_path: Path, windows: Windows) -> None:
+def test_a_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) -> None:
+    """Mark a card that lay face up before the combat, and unmark it again."""
     south, *_ = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", edition="hackmud")
@@ -202,12 +207,13 @@ def test_a_single_card_is_marked_as_open(tmp_path: Path, windows: Windows) -> No
         assert_no_errors(south)
 
 
-READS = """
+# Lets the form take a reading of the camera, by zone.
+SHOW_READING = """
 document.getElementById('enter').dataset.read = arguments[0];
 document.dispatchEvent(new Event('shown'));
 """
-# Stops the page from hearing anything more of the table, which would bring its own reading.
-DEAF = """
+# Closes the page's stream, as the table would send its own readings.
+CLOSE_STREAM = """
 const done = arguments[0];
 import(
   [...document.scripts].find(script => /\\/live\\b/.test(script.src)).src
@@ -219,6 +225,7 @@ import(
 
 
 def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Windows) -> None:
+    """Tap in a card that the camera has not read. A later reading must not replace it."""
     south, *_ = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
@@ -228,34 +235,35 @@ def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Window
         )
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
 
-        def reads(north: str, other: str) -> None:
+        def show_reading(north_cards: str, south_cards: str) -> None:
             south.execute_script(
-                READS,
-                json.dumps({"north": north.split(), "south": other.split()}),
+                SHOW_READING,
+                json.dumps({"north": north_cards.split(), "south": south_cards.split()}),
             )
 
-        def zone(seat: str) -> list[str]:
+        def cards_in(seat: str) -> list[str]:
+            """Return the cards of a zone, with X for one that is missing."""
             return [
                 text or "X"
                 for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")
             ]
 
-        until("the page", lambda: south.find_elements(By.ID, "enter"))
-        south.execute_async_script(DEAF)
+        until("the form", lambda: south.find_elements(By.ID, "enter"))
+        south.execute_async_script(CLOSE_STREAM)
         until(
-            "the last of it",
+            "half a second without news",
             lambda: south.execute_script("return performance.now() - window.shownAt > 500"),
         )
-        reads("5& X", "")
-        assert (zone("north"), text_of(south, "#work-out")) == (
+        show_reading("5& X", "")
+        assert (cards_in("north"), text_of(south, "#work-out")) == (
             ["5&", "X"],
             "Work it out: 1 card missing",
         )
         tap(south, "[data-value='a']")
         tap(south, "[data-suit='%']")
-        assert zone("north") == ["5&", "10%"]
-        reads("X X 3!", "4^")
-        assert (zone("north"), zone("south")) == (["5&", "10%"], ["4^"])
+        assert cards_in("north") == ["5&", "10%"]
+        show_reading("X X 3!", "4^")
+        assert (cards_in("north"), cards_in("south")) == (["5&", "10%"], ["4^"])
         tap(south, "#lay-open")
         tap(south, "#work-out.go")
         wait_for_phase(client, "stages")

@@ -1,5 +1,6 @@
-"""A seat's own page in a browser: slots that change places, and the shutter over what was
-entered.
+"""Test a seat's page in a browser: how orders get into slots, the shutter over them, and its tone.
+
+All tests share one turn of Outbuffered, and each but the last two leaves the slots empty.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
-    """South's phone at the beginning of a turn with three orders."""
+    """South's phone at the beginning of a turn with three orders, U, D, L, R or S each."""
     folder = tmp_path_factory.mktemp("seat")
     with in_process_service(folder, "outbuffered") as service, browser(PHONE) as window:
         client = Client(service.url)
@@ -67,55 +68,64 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     tap(seat, "#slot-right")
     tap(seat, "#slot-right")
     wait_for_letters(seat, "RSU")
-    assert slots(seat)[2].get_attribute("aria-pressed") == "true", "the choice goes with its order"
+    assert slots(seat)[2].get_attribute("aria-pressed") == "true", (
+        "the order that was chosen has lost the choice"
+    )
     tap(seat, "#slot-away")
     wait_for_letters(seat, "RS.")
     assert seat.find_element(By.ID, "hand-in").text == "Hand in: 1 missing"
-    across = slots(seat)[1].location["x"] - slots(seat)[0].location["x"]
-    ActionChains(seat).click_and_hold(slots(seat)[0]).move_by_offset(across, 3).release().perform()
+    slot_px = slots(seat)[1].location["x"] - slots(seat)[0].location["x"]
+    ActionChains(seat).click_and_hold(slots(seat)[0]).move_by_offset(slot_px, 3).release().perform()
     wait_for_letters(seat, "SR.")
-    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses nothing"
+    assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses a slot"
     tap(seat, "#back")
     wait_for_letters(seat, "S..")
     tap(seat, "#clear")
     wait_for_letters(seat, "...")
 
 
-def test_a_refusal_outlives_the_drawing_of_orders(seat: WebDriver) -> None:
-    delay_plan = """
+def test_a_refusal_stays_when_orders_are_drawn(seat: WebDriver) -> None:
+    """Delay the answer with the drawing of an order until the page shows a refusal."""
+    delay_next_answer = """
         const real = fetch;
         window.fetch = async (url, how) => {
           const answer = await real(url, how);
           window.fetch = real;
-          await new Promise(resolve => { window.drawPlan = resolve; });
+          await new Promise(resolve => { window.deliver = resolve; });
           return answer;
         };"""
-    seat.execute_script(delay_plan)
+    seat.execute_script(delay_next_answer)
     seat.find_element(By.TAG_NAME, "body").send_keys("u")
-    until("the plan's answer", lambda: seat.execute_script("return Boolean(window.drawPlan)"))
+    until(
+        "the answer with the drawing", lambda: seat.execute_script("return Boolean(window.deliver)")
+    )
     tap(seat, "#hand-in")
     assert seat.find_element(By.ID, "said").text.startswith("2 missing")
-    seat.execute_script("drawPlan()")
-    until("the plan", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan *"))
+    seat.execute_script("deliver()")
+    until("the drawing of the order", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan *"))
     assert seat.find_element(By.ID, "said").text.startswith("2 missing")
     tap(seat, "#clear")
 
 
-def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
-    """The last letter typed is that of the notation, which counts where no key has it."""
+def test_orders_are_typed_in_the_pages_language(seat: WebDriver) -> None:
+    """Type the French letters H and B for the orders U and D.
+
+    The third letter, S, is that of the notation. It counts too, as no French order has it.
+    """
     url = seat.current_url
     cdp(seat, "Network.setCookie", name="language", value="fr", url=url)
     seat.refresh()
     until("the keys", lambda: seat.find_elements(By.CSS_SELECTOR, ".order"))
     tap(seat, ".order[data-letter='R']")
-    # a tap is kept until the scripts run, a letter is not
+    # a tap waits for the scripts, a letter does not: type once a tap has shown that they run
     until("an order", lambda: letters_in_slots(seat) != "...")
     tap(seat, "#clear")
     wait_for_letters(seat, "...")
     seat.find_element(By.TAG_NAME, "body").send_keys("hbs")
     wait_for_letters(seat, "HBT")
     letters = "return [...document.querySelectorAll('.slot')].map(slot => slot.dataset.letter)"
-    assert seat.execute_script(letters) == ["U", "D", "S"], "what is handed in"
+    # what is handed in
+    assert seat.execute_script(letters) == ["U", "D", "S"]
     tap(seat, "#clear")
     wait_for_letters(seat, "...")
     cdp(seat, "Network.setCookie", name="language", value="en", url=url)
@@ -123,19 +133,20 @@ def test_orders_are_typed_in_the_own_language(seat: WebDriver) -> None:
     wait_for_sign(seat, "orders to go")
 
 
-def press_by_finger(window: WebDriver, letter: str, up: int = 0) -> None:
-    """Put a finger on an order's key, and lift it so many pixels above."""
+def press_by_finger(window: WebDriver, letter: str, move_up_px: int = 0) -> None:
+    """Put a finger on an order's key, move it up in four steps, and lift it."""
     script = """const box = document.querySelector(arguments[0]).getBoundingClientRect();
         return {x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2)}"""
     point = window.execute_script(script, f".order[data-letter='{letter}']")
     cdp(window, "Input.dispatchTouchEvent", type="touchStart", touchPoints=[point])
-    for part in (1, 2, 3, 4) if up else ():
-        moved = point | {"y": point["y"] - up * part // 4}
+    for step in (1, 2, 3, 4) if move_up_px else ():
+        moved = point | {"y": point["y"] - move_up_px * step // 4}
         cdp(window, "Input.dispatchTouchEvent", type="touchMove", touchPoints=[moved])
     cdp(window, "Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
 
 def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
+    """The page's script clicks the key. The browser must not send a click of its own as well."""
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=True)
     seat.execute_script(
         "window.clicks = []; addEventListener('click', event => "
@@ -143,14 +154,13 @@ def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
     )
     press_by_finger(seat, "R")
     wait_for_letters(seat, "R..")
-    press_by_finger(seat, "R", up=160)
-    press_by_finger(seat, "R", up=4)
+    press_by_finger(seat, "R", move_up_px=160)  # away from the key, which does nothing
+    press_by_finger(seat, "R", move_up_px=4)
     wait_for_letters(seat, "RR.")
     press_by_finger(seat, "S")
     wait_for_letters(seat, "RRS")
-    assert seat.execute_script("return window.clicks") == [False] * 3, (
-        "no click of the browser's own follows"
-    )
+    are_trusted = seat.execute_script("return window.clicks")
+    assert are_trusted == [False] * 3, "the browser has clicked too"
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=False)
     tap(seat, "#clear")
     wait_for_letters(seat, "...")
@@ -159,7 +169,7 @@ def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
 def test_the_shutter_covers_orders_until_touched(seat: WebDriver) -> None:
     seat.find_element(By.TAG_NAME, "body").send_keys("dlr")
     wait_for_letters(seat, "DLR")
-    until("the way on the board", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan > *"))
+    until("the robot's way on the board", lambda: seat.find_elements(By.CSS_SELECTOR, "#plan > *"))
     seat.execute_script("document.getElementById('menu').open = true")
     tap(seat, "[data-switch=cover]")
     assert (
@@ -169,24 +179,20 @@ def test_the_shutter_covers_orders_until_touched(seat: WebDriver) -> None:
     seat.refresh()
     wait_for_sign(seat, "Hand in, or change your mind")
     wait_for_letters(seat, "DLR")
-    shown = [
-        seat.find_element(By.CSS_SELECTOR, place).is_displayed() for place in (".slot", "#plan")
-    ]
-    assert shown == [False, False]
+    for covered in (".slot", "#plan"):
+        assert not seat.find_element(By.CSS_SELECTOR, covered).is_displayed(), covered
     assert seat.find_element(By.CSS_SELECTOR, ".buffer").text == ""
     ActionChains(seat).click(seat.find_element(By.CSS_SELECTOR, ".buffer")).perform()
     until("the slots", lambda: any(slot.is_displayed() for slot in slots(seat)))
     assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), (
-        "the touch only opens the shutter"
+        "the tap that opens the shutter also chooses a slot"
     )
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.ENTER)
     wait_for_sign(seat, "Waiting for lime")
 
 
-def test_only_the_turn_sounds(seat: WebDriver) -> None:
-    """Only that the turn comes is heard: one tone of one height, and not while it is one's turn
-    already.
-    """
+def test_a_tone_sounds_when_the_turn_comes(seat: WebDriver) -> None:
+    """Take orders back, so that it is South's turn again. One tone sounds, and none for changes."""
     seat.execute_script("""
         window.tones = [];
         const start = OscillatorNode.prototype.start;
@@ -202,7 +208,7 @@ def test_only_the_turn_sounds(seat: WebDriver) -> None:
     tap(seat, "[data-post$='take-back']")
     wait_for_sign(seat, "Hand in, or change your mind")
     until("a tone", lambda: seat.execute_script("return window.tones") == [1046.5])
-    until("the orders, given back", lambda: letters_in_slots(seat) == "DLR")
+    until("the orders in their slots", lambda: letters_in_slots(seat) == "DLR")
     seat.find_element(By.TAG_NAME, "body").send_keys(Keys.BACKSPACE, "u")
-    until("an order", lambda: letters_in_slots(seat) == "DLU")
+    until("the changed order", lambda: letters_in_slots(seat) == "DLU")
     assert seat.execute_script("return window.tones") == [1046.5]

@@ -1,5 +1,6 @@
-"""The host in a real browser: a game set up and started, settings changed, the service begun anew,
-keys tried out.
+"""Test the host's pages in a browser: keys tried out, a game started, settings, and a restart.
+
+The service is a process of its own, because it restarts.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from companion.core.config import parse_settings
 
 pytestmark = pytest.mark.browser
 
-# What a browser notes of refusals, and of a service that restarts. It is chance whether that one
-# still hangs up or no longer listens.
-EXPECTED = (
+# Messages of the browser about refusals, and about a service that restarts. Whether that closes the
+# connection or no longer listens is chance.
+EXPECTED_MESSAGES = (
     "status of 400",
     "status of 403",
     "/camera/frame.jpg",  # before the camera's first picture
@@ -30,7 +31,7 @@ EXPECTED = (
 )
 
 
-def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
+def test_the_host_tries_starts_sets_and_restarts(tmp_path: Path) -> None:
     port = str(free_port())  # the page must find it again after the restart
     with (
         service_process(tmp_path, "--simulate", "--port", port) as service,
@@ -42,37 +43,37 @@ def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
         until("the page", lambda: window.current_url.endswith("/host/health"))
         tap(window, "#trial summary")
 
-        # Keys light up on the page, lamps on the panel.
+        # Keys that are pressed light up on the page, and lamps that are tapped on the panel.
         tap(window, "#begin")
-        finger = Client(service.url)
+        client = Client(service.url)
         until(
             "a lamp to tap",
             lambda: window.find_element(By.CSS_SELECTOR, "[data-lamp=north_2]").is_enabled(),
         )
-        finger.post("/workbench/press", button="south_up")
+        client.post("/workbench/press", button="south_up")
         until("the key on the page", lambda: "down" in _classes(window, "[data-key=south_up]"))
-        finger.post("/workbench/release", button="south_up")
+        client.post("/workbench/release", button="south_up")
         until("the key let go", lambda: _classes(window, "[data-key=south_up]") == "tried")
         tap(window, "[data-lamp=north_2]")
-        until("the lamp", lambda: finger.get("/workbench/state")["lamps"]["north_2"] > 0)
+        until("the lamp", lambda: client.get("/workbench/state")["lamps"]["north_2"] > 0)
         tap(window, "#end")
         until(
-            "the table’s own lamps", lambda: finger.get("/workbench/state")["lamps"]["north_2"] == 0
+            "the table’s own lamps", lambda: client.get("/workbench/state")["lamps"]["north_2"] == 0
         )
-        assert "north_2" not in str(finger.get("/api/view")["seats"])
+        assert "north_2" not in str(client.get("/api/view")["seats"])
 
-        # A game is started with an option, by one tap; a hand over the board, or the camera would
-        # tick the set-up off.
-        finger.post("/workbench/hand", square="a1")
+        # A game is started with an option, by one tap. A hand over the board keeps the camera from
+        # seeing that everything is set up.
+        client.post("/workbench/hand", square="a1")
         window.get(f"{service.url}/host?game=outbuffered")
         tap(window, "[data-option=turn_limit] input[value='1']")
         tap(window, "#start")
-        wait_for_phase(finger, "setup")
+        wait_for_phase(client, "setup")
         until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
-        finger.post("/workbench/hand", square=None)
-        wait_for_phase(finger, "orders")
+        client.post("/workbench/hand", square=None)
+        wait_for_phase(client, "orders")
 
-        # Keys are tried between games: the page's main key shows it.
+        # During a game keys cannot be tried out, so that key is dashed.
         window.get(f"{service.url}/host/health#trial")
         until("the page", lambda: window.find_elements(By.ID, "begin"))
         assert (
@@ -80,12 +81,12 @@ def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
             == "dashed"
         )
 
-        # Settings: one that works at once, one that waits for a restart, which comes by itself
-        # after the game.
+        # One setting works at once. The other one waits for a restart, which comes by itself after
+        # the game.
         window.get(f"{service.url}/settings")
         tap(window, "[data-values*=dark]")
         until(
-            "it is saved",
+            "the saved theme",
             lambda: parse_settings((tmp_path / "settings.toml").read_text()).table.theme == "dark",
         )
         tap(window, "#tinkerers>summary")
@@ -94,19 +95,19 @@ def test_the_host_plays_and_restarts_by_the_pages(tmp_path: Path) -> None:
         field.send_keys("30", Keys.TAB)
         until("the note", lambda: "After the game" in window.find_element(By.ID, "note").text)
         assert parse_settings((tmp_path / "settings.toml").read_text()).web.viewers == 30
-        finger.send("/host", f"key={service.host_key}".encode())
-        finger.post("/api/host/abandon")
+        client.send("/host", f"key={service.host_key}".encode())
+        client.post("/api/host/abandon")
         until(
-            "a page without a word of a restart",
+            "a page without a note about a restart",
             lambda: window.find_element(By.ID, "note").text == "",
             40,
         )
-        assert finger.get("/api/view")["game"] is None, "who comes back finds the home page"
+        assert client.get("/api/view")["game"] is None, "the game is back after the restart"
         assert json.loads((tmp_path / "choices.json").read_text())["last"] == "outbuffered"
         assert [
             entry["message"]
             for entry in window.get_log("browser")
-            if not any(expected in entry["message"] for expected in EXPECTED)
+            if not any(expected in entry["message"] for expected in EXPECTED_MESSAGES)
         ] == []
 
 
