@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from flask import Flask
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import Client, Service, sit_down, tap, until
 from simulated_room import simulated
@@ -14,6 +15,7 @@ from tour import cdp
 
 from companion.core.config import CameraSettings, WebSettings
 from companion.service.app import Companion
+from web.server.server import open_server
 
 # South's phone, North's phone and the table screen.
 Windows = tuple[WebDriver, WebDriver, WebDriver]
@@ -28,6 +30,14 @@ def service_on_still_clock(folder: Path, **web: Any) -> Iterator[tuple[Companion
     pages = WebSettings(**{"host": "127.0.0.1", "port": 0, **web})
     with simulated(folder, camera=CameraSettings(source="none"), web=pages) as companion:
         yield companion, f"http://127.0.0.1:{companion.server.port}"
+
+
+@contextmanager
+def serve(app: Flask) -> Iterator[str]:
+    """Serve an application on a free port of this machine. Yield its address."""
+    with open_server(app, "127.0.0.1", 0) as server:
+        server.start()
+        yield f"http://127.0.0.1:{server.port}"
 
 
 def take_seat(window: WebDriver, url: str) -> None:

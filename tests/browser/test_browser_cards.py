@@ -45,7 +45,7 @@ def deal(**tops: str) -> list[str]:
 
 
 def pick(window: WebDriver, *picks: str) -> None:
-    """Tap picks such as `key:draw`, `lane:3` or `card:5&` one by one, once it is the phone's turn."""
+    """Tap picks such as `key:draw`, `lane:3` or `card:5&` in turn, once it is the phone's turn."""
     script = "return document.getElementById('picks')?.dataset.choices.length > 2"
     until("the phone's turn", lambda: window.execute_script(script))
     classes = {"key": "pick", "lane": "ln", "card": "card"}
@@ -138,7 +138,7 @@ Element.prototype.animate = function (...options) {
 
 
 def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
-    """Enter, remove and move cards, and reload. The wall then shows the sums, animated only once."""
+    """Enter, remove and move cards, and reload. The wall then shows the sums, animated once."""
     south, north, wall = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")

@@ -17,11 +17,11 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, until
 from table_tools import follow_instructions
 from web_fixtures import WebRig, open_web_rig
+from window_tools import serve
 
 from companion.core.kit import Seat
 from companion.table.chance.fairness import FairChance, commitment_of
 from companion.table.records import NewGame, Resign
-from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -31,11 +31,9 @@ def open_phone_at_seat(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
     """Take South's seat with a phone. Yield the rig, the phone, and the address of the pages."""
     with (
         open_web_rig(folder) as rig,
-        open_server(rig.app, "127.0.0.1", 0) as server,
+        serve(rig.app) as url,
         browser(PHONE) as window,
     ):
-        server.start()
-        url = f"http://127.0.0.1:{server.port}"
         window.get(f"{url}/join")
         window.find_element(By.CSS_SELECTOR, 'button[formaction="/join/south"]').click()
         until("the seat", lambda: window.current_url.endswith("/seat/south"))
@@ -46,12 +44,8 @@ def verdicts(window: WebDriver) -> dict[str, str]:
     """Wait until the page's script has a verdict on the whole. Return the verdict on each part."""
     script = """return Object.fromEntries([...document.querySelectorAll('[data-part]')]
         .map(part => [part.dataset.part, part.textContent]))"""
-
-    def verdicts_with_whole() -> dict[str, str] | None:
-        texts = window.execute_script(script)
-        return texts if texts.get("all") else None
-
-    return dict(until("the verdict", verdicts_with_whole))
+    until("the verdict on the whole", lambda: window.execute_script(script).get("all"))
+    return dict(window.execute_script(script))
 
 
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:

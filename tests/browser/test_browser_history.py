@@ -11,9 +11,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser, tap, until
 from web_fixtures import open_web_rig
+from window_tools import serve
 
 from companion.core.kit import Seat
-from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -43,12 +43,7 @@ def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
         rig.table.take_seat(Seat.SOUTH, "Ann")
         play(rig.table, rig.clock, "outbuffered", 6)
         play(rig.table, rig.clock, "outbuffered", 1, seed=2)
-        with (
-            open_server(rig.app, "127.0.0.1", 0) as server,
-            browser((1024, 768)) as window,
-        ):
-            server.start()
-            url = f"http://127.0.0.1:{server.port}"
+        with serve(rig.app) as url, browser((1024, 768)) as window:
             window.get(f"{url}/history")
             window.find_element(By.CSS_SELECTOR, 'a[href="/history/1"]').click()
             until("the replay", lambda: window.find_elements(By.ID, "turns"))

@@ -11,6 +11,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, browser, until
 from tour import resize, set_size_and_theme
+from window_tools import serve
 
 from companion.core.clock import RealClock
 from companion.league.tournament import PairingSystem
@@ -18,7 +19,6 @@ from companion.league.tournament_rules import new_tournament
 from companion.table.public.messages import PublicState
 from companion.table.seats.staff_call import Call
 from web.hub.room import HubRoom, HubTable
-from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
@@ -54,9 +54,8 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
     with (
         open_league(tmp_path, clock) as league,
         open_hub_pages(room, clock, league=league) as app,
-        open_server(app, "127.0.0.1", 0) as server,
+        serve(app) as url,
     ):
-        server.start()
         cup = league.tournaments.add(
             new_tournament("Cup", PairingSystem.SWISS, "scouts", {}, rounds=3, minutes=0)
         )
@@ -64,7 +63,7 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
             league.tournaments.enter(cup.id, league.cards.create(f"Name{number + 1:02}").number)
         league.tournaments.pair_round(cup.id)
         set_size_and_theme(window, WALL, "light")
-        window.get(f"http://127.0.0.1:{server.port}/")
+        window.get(f"{url}/")
         until("rows are shown", lambda: len(window.execute_script(_NAMES_IN_SIGHT)) >= 6)
         resize(window, (1920, 1400))
         until("more rows are shown", lambda: len(window.execute_script(_NAMES_IN_SIGHT)) >= 9)
@@ -110,9 +109,8 @@ def test_many_tables_are_shown_in_parts(
             room.receive_record(f"t{number}", record)
     if table_count > 12:
         room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
-    with open_hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
-        server.start()
-        window.get(f"http://127.0.0.1:{server.port}/")
+    with open_hub_pages(room, clock) as app, serve(app) as url:
+        window.get(f"{url}/")
         for size in (WALL, (1366, 768)):
             set_size_and_theme(window, size, "light")
             until("the wall", lambda: len(window.execute_script(script)[1]) == min(table_count, 12))
@@ -138,9 +136,8 @@ def test_the_hubs_pages_follow_a_table(
     room = HubRoom("", clock)
     room.add(HubTable("a", 1, ""))
     room.receive_state("a", PublicState("1.0.0"))
-    with open_hub_pages(room, clock) as app, open_server(app, "127.0.0.1", 0) as server:
-        server.start()
-        window.get(f"http://127.0.0.1:{server.port}{path}")
+    with open_hub_pages(room, clock) as app, serve(app) as url:
+        window.get(url + path)
 
         def contains(text: str) -> bool:
             room.step()

@@ -1,4 +1,7 @@
-"""An old phone as the camera: a real browser whose camera is a film of a rendered table."""
+"""Test a phone as the table's camera: a browser whose camera shows a film of a rendered table.
+
+The film is a file that Chromium plays. A test changes the table in it while it is played.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +41,12 @@ class PhoneCameraRig:
     film: Film
 
     def show(self, layout: dict[Square, tuple[str, ...]]) -> None:
+        """Show a layout in the film."""
         self.film.world.set_up(layout)
         self.film.show()
 
     def open(self, phone: WebDriver, code: str = "") -> None:
-        """Scan the code on the owner's page with the phone."""
+        """Open the page of the code on the owner's page, as if the phone had scanned it."""
         camera_server = self.companion.phone_server
         phone.get(
             f"{camera_server.open_address()}eye/{code or camera_server.phone_camera.pairing.code()}"
@@ -52,12 +56,13 @@ class PhoneCameraRig:
     def state(self) -> CameraState:
         return self.companion.table.view().devices.camera.state
 
-    def until_seen(self) -> None:
+    def wait_until_seen(self) -> None:
         until("the board in the phone's pictures", lambda: self.state is CameraState.SEES_BOARD)
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[PhoneCameraRig]:
+    """A table without a game, and a film of Outbuffered's board at the start."""
     world = printed_table(GAME.kit(OPTIONS))
     film = Film(tmp_path / "film.y4m", world)
     settings = local_settings(
@@ -72,65 +77,71 @@ def rig(tmp_path: Path) -> Iterator[PhoneCameraRig]:
         yield opened
 
 
-def words_of(phone: WebDriver) -> str:
+def notice_of(phone: WebDriver) -> str:
     return text_of(phone, "#words")
 
 
-def test_a_wrong_piece_is_named(rig: PhoneCameraRig) -> None:
-    """A hand puts it on a wrong square, and back."""
+def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
+    """Move a piece to a wrong square, and back. The table must report a problem and then none."""
     table = rig.companion.table
     with browser_with(*rig.film.flags()) as phone:
         rig.open(phone)
-        rig.until_seen()
-        assert phone.current_url.endswith("/eye"), "the code is used up"
+        rig.wait_until_seen()
+        assert phone.current_url.endswith("/eye"), "the used code is still in the address"
         for seat in SEATS:
             table.take_seat(seat, "")
         table.new_game("outbuffered", {}, 1)
         until("orders", lambda: table.view().phase is Phase.ORDERS)
-        right = dict(table.view().board.layout)
-        square = min(right)
-        free = next(place for place in GAME.kit(OPTIONS).board.squares if place not in right)
-        rig.film.world.hold_hand(free)
+        layout = dict(table.view().board.layout)
+        square = min(layout)
+        squares = GAME.kit(OPTIONS).board.squares
+        free_square = next(place for place in squares if place not in layout)
+        rig.film.world.hold_hand(free_square)
         rig.film.show()
         until(
-            "pictures come often",
+            "frequent pictures",
             lambda: rig.companion.phone_server.phone_camera.connection.is_moving,
         )
         rig.film.world.hold_hand(None)
-        wrong = {place: faces for place, faces in right.items() if place != square}
-        rig.show(wrong | {free: right[square]})
-        until("the wrong piece", lambda: table.view().board.problems)
-        rig.show(right)
-        until("all is right", lambda: not table.view().board.problems)
+        others = {place: faces for place, faces in layout.items() if place != square}
+        rig.show(others | {free_square: layout[square]})
+        until("the problem", lambda: table.view().board.problems)
+        rig.show(layout)
+        until("the end of the problem", lambda: not table.view().board.problems)
 
 
-def test_a_camera_phone_comes_back(rig: PhoneCameraRig) -> None:
+def test_a_camera_phone_recovers_from_interruptions(rig: PhoneCameraRig) -> None:
+    """Cut the network, hide the page, stop and start, and dim the screen.
+
+    Each time the table must report that pictures are missing, and then see the board again. A
+    dimmed screen interrupts nothing.
+    """
     table = rig.companion.table
     with browser_with(*rig.film.flags()) as phone:
         cdp(phone, "Network.enable")
         rig.open(phone)
-        rig.until_seen()
-        line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-        cdp(phone, "Network.emulateNetworkConditions", offline=True, **line)
+        rig.wait_until_seen()
+        full_speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        cdp(phone, "Network.emulateNetworkConditions", offline=True, **full_speed)
         until(
-            "the line is missed",
-            lambda: words_of(phone) == "No connection to the table. Trying again.",
+            "the notice on the phone",
+            lambda: notice_of(phone) == "No connection to the table. Trying again.",
         )
-        # the last picture may have come late on a busy machine, which is told first
-        missed = "The phone sends no pictures: unlock it"
-        until("trouble", lambda: missed in table.view().devices.camera.sentence)
+        # on a busy machine another trouble may be reported first: that the last picture came late
+        sentence = "The phone sends no pictures: unlock it"
+        until("the table's report", lambda: sentence in table.view().devices.camera.sentence)
         assert rig.state is CameraState.TROUBLE
-        cdp(phone, "Network.emulateNetworkConditions", offline=False, **line)
-        rig.until_seen()
-        here = phone.current_window_handle
+        cdp(phone, "Network.emulateNetworkConditions", offline=False, **full_speed)
+        rig.wait_until_seen()
+        camera_tab = phone.current_window_handle
         phone.switch_to.new_window("tab")
-        until("the phone is missed", lambda: rig.state is CameraState.TROUBLE)
-        phone.switch_to.window(here)
-        rig.until_seen()
+        until("trouble with a hidden page", lambda: rig.state is CameraState.TROUBLE)
+        phone.switch_to.window(camera_tab)
+        rig.wait_until_seen()
         tap(phone, "#stop")
-        until("the phone has stopped", lambda: rig.state is CameraState.TROUBLE)
+        until("trouble with a stopped camera", lambda: rig.state is CameraState.TROUBLE)
         tap(phone, "#start")
-        rig.until_seen()
+        rig.wait_until_seen()
         tap(phone, "#dim")
         until("a dark screen", lambda: phone.find_element(By.ID, "dark").is_displayed())
-        rig.until_seen()
+        rig.wait_until_seen()

@@ -1,5 +1,6 @@
-"""A tap is never lost: not while the page changes under the finger, and not before the script of a
-key has come.
+"""Test in a browser that no tap is lost, even if scripts come late or a part of a page is missing.
+
+The pages are served in this process, from a table with a fake clock.
 """
 
 from __future__ import annotations
@@ -14,18 +15,19 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, tap, until, wait_for_sign
 from tour import cdp
 from web_fixtures import WebRig, open_web_rig
+from window_tools import serve
 
 from companion.core.kit import Seat
-from web.server.server import open_server
 
 pytestmark = pytest.mark.browser
 
-# Counts what a stream has brought, and taps what an address names before any module has run.
-_COUNT_MESSAGES = """
+# Counts the messages of streams. Also clicks the key that the address names after `#`, before any
+# module of the page has run.
+_COUNT_MESSAGES_AND_CLICK_EARLY = """
 window.messageCount = 0;
 window.EventSource = class extends EventSource {
-  constructor(...of) {
-    super(...of);
+  constructor(...options) {
+    super(...options);
     this.addEventListener('message', () => { window.messageCount += 1; });
   }
 };
@@ -34,6 +36,7 @@ document.addEventListener('readystatechange', () => {
     document.querySelector(location.hash).click();
 });
 """
+# Returns x and y of the centre of an element.
 _CENTRE = """
 const { left, top, width, height } = document.querySelector(arguments[0]).getBoundingClientRect();
 return [left + width / 2, top + height / 2];
@@ -44,16 +47,14 @@ return [left + width / 2, top + height / 2];
 def window() -> Iterator[WebDriver]:
     with browser(PHONE) as opened:
         cdp(opened, "Network.enable")
-        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_COUNT_MESSAGES)
+        cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=_COUNT_MESSAGES_AND_CLICK_EARLY)
         yield opened
 
 
 @contextmanager
-def south(folder: Path, window: WebDriver) -> Iterator[tuple[WebRig, str]]:
-    """A table with its pages, and the address of South's, where the window's browser sits."""
-    with open_web_rig(folder) as rig, open_server(rig.app, "127.0.0.1", 0) as server:
-        server.start()
-        url = f"http://127.0.0.1:{server.port}"
+def open_south_page(folder: Path, window: WebDriver) -> Iterator[tuple[WebRig, str]]:
+    """Open a table and give South's seat to the window. Yield the rig and the seat's address."""
+    with open_web_rig(folder) as rig, serve(rig.app) as url:
         cdp(window, "Network.clearBrowserCookies")
         for cookie in rig.sit("south", "Mara")._cookies.values():
             cdp(window, "Network.setCookie", name=cookie.key, value=cookie.value, url=url)
@@ -65,9 +66,11 @@ def is_sealed(rig: WebRig) -> bool:
     return rig.table.view().seats[Seat.SOUTH].sealed_at is not None
 
 
-def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool) -> None:
-    """Put down or lift a finger or a mouse button."""
-    x, y = at
+def move_pointer(
+    window: WebDriver, kind: str, place: tuple[float, float], *, is_down: bool
+) -> None:
+    """Press or release a finger or a mouse button at a place."""
+    x, y = place
     if kind == "finger":
         points = [{"x": x, "y": y}] if is_down else []
         cdp(
@@ -77,8 +80,8 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
             touchPoints=points,
         )
     else:
-        what = "mousePressed" if is_down else "mouseReleased"
-        cdp(window, "Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1)
+        event = "mousePressed" if is_down else "mouseReleased"
+        cdp(window, "Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
 
 @pytest.mark.parametrize(
@@ -95,87 +98,97 @@ def pointer(window: WebDriver, kind: str, at: tuple[float, float], is_down: bool
 def test_news_waits_for_a_finger_to_lift(
     tmp_path: Path, window: WebDriver, kind: str, key: str, has_worked: str
 ) -> None:
-    """Something is told meanwhile: it stands above the keys, and all of them are made anew."""
-    with south(tmp_path, window) as (rig, url):
+    """Send news while a key is pressed. The page must not draw its keys anew before the release.
+
+    The news is a notice above the keys, so it also moves all of them.
+    """
+    with open_south_page(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
         rig.start_game()
         window.get(url)
         wait_for_sign(window, "orders to go")
         until("the stream", lambda: window.execute_script("return window.messageCount"))
         before = window.execute_script("return window.messageCount")
-        at = window.execute_script(_CENTRE, key)
-        pointer(window, kind, at, True)
+        place = window.execute_script(_CENTRE, key)
+        move_pointer(window, kind, place, is_down=True)
         rig.table.set_notice("power", "Low power.")
         until(
-            "the notice has come",
+            "the message with the notice",
             lambda: window.execute_script("return window.messageCount") > before,
         )
-        pointer(window, kind, at, False)
-        until("what the tap does", lambda: window.execute_script(has_worked))
+        move_pointer(window, kind, place, is_down=False)
+        until("the effect of the tap", lambda: window.execute_script(has_worked))
         until(
-            "the notice is shown",
+            "the notice on the page",
             lambda: window.execute_script("return !!document.querySelector('.notice')"),
         )
 
 
 def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
-    with south(tmp_path, window) as (rig, url):
+    """Click the key that hands in a placing as soon as the page has it, and before its scripts."""
+    with open_south_page(tmp_path, window) as (rig, url):
         rig.table.new_game("kahmate", {}, 1)
         window.get(f"{url}#commit")
-        until("the placing is sealed", lambda: is_sealed(rig))
+        until("the seal", lambda: is_sealed(rig))
 
 
-# ---- a page that is not whole, a browser that keeps nothing --------------------------------------
+# ---- lost files, and browsers that store nothing -------------------------------------------------
 
 
-def lose_file(name: str, pages: int) -> Callable[[], Response | None]:
-    """Lose a file so many times, as poor Wi-Fi does. A browser may ask twice for one page."""
+def lose_file(name: str, page_loads: int) -> Callable[[], Response | None]:
+    """Return a handler that loses a file in the first loads of South's page, as poor Wi-Fi does.
+
+    It does not count requests for the file, as a browser may send two for one page.
+    """
     loads = [0]
 
     def lose() -> Response | None:
         loads[0] += request.path == "/seat/south"
-        is_lost = request.path.endswith(f"/{name}") and loads[0] <= pages
+        is_lost = request.path.endswith(f"/{name}") and loads[0] <= page_loads
         return Response(status=503) if is_lost else None
 
     return lose
 
 
 @pytest.mark.parametrize("name", ["squares.js", "phone.css"])
-def test_a_page_that_lost_a_part_loads_again(tmp_path: Path, window: WebDriver, name: str) -> None:
-    with south(tmp_path, window) as (rig, url):
+def test_a_page_that_lost_a_file_reloads(tmp_path: Path, window: WebDriver, name: str) -> None:
+    with open_south_page(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
         rig.start_game()
-        rig.app.before_request_funcs.setdefault(None, []).append(lose_file(name, 1))
+        rig.app.before_request_funcs.setdefault(None, []).append(lose_file(name, page_loads=1))
         window.get(url)
-        # how long it says so depends on the machine: the next test sees the words
-        is_anew = "return performance.getEntriesByType('navigation')[0]?.type === 'reload'"
-        until("it has loaded again", lambda: window.execute_script(is_anew))
-        told = "return !!document.querySelector('#unloaded:not([hidden])')"
-        until("nothing is lost any more", lambda: not window.execute_script(told))
+        # the notice about it may be gone too soon to be seen here: the next test looks for it
+        is_reloaded = "return performance.getEntriesByType('navigation')[0]?.type === 'reload'"
+        until("the reload", lambda: window.execute_script(is_reloaded))
+        has_notice = "return !!document.querySelector('#unloaded:not([hidden])')"
+        until("a page without the notice", lambda: not window.execute_script(has_notice))
         until(
             "the slots",
             lambda: window.execute_script("return !!document.querySelector('.slot .k')"),
         )
         window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
         until(
-            "a key works",
+            "an order in its slot",
             lambda: window.execute_script("return document.querySelector('.slot').dataset.letter"),
         )
 
 
-def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None:
-    with south(tmp_path, window) as (rig, url):
-        rig.app.before_request_funcs.setdefault(None, []).append(lose_file("seat.js", 99))
+def test_a_page_reloads_only_once(tmp_path: Path, window: WebDriver) -> None:
+    """Lose a script each time. The page shows a notice after its reload, and stays as it is."""
+    with open_south_page(tmp_path, window) as (rig, url):
+        rig.app.before_request_funcs.setdefault(None, []).append(
+            lose_file("seat.js", page_loads=99)
+        )
         window.get(url)
-        until("it has loaded again", lambda: window.execute_script("return history.state?.again"))
+        until("the reload", lambda: window.execute_script("return history.state?.again"))
         script = (
             "return performance.getEntriesByType('navigation')[0].type === 'reload'"
             " && !!document.querySelector('#unloaded:not([hidden])')"
         )
-        until("it says so", lambda: window.execute_script(script))
+        until("the notice", lambda: window.execute_script(script))
         window.execute_script("window.isSame = true")
         window.execute_async_script("setTimeout(arguments[0], 2500)")
-        assert window.execute_script("return window.isSame"), "it does not load again and again"
+        assert window.execute_script("return window.isSame"), "the page has loaded again"
 
 
 @pytest.mark.parametrize(
@@ -187,12 +200,12 @@ def test_a_page_loads_again_only_once(tmp_path: Path, window: WebDriver) -> None
     ],
     ids=["missing", "full"],
 )
-def test_orders_are_entered_where_a_browser_keeps_nothing(
+def test_orders_need_no_storage_of_the_browser(
     tmp_path: Path, window: WebDriver, storage: str
 ) -> None:
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
     try:
-        with south(tmp_path, window) as (rig, url):
+        with open_south_page(tmp_path, window) as (rig, url):
             rig.sit("north", "Jonas")
             rig.start_game()
             window.get(url)
@@ -200,6 +213,6 @@ def test_orders_are_entered_where_a_browser_keeps_nothing(
             for _ in range(3):
                 window.execute_script("document.querySelector('.order[data-letter=\"U\"]').click()")
             tap(window, "#hand-in")
-            until("the order is sealed", lambda: is_sealed(rig))
+            until("the seal", lambda: is_sealed(rig))
     finally:
         cdp(window, "Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])

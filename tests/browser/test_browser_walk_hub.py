@@ -1,7 +1,7 @@
-"""The walk through the pages of a hub and of two tables that play one game over it, held to the
-same as every other page.
+"""Test in a browser that the pages of a hub, and of a game at two tables, are laid out well.
 
-In a file of its own, so that another worker looks at it meanwhile.
+They pass the same checks as a table's pages (`test_browser_walk`). This is a file of its own so
+that another worker can run it meanwhile.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tour_hub import open_hub_tour, open_pair_tour
 __all__ = ["past_kinds", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-# States in which a page has the same parts as in another one, here or at one table alone.
-LIKE_OTHERS = (
+# Parts of the names of stops that are left out, because their pages have the parts of other stops.
+LEFT_OUT = (
     "-arena-",
     "-kahmate-",
     "-scouts-",
@@ -28,20 +28,20 @@ LIKE_OTHERS = (
 )
 
 
-def test_every_page_of_a_hub(window: WebDriver, axe: str, past_kinds: set[str]) -> None:
+def test_every_page_of_a_hub_has_no_fault(
+    window: WebDriver, axe: str, past_kinds: set[str]
+) -> None:
     with open_hub_tour() as hub:
         offer_axe(axe, hub.server)
-        stops = (
-            stop for stop in hub.stops() if not any(state in stop.name for state in LIKE_OTHERS)
-        )
+        stops = (stop for stop in hub.stops() if not any(part in stop.name for part in LEFT_OUT))
         inspect_all(window, hub, stops, "hub-", past_kinds)
 
 
-def test_every_page_of_a_game_at_two_tables(
+def test_every_page_of_a_linked_game_has_no_fault(
     window: WebDriver, axe: str, past_kinds: set[str]
 ) -> None:
     with open_pair_tour() as tables:
         offer_axe(axe, *(tour.companion.server for tour in tables.tables.values()))
         stops = tables.stops(("outbuffered",))
-        stops = (stop for stop in stops if not any(state in stop.name for state in LIKE_OTHERS))
+        stops = (stop for stop in stops if not any(part in stop.name for part in LEFT_OUT))
         inspect_all(window, tables, stops, "tables-outbuffered", past_kinds)

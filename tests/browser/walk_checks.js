@@ -1,9 +1,9 @@
-// What the walk measures on an open page. It runs before the scripts of every page that the walk opens.
-// Each check of `checks` lists what is wrong as sentences.
+// The checks of `test_browser_walk.py`. This script runs on every page of the walk, before the page's own scripts, and puts
+// `pageChecks` there. Each function of `checks` returns the faults of the open page as sentences.
 (() => {
-  const MAX_SHIFT = 0.05;
-  const SLACK_PX = 4; // ascenders and descenders reach this far beyond a line
-  const MIN_KEY_PX = 44;
+  const MAX_SHIFT = 0.05; // sum of layout shifts, in the unit of Chromium's Layout Instability API
+  const SLACK_PX = 4; // letters may reach this far beyond the box of their line
+  const MIN_KEY_PX = 44; // height of a key for a finger, as WCAG 2.5.5 asks
   const MIN_MAIN_KEY_PX = 48;
   const MIN_LETTERS_PX = 11.9;
   const MIN_BOARD_SHARE = 0.6; // of the height of a laptop's window
@@ -38,25 +38,26 @@
     return range.getBoundingClientRect();
   }
 
-  const overlapAcross = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left);
-  const overlapAlong = (one, other) => Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-  const overlap = (one, other) => Math.min(overlapAcross(one, other), overlapAlong(one, other));
+  // Returns by how many pixels two boxes overlap in both directions. It is negative if they are apart.
+  const overlapAcross = (boxA, boxB) => Math.min(boxA.right, boxB.right) - Math.max(boxA.left, boxB.left);
+  const overlapAlong = (boxA, boxB) => Math.min(boxA.bottom, boxB.bottom) - Math.max(boxA.top, boxB.top);
+  const overlap = (boxA, boxB) => Math.min(overlapAcross(boxA, boxB), overlapAlong(boxA, boxB));
 
   // Yields all pairs of different items, in both orders.
   function* pairs(items) {
-    for (const one of items) for (const other of items) if (one !== other) yield [one, other];
+    for (const first of items) for (const second of items) if (first !== second) yield [first, second];
   }
 
-  // ---- what happens by itself ----
+  // ---- shifts and news ----
 
-  // Also shifts after "recent input" count: nobody touches a page here, and Chromium takes a window's new size for input.
+  // Shifts after "recent input" count, too: nobody touches a page here, but Chromium takes a new window size for input.
   let shifts = [];
   let hasNews = false;
   const shiftObserver = new PerformanceObserver(list => shifts.push(...list.getEntries()));
   shiftObserver.observe({ type: 'layout-shift', buffered: true });
   document.addEventListener('shown', () => { hasNews = true; });
 
-  // Returns whether the page's stream has said how things stand, if it has one.
+  // Returns whether the page has drawn news of its stream, or has no stream.
   const isUpToDate = () => !document.body.dataset.live || hasNews;
 
   function forgetNews() {
@@ -64,17 +65,17 @@
     hasNews = false;
   }
 
-  // Waits until scripts have moved what they place by hand, and until shifts are noted.
+  // Waits until the page is laid out, scripts have placed their elements, and shifts are noted.
   const settle = () => new Promise(done => {
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
   });
 
-  // ---- what is wrong ----
+  // ---- faults ----
 
   function layoutShift() {
     const sum = shifts.reduce((total, { value }) => total + value, 0);
     if (sum <= MAX_SHIFT) return [];
-    const worst = shifts.toSorted((one, other) => other.value - one.value)[0];
+    const worst = shifts.toSorted((shiftA, shiftB) => shiftB.value - shiftA.value)[0];
     const node = worst.sources?.[0]?.node;
     return [`shifts by ${sum.toFixed(3)}: ${node ? `${node.nodeName}.${node.className ?? ''}` : ''}`];
   }
@@ -98,6 +99,7 @@
     return pageHeight() > room ? [`scrolls: ${pageHeight()} px high in ${room}`] : [];
   }
 
+  // Lists labels whose words are cut, and says whether the page is too wide.
   function cutLabels() {
     const width = document.scrollingElement.scrollWidth;
     const isWide = width > document.documentElement.clientWidth + 1;
@@ -129,7 +131,7 @@
     const broken = [];
     for (const key of select(KEYS).filter(key => key.checkVisibility())) {
       for (const text of textsIn(key)) for (const { 0: word, index } of text.data.matchAll(/[^\s\u00ad-]+/g)) {
-        const start = index + (text.data[index - 1] === '\u00ad'); // its hyphen is no part
+        const start = index + (text.data[index - 1] === '\u00ad'); // after a soft hyphen, the first letter also has the box of the hyphen
         const tops = linesOf(text, start, index + word.length).map(({ top }) => Math.round(top));
         if (new Set(tops).size > 1) broken.push(`broken: ${word} on a key`);
       }
@@ -138,17 +140,17 @@
     return width > innerWidth ? [...broken, `the page is ${width} px wide`] : broken;
   }
 
-  // Lists texts of what is to do that lie on each other.
+  // Lists texts in the instructions for hands that overlap.
   function overlappingTexts() {
     return select('.todo li').flatMap(row => {
       const texts = [...textsIn(row)].filter(text => text.data.trim() && !text.parentElement.closest('.vh, svg'));
       const words = texts.map(text => [text.data.trim(), boxOfContents(text)]);
-      return [...pairs(words)].filter(([[one, box], [other, otherBox]]) => one !== other && overlap(box, otherBox) > 2)
-        .map(([[one], [other]]) => `${one} lies on ${other}`);
+      return [...pairs(words)].filter(([[textA, boxA], [textB, boxB]]) => textA !== textB && overlap(boxA, boxB) > 2)
+        .map(([[textA], [textB]]) => `${textA} lies on ${textB}`);
     });
   }
 
-  // Returns the part of the window in which an element can be seen.
+  // Returns the part of the window in which an element can be seen, as its ancestors cut it.
   function frameOf(element) {
     const frame = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
     for (let outer = element; outer; outer = outer.parentElement) {
@@ -162,6 +164,7 @@
     return frame;
   }
 
+  // Lists texts that reach beyond the window or an ancestor that cuts them.
   function cutTexts() {
     const cut = [];
     for (const part of select('main h1, main h2, main p, main li, main .sign, main small')) {
@@ -179,9 +182,9 @@
     const selector = '.rows > li, .home > .col, .mid > *, .page > .dial, .page > .lesson, .lanes, .facts > *, .chance, .page > .sign, .view .board, .asking > .key, .whole-word, #to-seat';
     const parts = select(selector).map(part => [part, boxOf(part)]).filter(([, box]) => box.width && box.height);
     return [...pairs(parts)]
-      .filter(([[one], [other]]) => !one.contains(other) && !other.contains(one))
-      .filter(([[, box], [, otherBox]]) => overlap(box, otherBox) > SLACK_PX)
-      .map(([[one], [other]]) => `${one.className} lies on ${other.className}`);
+      .filter(([[partA], [partB]]) => !partA.contains(partB) && !partB.contains(partA))
+      .filter(([[, boxA], [, boxB]]) => overlap(boxA, boxB) > SLACK_PX)
+      .map(([[partA], [partB]]) => `${partA.className} lies on ${partB.className}`);
   }
 
   function lowKeys() {
@@ -202,17 +205,17 @@
     return small;
   }
 
-  // Lists what is wrong with the layout for laptops: the board as tall as the window, all keys beside it.
+  // Lists faults of the layout for laptops, which has a board as tall as the window, and all keys beside it.
   function badSplit() {
     const faults = downwardScroll();
     const board = document.querySelector('.phone > .view .board, .phone > .shutter, .hold > .lanes, .clockwork > .dial');
     if (!board) return faults;
-    const room = boxOf(board);
-    if (room.height < MIN_BOARD_SHARE * innerHeight) faults.push(`the board is ${Math.round(room.height)} px high in ${innerHeight}`);
-    const isOverBoard = ({ width, left, right, bottom }) => width && left < room.right - 1 && right > room.left + 1 && bottom > room.top;
-    const astray = select(KEYS).filter(key => isOverBoard(boxOf(key)) && !board.contains(key));
+    const boardBox = boxOf(board);
+    if (boardBox.height < MIN_BOARD_SHARE * innerHeight) faults.push(`the board is ${Math.round(boardBox.height)} px high in ${innerHeight}`);
+    const isOverBoard = ({ width, left, right, bottom }) => width && left < boardBox.right - 1 && right > boardBox.left + 1 && bottom > boardBox.top;
+    const misplaced = select(KEYS).filter(key => isOverBoard(boxOf(key)) && !board.contains(key));
     const cut = select(`${KEYS}, .phone .sign`).filter(key => key.checkVisibility() && isCut(key));
-    return [...faults, ...astray.map(key => `not beside the board: ${key.innerText}`), ...cut.map(key => `cut: ${key.innerText}`)];
+    return [...faults, ...misplaced.map(key => `not beside the board: ${key.innerText}`), ...cut.map(key => `cut: ${key.innerText}`)];
   }
 
   // Lists keys and signs on a low phone that are out of sight, cut or below the main key.
@@ -242,7 +245,7 @@
 
   // ---- boards ----
 
-  // Returns the width of a square or a lane, a huge one where there is only something to read.
+  // Returns the width of a square or of the narrowest lane, a huge one if the page has neither.
   function squarePx() {
     const board = document.querySelector('.view .board');
     if (board) return Number(board.dataset.grid.split(' ')[2]) * board.getScreenCTM().a;
@@ -265,8 +268,10 @@
 
   // ---- axe ----
 
+  // Returns the kinds of an element: its tag with each of its classes, and with each attribute that matters to axe. Axe need not
+  // check a part again if parts of all its kinds were on pages before.
   const kindsOf = element => [
-    ...[...element.classList].map(name => `${element.tagName}.${element.tagName === 'MAIN' ? '' : name}`), // a state of its own
+    ...[...element.classList].map(name => `${element.tagName}.${element.tagName === 'MAIN' ? '' : name}`), // the classes of MAIN are states of the page
     ...element.getAttributeNames().filter(name => /^(aria-|role|tabindex|hidden|disabled|alt)/.test(name))
       .map(name => `${element.tagName} ${name}`),
   ];
@@ -307,7 +312,7 @@
       return counted.map(node => `${id}: ${node.html.slice(0, 160)} (${messages(node)})`);
     });
     const afar = [...answer.passes, ...answer.violations].find(({ id }) => id in rules)?.nodes ?? [];
-    if (isTableScreen && !afar.some(({ element }) => element.closest('#live .sign'))) faults.push('the sign was not read from afar');
+    if (isTableScreen && !afar.some(({ element }) => element.closest('#live .sign'))) faults.push('axe has not measured the contrast of the sign');
     return faults;
   }
 
@@ -319,7 +324,7 @@
     brokenWordsAndRows: () => brokenWords('th'),
   };
 
-  // Runs checks once the page has settled, and calls `done` with the sentences of all.
+  // Runs checks once the page has settled, and calls `done` with all faults.
   async function run(names, done) {
     await settle();
     done(names.flatMap(name => checks[name]()));
