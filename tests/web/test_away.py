@@ -17,9 +17,11 @@ from companion.core.kit import Seat
 from web.context import GONE_AFTER_S, PhonePresence
 from web.features import TableEquipment
 
+# A browser elsewhere on the network.
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 
+# A table with pads.
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_web_rig(tmp_path, equipment=TableEquipment(has_pads=True)) as rig:

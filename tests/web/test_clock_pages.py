@@ -9,6 +9,7 @@ from typing import Any
 
 from web_fixtures import HOST_KEY, WebRig, page_text, view_of
 
+# Headers of a request by the owner.
 HOST = {"X-Host-Key": HOST_KEY}
 
 

@@ -44,6 +44,7 @@ class ScriptedCoach:
         pass
 
 
+# A table with the scripted coach.
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_web_rig(tmp_path, open_coach=ScriptedCoach) as rig:
@@ -59,9 +60,11 @@ def test_asking_the_coach_marks_the_game(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
-    help_ = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
-    assert 'data-coach="now"' in help_
-    assert "the score will say so" in help_
+    help_html = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json[
+        "html"
+    ]
+    assert 'data-coach="now"' in help_html
+    assert "the score will say so" in help_html
     advice = ada.post("/api/seat/south/coach", json=question(rig)).json
     assert (advice["action"], advice["why"], advice["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in advice["html"]

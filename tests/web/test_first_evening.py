@@ -7,6 +7,7 @@ from pathlib import Path
 from setup_tools import open_service_rig
 from web_fixtures import HOST_KEY, page_text
 
+# A browser elsewhere on the network.
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.44"}
 
 

@@ -26,9 +26,11 @@ from companion.games import GAMES
 from web.routes.history import duration_words
 from web.templating.phrases import date_words
 
+# Headers of a request by the owner.
 HOST = {"X-Host-Key": HOST_KEY}
 
 
+# A table with two players, of whom one has a name that HTML has to escape.
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_web_rig(tmp_path) as rig:

@@ -25,6 +25,7 @@ from web.hub.room import SILENCE_TIMEOUT_S, HubRoom, HubTable, Notifier, TimedRe
 
 # A browser elsewhere on the network.
 FAR = {"REMOTE_ADDR": "192.0.2.50"}
+# Headers of a request by the hub's owner.
 KEY = {"X-Host-Key": "abcde-fghij"}
 
 
@@ -49,14 +50,14 @@ def app(room: HubRoom, clock: FakeClock, host: RecordingHost) -> Iterator[Flask]
         yield app
 
 
-def page(app: Flask, path: str, **more: Any) -> str:
+def html_of(app: Flask, path: str, **more: Any) -> str:
     """Return the HTML of a page in English, as a new browser gets it."""
     answer = app.test_client().get(path, headers={"Accept-Language": "en"}, **more)
     assert answer.status_code == 200, answer.status
     return answer.text
 
 
-def words(html: str) -> str:
+def text_of(html: str) -> str:
     """Return the text of a page without tags, with one blank between words."""
     return " ".join(re.sub(r"<[^>]*>", " ", html).split())
 
@@ -72,8 +73,8 @@ def room_of_one(clock: FakeClock, delay_s: float = 0) -> HubRoom:
 
 
 def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
-    html = page(app, "/")
-    text = words(html[html.index('<main id="live"') :])
+    html = html_of(app, "/")
+    text = text_of(html[html.index('<main id="live"') :])
     for part in ("Tuesday club", "12 tables", "Mara", "Finished", "12 Free", "By the window"):
         assert part in text
     assert html.count('class="board"') == 10
@@ -88,8 +89,8 @@ def test_the_hubs_key_and_code_stay_secret(app: Flask) -> None:
         for headers in ({}, KEY):
             assert "abcde-fghij" not in browser.get(path, headers=headers).text, path
     shown = f"{code[:3]}-{code[3:]}"
-    assert shown in page(app, "/")
-    far = page(app, "/", environ_overrides=FAR)
+    assert shown in html_of(app, "/")
+    far = html_of(app, "/", environ_overrides=FAR)
     assert shown not in far
     assert code not in far
 
@@ -99,10 +100,10 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
     room = room_of_one(clock)
     room.receive_state("a", PublicState("1.0.0"))
     with open_hub_pages(room, clock) as app:
-        assert "Sit down at table 1" in words(page(app, "/"))
+        assert "Sit down at table 1" in text_of(html_of(app, "/"))
         clock.advance(SILENCE_TIMEOUT_S + 1)
         room.step()
-        text = words(page(app, "/"))
+        text = text_of(html_of(app, "/"))
         assert "Table 1: It is silent." in text
         assert "Not connected" in text
         change = {"numbers": [1], "values": {"table.theme": "dark"}}
@@ -112,7 +113,7 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         room.set_trouble("The hub’s disk is full.")
         clock.advance(1)
         room.step()
-        text = words(page(app, "/"))
+        text = text_of(html_of(app, "/"))
         for part in ("Somebody is coming", "The hub’s disk is full."):
             assert part in text
         assert "Not connected" not in text
@@ -126,11 +127,11 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
     browser = app.test_client()
     assert browser.get("/1").headers["Location"] == "/watch/1"
     assert browser.get("/watch/99").status_code == 404
-    html = page(app, "/watch/1", environ_overrides=FAR)
+    html = html_of(app, "/watch/1", environ_overrides=FAR)
     assert "Mara" in html
     assert 'data-live="/live/watch/1"' in html
-    assert words(page(app, "/watch")).count("Table ") >= 12
-    assert "No game is on yet" in words(page(app, "/watch/12"))
+    assert text_of(html_of(app, "/watch")).count("Table ") >= 12
+    assert "No game is on yet" in text_of(html_of(app, "/watch/12"))
     for path in ("/live/watch/1", "/live/overlay/1"):
         with browser.get(path, buffered=False) as stream:
             retry, first = next(stream.response), next(stream.response)
@@ -139,9 +140,9 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
 
 
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
-    html = page(app, "/overlay/1")
+    html = html_of(app, "/overlay/1")
     assert 'class="wall overlay"' in html
-    text = words(html)
+    text = text_of(html)
     for part in ("Mara", "Jonas", "Outbuffered, turn 3", "Step 1 of 3", "0 : 0"):
         assert part in text
     # in step 1 of 3, one of each side's three orders is revealed
@@ -163,8 +164,8 @@ def test_spectators_see_every_record_after_the_delay() -> None:
             room.receive_record("a", record)
             clock.advance(1)
         room.step()
-        assert "Nothing to see yet" in page(app, "/watch/1")
-        assert "1 minute late." in words(page(app, "/"))
+        assert "Nothing to see yet" in html_of(app, "/watch/1")
+        assert "1 minute late." in text_of(html_of(app, "/"))
         shown = []
         while len(shown) < len(records):
             room.step()
@@ -173,15 +174,15 @@ def test_spectators_see_every_record_after_the_delay() -> None:
             clock.advance(1)
         assert shown == [(record.entry, 60.0 + second) for second, record in enumerate(records)]
         for path in ("/watch/1", "/overlay/1"):
-            assert "1 minute late." in words(page(app, path)), path
+            assert "1 minute late." in text_of(html_of(app, path)), path
         room.set_delay(90)
-        assert "90 seconds late." in words(page(app, "/watch/1"))
+        assert "90 seconds late." in text_of(html_of(app, "/watch/1"))
         room.receive_record("a", msgspec.structs.replace(records[-1], entry=1000))
         room.set_delay(0)
         room.step()
         assert feed.latest
         assert feed.latest.record.entry == 1000
-        assert "late" not in words(page(app, "/watch/1"))
+        assert "late" not in text_of(html_of(app, "/watch/1"))
 
 
 def test_waiting_records_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +263,7 @@ def test_old_drawings_are_dropped(
         for _ in range(100):
             room.notify()
             room.feed("a").notify()
-            page(app, path)
+            html_of(app, path)
         assert len(drawn) == 200
         assert sum(drawing() is not None for drawing in drawn) <= max_kept
 
@@ -284,7 +285,7 @@ def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
     )
     with open_hub_pages(room, clock) as app:
         for path in ("/", "/watch", "/watch/1", "/overlay/1"):
-            page(app, path)
+            html_of(app, path)
 
 
 # ---- the hub's owner -----------------------------------------------------------------------------
@@ -298,7 +299,7 @@ def test_the_owners_page_asks_for_the_key(app: Flask) -> None:
     html = browser.get("/host").text
     assert '<use href="#bell"/></svg>It is calling.' in html
     for part in ("It is calling.", "The card is nearly full.", "By the window", "1.0.0"):
-        assert part in words(html)
+        assert part in text_of(html)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from companion.league.league import League
 from web.hub.room import HubRoom, HubTable
 
 
+# The pages of a hub with one table and a league.
 @pytest.fixture
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     room = HubRoom("Club", clock)

@@ -13,7 +13,7 @@ from html import unescape
 import pytest
 from flask import Flask
 from hub_room import open_hub_pages
-from test_hub_pages import FAR, KEY, words
+from test_hub_pages import FAR, KEY, text_of
 
 from companion.core.clock import FakeClock
 from companion.league.league import League
@@ -26,6 +26,7 @@ def free_tables() -> tuple[str, ...]:
     return "t1", "t2"
 
 
+# The pages of a hub with a league and two tables, both free.
 @pytest.fixture
 def app(league: League, clock: FakeClock) -> Iterator[Flask]:
     room = HubRoom("Club", clock)
@@ -57,7 +58,7 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
     browser = app.test_client()
 
     def page_words(path: str, client: dict[str, str] | None = None) -> str:
-        return words(browser.get(path, headers=KEY, environ_overrides=client).text)
+        return text_of(browser.get(path, headers=KEY, environ_overrides=client).text)
 
     make_tournament(app)
     assert act(app, do="pair") == 303
@@ -104,8 +105,8 @@ def test_a_card_enters_and_shows_its_table(app: Flask, league: League) -> None:
     assert "You are taking part." in phone.get("/card").text
     assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 409
     assert act(app, do="pair") == 303
-    assert "against Name" in words(phone.get("/card").text)
-    assert any(f"Table {number}, " in words(phone.get("/card").text) for number in (1, 2))
+    assert "against Name" in text_of(phone.get("/card").text)
+    assert any(f"Table {number}, " in text_of(phone.get("/card").text) for number in (1, 2))
 
 
 def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:

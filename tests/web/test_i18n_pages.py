@@ -74,6 +74,7 @@ TURNS = 3
 Untranslated = set[tuple[str, str]]
 
 
+# A table with Wi-Fi, pads and a workbench. Every language but English is the pseudo-language.
 @pytest.fixture
 def rig(tmp_path: Path, brackets: None) -> Iterator[WebRig]:
     equipment = TableEquipment(lambda: Wifi("Mesa", "ab:12345"), None, True)

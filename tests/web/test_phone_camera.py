@@ -30,6 +30,7 @@ from companion.printing.printed_kit import printed_table
 from companion.service.app import Companion
 from web.app import create_phone_app
 
+# A browser elsewhere on the network, and what two phones say of themselves.
 ELSEWHERE = {"REMOTE_ADDR": "192.0.2.9"}
 ANDROID = {"User-Agent": "Mozilla/5.0 (Linux; Android 14)"}
 IPHONE = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0)"}

@@ -22,6 +22,7 @@ from companion.core.kit import Seat
 from web.server.server import PortInUse, Server, open_server
 
 
+# A table with four places for spectators.
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[WebRig]:
     with open_web_rig(tmp_path, viewers=4) as rig:

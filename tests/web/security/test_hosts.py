@@ -19,6 +19,7 @@ from web.server.server import Server, open_server
 ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
 
 
+# One server for all tests, because none of them changes anything.
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosts")

@@ -24,6 +24,7 @@ from web.security.rate_limit import MAX_BUCKETS, GuessLimit, Rate, TokenBuckets
 EVENING_S = 6 * 3600
 
 
+# A table whose guests need the code to sit down.
 @pytest.fixture
 def cafe(tmp_path: Path) -> Iterator[WebRig]:
     with open_guarded_table(tmp_path, join="code") as rig:

@@ -27,6 +27,7 @@ from web.security import tls
 from web.security.tls import BadCertificate, NoCertificate, certificate_context, own_certificate
 from web.server.server import Server, open_server
 
+# A certificate for localhost, its key, and a key that is locked with a password.
 FILES = Path(__file__).parents[2] / "certificates"
 CERTIFICATE, KEY, LOCKED = (
     str(FILES / name) for name in ("certificate.pem", "key.pem", "locked.pem")
