@@ -163,7 +163,7 @@ def test_free_space_is_graded(
     monkeypatch.setattr("shutil.disk_usage", disk_usage)
     finding = machine_checks.check_disk(pi.machine, tmp_path / "state" / "deep")
     assert (finding.grade, words in finding.text) == (grade, True)
-    assert measured_paths == [tmp_path], "not the next folder above that exists"
+    assert measured_paths == [tmp_path], "another folder than the next existing one was measured"
 
 
 # Lines of /proc/self/mountinfo: a read-only card, and an overlay that takes what is written.

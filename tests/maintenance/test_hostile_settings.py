@@ -140,7 +140,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_three_failed_starts_restore_the_last_good_settings(path: Path) -> None:
+def test_last_good_settings_return_after_failed_starts(path: Path) -> None:
     for _ in range(3):
         LastGoodSettings(path).count_start()
         assert path.read_bytes() == BAD

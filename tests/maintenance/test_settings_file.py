@@ -282,15 +282,15 @@ texts = st.sampled_from(
 
 
 @given(texts, changes)
-def test_any_change_is_exact_and_keeps_comments(text: str, wanted: dict[str, Any]) -> None:
+def test_any_change_is_exact_and_keeps_comments(text: str, new_values: dict[str, Any]) -> None:
     before = parse_settings(text)
-    after = with_changes(before, wanted)
+    after = with_changes(before, new_values)
     old_values = values_by_name(before)
-    changed = {key: value for key, value in wanted.items() if old_values.get(key) != value}
+    changed = {key: value for key, value in new_values.items() if old_values.get(key) != value}
     written = edit_text(text, after, changed)
     assert written is not None
     assert parse_settings(written) == after
     # The same comments, where no `#` within a written string counts.
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
-    untouched = {key: value for key, value in old_values.items() if key not in wanted}
+    untouched = {key: value for key, value in old_values.items() if key not in new_values}
     assert untouched.items() <= values_by_name(parse_settings(written)).items()

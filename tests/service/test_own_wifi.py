@@ -168,7 +168,7 @@ def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, error: str, sentenc
     machine.carry_out(own)
     assert (own.hotspot, own.trouble, machine.is_open_reports[-1]) == (before, sentence, True)
     assert HOTSPOT_ADDRESS in {address.ip for address in machine.addresses}
-    assert not machine.control.joined_profile.path.exists(), "every start would try it again"
+    assert not machine.control.joined_profile.path.exists(), "the profile of a failed Wi-Fi is kept"
     machine.reply = (0, "")
     own.join(HOME)
     assert (own.joining_name, own.trouble) == ("Home", "")

@@ -83,8 +83,12 @@ def test_systemd_understands_every_line(name: str, tmp_path: Path) -> None:
         )
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / name)]
     errors = subprocess.run(command, capture_output=True, text=True, check=False).stderr
-    ours = [line for line in errors.splitlines() if str(tmp_path) in line or line.startswith(name)]
-    assert [line for line in ours if not any(f"'{key}'" in line for key in UNKNOWN_TO_252)] == []
+    unit_errors = [
+        line for line in errors.splitlines() if str(tmp_path) in line or line.startswith(name)
+    ]
+    assert [
+        line for line in unit_errors if not any(f"'{key}'" in line for key in UNKNOWN_TO_252)
+    ] == []
 
 
 def test_no_unit_waits_for_a_network() -> None:

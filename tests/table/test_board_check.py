@@ -70,7 +70,7 @@ def test_a_piece_that_stays_may_be_hidden() -> None:
     assert shows_layout(after, hidden, before)
     assert not shows_layout(after, hidden), "a set-up agrees although a piece is hidden"
     under_robot = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
-    assert shows_layout(after, hidden, under_robot), "the robot that was on the flag is gone"
+    assert shows_layout(after, hidden, under_robot), "the flag has to be seen after its robot left"
     assert not shows_layout(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
         "the moved robot counts although it is hidden"
     )
@@ -124,8 +124,12 @@ def test_wrong_pieces_are_named_with_their_square(
 def test_unfinished_moves_are_no_problems() -> None:
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
-    assert find_problems(KIT, START, after, reading(**START_FACES)) == (), "nobody has begun"
-    assert find_problems(KIT, START, after, reading(**lifted)) == (), "both robots are in hands"
+    assert find_problems(KIT, START, after, reading(**START_FACES)) == (), (
+        "problems before anybody has begun"
+    )
+    assert find_problems(KIT, START, after, reading(**lifted)) == (), (
+        "problems while hands hold both robots"
+    )
     assert (
         find_problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot"))
         == ()
@@ -161,7 +165,7 @@ def test_a_flag_lies_above_or_below_its_robot(
     assert (find_problems(KIT, after, after, board) == ()) is is_accepted
 
 
-def test_a_misplaced_lower_piece_is_named_with_its_square() -> None:
+def test_a_misplaced_lower_piece_names_its_square() -> None:
     game = game_named("kahmate")
     kit = game.kit(game.options({}))
     after = layout(d6="blue fast, ball")
@@ -169,7 +173,7 @@ def test_a_misplaced_lower_piece_is_named_with_its_square() -> None:
     assert problem.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
         instruction = build_instruction(Session(), kit, HandMove(faces, square("d4"), square("d6")))
-        assert instruction.seat is Seat.NORTH, "the ball’s owner is asked"
+        assert instruction.seat is Seat.NORTH, "the ball’s owner is asked, not the piece’s"
         assert instruction.text == "Pink: fast and ball, d4 to d6"
 
 

@@ -38,7 +38,7 @@ def turns_left(rig: TableRig) -> int:
 
 
 def left_s(rig: TableRig) -> float:
-    """Return the seconds left on the clock."""
+    """Return the seconds left on the clock, which runs or is stopped."""
     clock = rig.view.time.clock
     assert clock is not None
     return clock.left_s if clock.due_s is None else clock.due_s - rig.clock.monotonic_s()
@@ -305,13 +305,13 @@ def test_a_turn_is_paused_after_a_power_cut(tmp_path: Path) -> None:
         for _ in range(28):
             rig.wait(0.1)
         moment, before_s = rig.view.moment, left_s(rig)
-    with open_table_rig(tmp_path) as again:
-        view = again.view
-        assert (view.moment, turns_left(again)) == (moment, 109)
+    with open_table_rig(tmp_path) as restarted:
+        view = restarted.view
+        assert (view.moment, turns_left(restarted)) == (moment, 109)
         # The journal notes the clock twice a second, so that up to half a second comes back.
-        assert 0 <= left_s(again) - before_s <= 0.51
+        assert 0 <= left_s(restarted) - before_s <= 0.51
         assert view.sign.small == "The companion was off. Turn and time are as they were."
-        again.wait(100)
-        assert turns_left(again) == 109
-        again.press(SOUTH, "ready")
-        assert again.view.sign.text == "Attacker: your turn"
+        restarted.wait(100)
+        assert turns_left(restarted) == 109
+        restarted.press(SOUTH, "ready")
+        assert restarted.view.sign.text == "Attacker: your turn"

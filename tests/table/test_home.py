@@ -22,7 +22,7 @@ def play_to_the_end(rig: TableRig) -> None:
     rig.table.resign(NORTH)
 
 
-def test_idle_minutes_or_free_seats_end_in_the_lobby(rig: TableRig) -> None:
+def test_idle_minutes_or_free_seats_lead_to_lobby(rig: TableRig) -> None:
     play_to_the_end(rig)
     rig.wait(LOBBY_TIMEOUT_S - 1)
     assert rig.view.phase is Phase.OVER
@@ -44,8 +44,8 @@ def test_a_restart_restores_what_the_lobby_led_to(tmp_path: Path) -> None:
         rig.table.take_seat(NORTH, "Cleo")
         rig.table.choose_game("outbuffered")
         rig.table.begin_chosen()
-    with open_table_rig(tmp_path) as again:
-        view = again.view
+    with open_table_rig(tmp_path) as restarted:
+        view = restarted.view
         assert (view.phase, view.game, view.seats[NORTH].name) == (
             Phase.SETUP,
             "outbuffered",

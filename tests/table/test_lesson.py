@@ -75,17 +75,17 @@ def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: st
         begin(rig, name)
         follow_guide(rig, 1)
         before = rig.view
-    with open_table_rig(tmp_path, FakeClock(9000.0)) as again:
-        after = again.view
+    with open_table_rig(tmp_path, FakeClock(9000.0)) as restarted:
+        after = restarted.view
         assert (after.moment, after.guide) == (before.moment, before.guide)
-        again.table.skip_lesson("south")
-        assert again.view.guide is None
+        restarted.table.skip_lesson("south")
+        assert restarted.view.guide is None
         with pytest.raises(Illegal, match="No lesson is on"):
-            again.table.skip_lesson("south")
-        again.table.undo()
-        assert again.view.guide is None, "undoing a turn brings the lesson back"
-    with open_table_rig(tmp_path, FakeClock(9000.0)) as again:
-        assert again.view.guide is None
+            restarted.table.skip_lesson("south")
+        restarted.table.undo()
+        assert restarted.view.guide is None, "undoing a turn brings the lesson back"
+    with open_table_rig(tmp_path, FakeClock(9000.0)) as restarted:
+        assert restarted.view.guide is None
 
 
 def test_other_orders_are_refused_during_a_lesson(rig: TableRig) -> None:

@@ -488,7 +488,7 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
         rig.table.change_door(seat, "pad")
     rig.table.new_game("kahmate", seed=1)
     rig.press(SOUTH, "a")
-    assert rig.cues[-1] == "key_refused", "a pad has no keys for a placing"
+    assert rig.cues[-1] == "key_refused", "a pad's key enters a placing"
     session = session_of(rig.table)
     game, state = session.require_game(), session.state
     actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
