@@ -42,7 +42,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "defocus": {"defocus_px": 1.5},
     "motion": {"motion_px": 4.0, "motion_deg": 30.0},
     "low light": {"light": 0.3, "noise": 4.0},
-    "shadow": {"shadow": Shadow(60.0, 100.0, 60.0, 0.4)},
+    "shadow": {"shadow": Shadow(x_mm=60.0, y_mm=100.0, radius_mm=60.0, strength=0.4)},
     "jpeg": {"jpeg_quality": 30},
     "640 x 360": {"width": 640, "height": 360},
 }

@@ -135,10 +135,12 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
     south = (Square(0, 0), Square(board.files - 1, 0))
     reach_px = np.full(len(printed.middles_mm), 4.0)
     lines = printed.measure(render_bare_board(view), camera_pose(KAHMATE, view), reach_px)
-    assert confirm_squares(board, lines, 1.5, south, 0.5) == set(board.squares)
+    limits = {"max_offset_px": 1.5, "min_share": 0.5}
+    assert confirm_squares(board, lines, corners=south, **limits) == set(board.squares)
     ranks = printed.middles_mm[:, 1] / board.pitch_mm
     offsets_px = np.where((ranks > 3.9) & (ranks < 6.1), 3.0, lines.offsets_px)
-    confirmed = confirm_squares(board, replace(lines, offsets_px=offsets_px), 1.5, south, 0.5)
+    shifted = replace(lines, offsets_px=offsets_px)
+    confirmed = confirm_squares(board, shifted, corners=south, **limits)
     assert {square.rank for square in confirmed} == set(range(5))
 
 

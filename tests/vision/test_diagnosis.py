@@ -60,7 +60,12 @@ def test_outlines_of_pieces_are_above_their_squares() -> None:
 @pytest.mark.parametrize(
     ("name", "view", "text", "why"),
     [
-        ("scouts", {"glare": Glare(60.0, 60.0, 30.0)}, "Move the lamp", "too bright on a2, a3"),
+        (
+            "scouts",
+            {"glare": Glare(x_mm=60.0, y_mm=60.0, radius_mm=30.0)},
+            "Move the lamp",
+            "too bright on a2, a3",
+        ),
         ("kahmate", {"light": 0.3}, "Switch on a lamp", "It is dark on the whole board."),
         ("arena", {"light": 1.5}, "Move the lamp", "too bright on the whole board"),
         (
@@ -85,7 +90,9 @@ def test_each_fault_of_a_view_has_its_advice(
 
 
 def test_only_squares_near_the_glare_are_weak() -> None:
-    board = WatchedTable("scouts", glare=Glare(60.0, 60.0, 30.0)).watch().board()
+    board = (
+        WatchedTable("scouts", glare=Glare(x_mm=60.0, y_mm=60.0, radius_mm=30.0)).watch().board()
+    )
     assert board is not None
     weak = {view.square for view in board.squares if Weakness.GLARE in view.weak}
     assert Square(2, 2) in weak

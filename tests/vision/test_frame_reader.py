@@ -121,6 +121,7 @@ def test_two_votes_settle_what_is_certain(votes: tuple[Vote, ...], settled: list
 
 
 def test_the_last_vote_shows_where_a_piece_is() -> None:
+    """Its old square may be unknown in an earlier picture, but not in the last one."""
     leaving = vote((B2, 54), unknown=frozenset({A1}))
     assert not settle((leaving, MOVED), BEFORE)[0].unknown
     assert settle((MOVED, leaving), BEFORE)[0].unknown == {A1}
@@ -130,6 +131,7 @@ def test_the_last_vote_shows_where_a_piece_is() -> None:
 
 
 def test_sharp_shadows_of_a_blind_hide_no_marker() -> None:
+    # its direction in degrees, the width of its slats in mm, and the strength of its shadows
     rig = large_rig(blind=(70.0, 14.0, 0.65))
     assert dict(rig.reader.read_picture(rig.table.render_luma()).seen) == faces_on_top(LAYOUT)
 

@@ -72,7 +72,7 @@ def test_a_piece_in_glare_is_not_missed() -> None:
     luma[:, : luma.shape[1] // 2] = 255
     reading = board_reader({KIT.game: KIT}).read_picture(luma)
     assert reading.game is None or set(layout) <= reading.unknown | set(reading.seen)
-    rig.table.set_view(replace(rig.table.view, glare=Glare(60.0, 150.0, 130.0)))
+    rig.table.set_view(replace(rig.table.view, glare=Glare(x_mm=60.0, y_mm=150.0, radius_mm=130.0)))
     reading = board_reader({KIT.game: KIT}).read_picture(rig.table.render_luma())
     assert reading.game == KIT.game
     assert set(layout) <= reading.unknown | set(reading.seen)

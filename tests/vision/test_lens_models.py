@@ -42,7 +42,7 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 )
 def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
-    layout = random_layout(kit, rng, 0.8, 1.0)
+    layout = random_layout(kit, rng, least=0.8)
     reading = board_reader({kit.game: kit}).read_picture(
         render_through(LENSES[name], kit, layout, wide_view(rng))
     )
@@ -53,7 +53,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
     """Pieces hide both corner markers of the far side."""
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     rng = Random(f"{name} 0 1")
-    layout = random_layout(kit, rng, 0.8, 1.0)
+    layout = random_layout(kit, rng, least=0.8)
     luma = render_through(LENSES[name], kit, layout, wide_view(rng))
     tally = Tally(name)
     judge_view(kit, layout, luma, tally)
@@ -62,7 +62,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 
 def test_a_wide_lens_is_stored_with_its_model() -> None:
     rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
-    layout = random_layout(ARENA, rng, 0.8, 1.0)
+    layout = random_layout(ARENA, rng, least=0.8)
     reader = board_reader({ARENA.game: ARENA})
     # from straight above, the focal length cannot be told from the distance
     view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
@@ -172,7 +172,7 @@ def render_two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, Ca
 def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
     """Hide corner markers of the board with pieces, while those of the bare one are visible."""
     kit = KITS[game]
-    layout = random_layout(kit, Random(f"twins {game}"), 0.8, 1.0)
+    layout = random_layout(kit, Random(f"twins {game}"), least=0.8)
     luma, view = render_two_sheets(kit, layout)
     pose, board = camera_pose(kit, view), kit.board
     corners = {

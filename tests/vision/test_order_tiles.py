@@ -202,7 +202,7 @@ def test_rows_are_answered_when_pictures_agree() -> None:
     """Pictures from before the request do not count, and a request is answered once."""
     rig, watch = TileRig(), TileWatch(KIT)
     frame = rig.frame(3)
-    watch.request(RowsWanted(1, frozenset(SEATS), 10.0))
+    watch.request(RowsWanted(1, frozenset(SEATS), since_s=10.0))
     pose = rig.reader.pose
     assert watch.read_picture(frame.luma, 9.9, pose) is None
     answers = [
@@ -221,7 +221,7 @@ def test_pictures_that_never_agree_are_a_fault() -> None:
         rig.world.lay_tiles(SOUTH, letters)
         pictures.append(rig.frame(3).luma)
     pose = rig.reader.pose
-    watch.request(RowsWanted(2, frozenset({SOUTH}), 0.0))
+    watch.request(RowsWanted(2, frozenset({SOUTH}), since_s=0.0))
     answers = [
         watch.read_picture(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)
     ]
