@@ -60,11 +60,9 @@ def test_asking_the_coach_marks_the_game(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
-    help_html = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json[
-        "html"
-    ]
-    assert 'data-coach="now"' in help_html
-    assert "the score will say so" in help_html
+    html = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
+    assert 'data-coach="now"' in html
+    assert "the score will say so" in html
     advice = ada.post("/api/seat/south/coach", json=question(rig)).json
     assert (advice["action"], advice["why"], advice["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in advice["html"]
