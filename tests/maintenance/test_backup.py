@@ -48,11 +48,11 @@ def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) ->
         journal.key("signing")
         table.take_seat(Seat.SOUTH, "Mara")
         for _ in range(games):
-            table.new_game("outbuffered", {}, 1)
+            table.new_game("outbuffered", {}, seed=1)
             table.confirm("host", table.view().moment, 0)
             table.abandon()
         if unfinished:
-            table.new_game("outbuffered", {}, 1)
+            table.new_game("outbuffered", {}, seed=1)
             table.confirm("host", table.view().moment, 0)
             table.hand_in(Seat.SOUTH, table.view().moment, SECRET, "5a175a17")
     album = PhotographAlbum(settings.photographs_path)
@@ -71,7 +71,11 @@ def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) ->
 def backup_bytes(settings: Settings, photographs: bool = True) -> bytes:
     target = io.BytesIO()
     make_backup(
-        settings, Path(settings.state_dir) / "settings.toml", FakeClock(), photographs, target
+        settings,
+        Path(settings.state_dir) / "settings.toml",
+        FakeClock(),
+        photographs=photographs,
+        target=target,
     )
     return target.getvalue()
 

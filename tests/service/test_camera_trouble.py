@@ -136,7 +136,7 @@ def test_play_goes_on_until_the_camera_returns(
     service.bus.plug(0, service.webcam)
     with service.open() as companion:
         table = companion.table
-        companion.table.new_game("outbuffered", {}, 1)
+        companion.table.new_game("outbuffered", {}, seed=1)
         service.world.set_up(GAME.expected(GAME.setup(GAME.options({}), Random(1))) or {})
         service.take_frames(6)
         assert service.camera == {"state": "sees_board", "sentence": "The camera sees the board"}
@@ -169,9 +169,7 @@ def test_play_goes_on_until_the_camera_returns(
         assert table.view().board.problems, "the board is not followed any more"
 
 
-def test_a_camera_plugged_in_late_is_used(
-    service: WebcamService,
-) -> None:
+def test_a_camera_plugged_in_late_is_used(service: WebcamService) -> None:
     auto = CameraSettings(source="auto")
     service.settings = msgspec.structs.replace(service.settings, camera=auto)
     with service.open():

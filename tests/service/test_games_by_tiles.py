@@ -36,7 +36,7 @@ class TileRoom(SimulatedRoom):
             self.table.take_seat(seat, name)
 
     def begin(self, **options: object) -> None:
-        self.table.new_game("outbuffered", WITH_TILES | options, 7)
+        self.table.new_game("outbuffered", WITH_TILES | options, seed=7)
         self.look_at_new_game()
 
     def set_ready(self, *seats: Seat) -> None:

@@ -45,7 +45,7 @@ def run_rounds(companion: Companion, clock: FakeClock, number: int = 4) -> None:
 def begin_game(companion: Companion, clock: FakeClock, game: str, **options: Any) -> None:
     companion.table.take_seat(Seat.SOUTH, "Marabella")
     companion.table.take_seat(Seat.NORTH, "Jonathan")
-    companion.table.new_game(game, options, 987_654_321)
+    companion.table.new_game(game, options, seed=987_654_321)
     run_rounds(companion, clock)
 
 

@@ -24,7 +24,7 @@ def play_first_turn(rig: TableRig) -> tuple[Seat, str]:
 
 def play_first_move(rig: TableRig) -> None:
     """Begin Scouts with its clock running, and make White's first move."""
-    rig.table.new_game("scouts", {"start": "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"}, 1)
+    rig.table.new_game("scouts", {"start": "a1 b1 c1 d1 e1 / a10 b10 c10 d10 e10"}, seed=1)
     rig.confirm()
     rig.table.resume("host")
     rig.hand_in(Seat.SOUTH, "a1-a2")

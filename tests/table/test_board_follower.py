@@ -40,7 +40,7 @@ def see(
 ) -> None:
     """Let time pass, and then let the camera see a layout, except for squares that are hidden."""
     rig.clock.advance(after_s)
-    rig.show(layout, hidden, quiet, "scouts")
+    rig.show(layout, unknown=hidden, quiet=quiet, game="scouts")
 
 
 def expected_layout(rig: TableRig) -> Layout:
@@ -211,9 +211,7 @@ def play(rig: TableRig, *actions: str) -> None:
 # ---- the chess clock -----------------------------------------------------------------------------
 
 
-def test_an_early_press_counts_from_its_own_time(
-    rig: TableRig,
-) -> None:
+def test_an_early_press_counts_from_its_own_time(rig: TableRig) -> None:
     begin(rig, increment=5)
     board = with_changes(expected_layout(rig), c1=None, c2=WHITE)
     see(rig, expected_layout(rig), quiet=False, after_s=30)

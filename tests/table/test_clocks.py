@@ -97,9 +97,7 @@ def test_an_alarm_leaves_the_turn_open(rig: TableRig) -> None:
 # ---- which presses count -------------------------------------------------------------------------
 
 
-def test_every_device_of_a_side_ends_its_turn(
-    rig: TableRig,
-) -> None:
+def test_every_device_of_a_side_ends_its_turn(rig: TableRig) -> None:
     begin(rig)
     rig.press(SOUTH, "ready")
     rig.press(None, "table")

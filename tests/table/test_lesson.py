@@ -170,9 +170,7 @@ def test_table_help_does_not_depend_on_orders(rig: TableRig) -> None:
         rig.table.show_help(True)
 
 
-def test_a_lesson_asks_seats_without_orders(
-    rig: TableRig,
-) -> None:
+def test_a_lesson_asks_seats_without_orders(rig: TableRig) -> None:
     begin(rig, "outbuffered")
     view = rig.view
     assert view.sign.text == "Both: give the orders shown here"

@@ -106,9 +106,7 @@ def _mask_receipts(text: str) -> str:
     return re.sub(r"[0-9a-f]{64}", "RECEIPT", text)
 
 
-def test_orders_stay_unknown_until_both_are_sealed(
-    tmp_path: Path,
-) -> None:
+def test_orders_stay_unknown_until_both_are_sealed(tmp_path: Path) -> None:
     first_before, first_after = _texts_at_north(tmp_path / "first", "SSS")
     second_before, second_after = _texts_at_north(tmp_path / "second", "IRL")
     assert first_before == second_before
@@ -232,9 +230,7 @@ def _place_scouts(line: MemoryLine) -> None:
         line.flush()
 
 
-def test_no_clock_is_charged_for_a_slow_line(
-    tmp_path: Path,
-) -> None:
+def test_no_clock_is_charged_for_a_slow_line(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "scouts", {"seconds": 60, "increment": 0}) as line:
         _place_scouts(line)
         (seat,) = line.south.session.awaited_seats

@@ -60,7 +60,7 @@ def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
         assert jonas.get("/join/north").location == "/seat/south"
         for seat in SEATS:
             assert former.get(f"/seat/{seat}").status_code == 403, "an old token opens a seat"
-        rig.table.new_game("outbuffered", {}, 1)
+        rig.table.new_game("outbuffered", {}, seed=1)
         status, answer = rig.post("/api/host/swap-seats")
         assert (status, "between games" in json.dumps(answer)) == (409, True)
 

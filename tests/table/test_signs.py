@@ -128,9 +128,7 @@ def test_a_turn_that_passes_calls_one_side(clock: dict[str, int], rig: TableRig)
     assert called_seats == [[], [{Seat.NORTH}], [], []]
 
 
-def test_lamps_pulse_where_both_sides_give_orders(
-    rig: TableRig,
-) -> None:
+def test_lamps_pulse_where_both_sides_give_orders(rig: TableRig) -> None:
     for game, awaited_lamp in (("arena", TurnLamp.PULSE), ("scouts", TurnLamp.ON)):
         rig.table.new_game(game, {}, seed=1)
         rig.confirm()
@@ -160,9 +158,7 @@ def test_three_lamps_count_entered_orders(rig: TableRig) -> None:
     assert lamps_of(live_of(rig.table), NORTH).order_lamps == {1}
 
 
-def test_a_refused_confirmation_changes_no_view(
-    rig: TableRig,
-) -> None:
+def test_a_refused_confirmation_changes_no_view(rig: TableRig) -> None:
     rig.begin()
     before = session_of(rig.table).layout or {}
     rig.show(before)
@@ -174,9 +170,7 @@ def test_a_refused_confirmation_changes_no_view(
     assert rig.view == view
 
 
-def test_a_corrected_board_is_reported_once(
-    rig: TableRig,
-) -> None:
+def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
     rig.begin()
     right = rig.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
