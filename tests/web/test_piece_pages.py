@@ -165,12 +165,10 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
 def test_only_the_seat_on_turn_gets_moves(rig: WebRig) -> None:
     south, north = rig.sit("south"), rig.sit("north")
     start_scouts(rig)
-    offer = south.get("/api/seat/south/plays").json
-    assert offer["moment"] == rig.table.view().moment
-    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in offer["plays"]
-    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in offer[
-        "plays"
-    ]
+    json = south.get("/api/seat/south/plays").json
+    assert json["moment"] == rig.table.view().moment
+    assert ["c1-c2", ["c1", "c2"], "Dash c1 to c2", "", ["c1", "c2"], []] in json["plays"]
+    assert ["R@a5-a6", ["a5", "a6"], "Rock on a5 and a6", "rock", ["a5", "a6"], []] in json["plays"]
     assert north.get("/api/seat/north/plays").json["plays"] == []
     assert north.get("/api/seat/south/plays").status_code == 403
 
