@@ -1,4 +1,7 @@
-"""The disk beside the table: full, with old games on it, with damage found later."""
+"""Test what a full disk stops at a table, and how old games are removed.
+
+The table has a real journal. The free space is a number that the tests set.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ from companion.storage.journal import Journal
 # ---- a full disk ---------------------------------------------------------------------------------
 
 
-def type_much(rig: TableRig, turns: int = 60) -> None:
+def grow_journal(rig: TableRig, turns: int = 60) -> None:
     """Enter orders and take them back until the file would have to grow."""
     for _ in range(turns):
         rig.hand_in(Seat.SOUTH, "UUS", "x" * 64)
         rig.table.take_back(Seat.SOUTH, rig.view.moment)
 
 
-def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_inputs_until_freed(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
@@ -39,24 +42,24 @@ def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
         simulate_full_disk(journal)
         refusal = r"could not be saved \(database or disk is full\): nothing has changed\. Free"
         with pytest.raises(JournalError, match=refusal):
-            type_much(rig)
-        told = rig.table.view(Seat.SOUTH)
-        assert "disk is full" in told.devices.notices[0]
-        kept = journal.restore()
-        assert bool(kept.sealed) == (told.own.sealed is not None), "what is shown is what is kept"
+            grow_journal(rig)
+        view = rig.table.view(Seat.SOUTH)
+        assert "disk is full" in view.devices.notices[0]
+        stored = journal.restore()
+        assert bool(stored.sealed) == (view.own.sealed is not None), "shown but not stored"
         database_of(journal).execute("PRAGMA max_page_count=1000000")
-        if told.own.sealed:
-            rig.table.take_back(Seat.SOUTH, told.moment)
-        type_much(rig)
+        if view.own.sealed:
+            rig.table.take_back(Seat.SOUTH, view.moment)
+        grow_journal(rig)
         assert rig.view.devices.notices == ()
 
 
-def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
-    free = 10**9
-    space = DiskSpace(tmp_path, count_free=lambda _: free)
+def test_a_filling_disk_stops_photographs_first(tmp_path: Path) -> None:
+    free_bytes = 10**9
+    space = DiskSpace(tmp_path, count_free=lambda _: free_bytes)
     space.measure()
     assert space.warning == ""
-    # it does not change its mind with every file
+    # each level ends a little above where it begins, so that it does not change with every file
     for megabytes, level, has_room, may_begin in (
         (63, DiskLevel.SHORT, False, True),
         (70, DiskLevel.SHORT, False, True),
@@ -65,19 +68,24 @@ def test_a_filling_disk_stops_comforts_first(tmp_path: Path) -> None:
         (31, DiskLevel.SHORT, False, True),
         (90, DiskLevel.PLENTY, True, True),
     ):
-        free = megabytes * 1_000_000
-        told = space.measure(), space.allows_photographs, space.allows_new_game
-        assert told == (level, has_room, may_begin), megabytes
+        free_bytes = megabytes * 1_000_000
+        state = space.measure(), space.allows_photographs, space.allows_new_game
+        assert state == (level, has_room, may_begin), megabytes
 
 
-def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
-    free = 10**9
-    with a_house(tmp_path, free=lambda _: free) as (rig, house, album, _):
+def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
+    free_bytes = 10**9
+    with open_housekeeping(tmp_path, count_free=lambda _: free_bytes) as (
+        rig,
+        housekeeper,
+        album,
+        _,
+    ):
         rig.begin()
-        free = 5_000_000
-        house.run_round()
+        free_bytes = 5_000_000
+        housekeeper.run_round()
         rig.table.step()
-        assert rig.view.devices.notices == (house.disk_space.warning,)
+        assert rig.view.devices.notices == (housekeeper.disk_space.warning,)
         rig.turn("UUS", "UUS")
         rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
@@ -86,21 +94,19 @@ def test_people_are_told_of_a_full_disk(tmp_path: Path) -> None:
         for begin in (rig.table.rematch, lambda: rig.table.begin_for_owner("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
                 begin()
-        free = 10**9
-        house.run_round()
+        free_bytes = 10**9
+        housekeeper.run_round()
         rig.table.step()
         assert rig.view.devices.notices == ()
         rig.table.rematch()
 
 
-def test_the_table_waits_while_disks_are_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tries = 0
+def test_a_full_disk_slows_repeated_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = 0
 
-    def full(*_: object) -> None:
-        nonlocal tries
-        tries += 1
+    def refuse(*_: object) -> None:
+        nonlocal attempts
+        attempts += 1
         raise JournalError("full")
 
     with open_table_rig(tmp_path) as rig:
@@ -108,13 +114,14 @@ def test_the_table_waits_while_disks_are_full(
         rig.table.resume("host")
         rig.wait(1)
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "append", full)
+            patch.setattr(Journal, "append", refuse)
             versions = {rig.table.version}
+            # for 10 s, in which two turns of 5 s should end
             for _ in range(100):
                 rig.wait(0.1)
                 versions.add(rig.table.version)
-            assert tries <= 4
-            assert len(versions) <= 2, "no page is drawn anew for what it says already"
+            assert attempts <= 4
+            assert len(versions) <= 2, "pages are drawn again though nothing has changed"
         for _ in range(3):
             rig.wait(1)
         assert rig.view.turn.number == 3
@@ -125,16 +132,16 @@ def test_the_table_waits_while_disks_are_full(
 
 
 @contextmanager
-def a_house(
+def open_housekeeping(
     folder: Path,
-    free: Callable[[Path], int] = lambda _: 10**9,
+    count_free: Callable[[Path], int] = lambda _: 10**9,
     has_reliable_date: Callable[[], bool] = lambda: True,
     **settings: object,
 ) -> Iterator[tuple[TableRig, Housekeeping, PhotographAlbum, History]]:
-    """A table with everything that is kept beside it, and who keeps it."""
+    """Open a table with its housekeeping, photographs and history."""
     with open_table_rig(folder) as rig:
         journal, clock = journal_of(rig.table), rig.clock
-        space = DiskSpace(folder, free)
+        space = DiskSpace(folder, count_free)
         album = PhotographAlbum(folder / "photographs", has_room=lambda: space.allows_photographs)
         history = History(
             journal,
@@ -152,11 +159,12 @@ def a_house(
             clock=clock,
             settings=HistorySettings(**settings),  # type: ignore[arg-type] # as the test says
             has_reliable_date=has_reliable_date,
-        ) as house:
-            yield rig, house, album, history
+        ) as housekeeper:
+            yield rig, housekeeper, album, history
 
 
 def play_games(rig: TableRig, album: PhotographAlbum, games: int, apart_s: float = 0.0) -> None:
+    """Play games with a photograph each, and let so many seconds pass after each of them."""
     for _ in range(games):
         rig.begin()
         album.store(rig.table.progress().number, f"{rig.table.progress().number}.1", b"picture")
@@ -164,54 +172,58 @@ def play_games(rig: TableRig, album: PhotographAlbum, games: int, apart_s: float
         rig.clock.advance(apart_s)
 
 
-def test_old_games_go_while_nobody_plays(tmp_path: Path) -> None:
-    with a_house(tmp_path, keep="games", games=2) as (rig, house, album, history):
+def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
+    with open_housekeeping(tmp_path, keep="games", games=2) as (rig, housekeeper, album, history):
         play_games(rig, album, 25)
         journal = journal_of(rig.table)
         number = history.import_game(msgspec.json.encode(random_game("arena", 1, 2)))
-        before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
-        house.run_round()
-        assert len(journal.games()) == 25, "somebody was here just now"
+        pages_before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
+        housekeeper.run_round()
+        assert len(journal.games()) == 25, "removed soon after somebody played"
         rig.begin()
         for _ in range(2):
-            house.run_round()
+            housekeeper.run_round()
             rig.wait(QUIET_S + 1)
-        assert len(journal.games()) == 26, "a game is on"
+        assert len(journal.games()) == 26, "removed while a game was on"
         rig.table.abandon()
-        house.run_round()
+        housekeeper.run_round()
         rig.wait(QUIET_S + 1)
         for _ in range(25):
-            house.run_round()
+            housekeeper.run_round()
         assert journal.games() == [25, 27]
         assert album.games() == (25,)
         assert [line.number for line in history.lines()] == [27, number, 25]
         assert all(journal.is_game_intact(game) for game in (0, 25, 27))
         pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
-        assert pages < before, "the file gives back what they took"
+        assert pages < pages_before, "the file has not shrunk"
 
 
-def test_games_go_by_age_with_known_dates(tmp_path: Path) -> None:
+def test_games_are_removed_by_reliable_dates(tmp_path: Path) -> None:
     day_s = 86_400.0
     has_reliable_date = True
-    with a_house(tmp_path, has_reliable_date=lambda: has_reliable_date, keep="days", days=3) as (
+    with open_housekeeping(
+        tmp_path, has_reliable_date=lambda: has_reliable_date, keep="days", days=3
+    ) as (
         rig,
-        house,
+        housekeeper,
         album,
         _,
     ):
         play_games(rig, album, 5, apart_s=day_s)
-        house.run_round()
+        housekeeper.run_round()
         rig.wait(QUIET_S + 1)
+        # no date of this machine makes the games old: first 1970, then an unreliable 2033
         rig.clock.set_wall(1000.0)
         for _ in range(5):
-            house.run_round()
+            housekeeper.run_round()
         has_reliable_date = False
         rig.clock.set_wall(2_000_000_000.0)
         for _ in range(5):
-            house.run_round()
+            housekeeper.run_round()
         has_reliable_date = True
         assert journal_of(rig.table).games() == [1, 2, 3, 4, 5]
         rig.clock.set_wall(1_700_000_000.0 + rig.clock.monotonic_s())
         for _ in range(5):
-            house.run_round()
-        assert journal_of(rig.table).games() == [4, 5], "three days and a minute ago is too long"
+            housekeeper.run_round()
+        # the third game began three days and a minute ago
+        assert journal_of(rig.table).games() == [4, 5]

@@ -1,4 +1,4 @@
-"""Records that earlier versions wrote still decode, and the table opens with them."""
+"""Test that records of earlier versions still decode, and that the table opens with them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from companion.storage.journal import Journal
 from companion.table.records import AnyRecord
 
 
-def write(folder: Path, game: int, *records: str) -> None:
-    """Keep records as an earlier version wrote them."""
+def append_records(folder: Path, game: int, *records: str) -> None:
+    """Append records to a journal as an earlier version wrote them."""
     with Journal(folder / "journal.sqlite") as journal:
         for text in records:
             journal.append(game, [msgspec.json.decode(text, type=AnyRecord)], at=1.0)
 
 
-def test_a_remote_phones_seat_is_a_phones(tmp_path: Path) -> None:
-    write(tmp_path, 0, '{"is":"take_seat","seat":"north","name":"Ines","nonce":"n","door":"far"}')
+def test_a_remote_phones_seat_becomes_a_phones(tmp_path: Path) -> None:
+    append_records(
+        tmp_path, 0, '{"is":"take_seat","seat":"north","name":"Ines","nonce":"n","door":"far"}'
+    )
     with open_table_rig(tmp_path) as rig:
         seat = rig.view.seats[Seat.NORTH]
         assert (seat.name, seat.door) == ("Ines", "phone")
@@ -29,14 +31,14 @@ def test_a_remote_phones_seat_is_a_phones(tmp_path: Path) -> None:
         assert rig.view.seats[Seat.NORTH].name is None
 
 
-def test_clocks_that_lost_lines_stopped_can_start(tmp_path: Path) -> None:
+def test_a_clock_paused_by_a_lost_connection_resumes(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
-        for side in Seat:
-            rig.table.take_seat(side, "")
+        for seat in Seat:
+            rig.table.take_seat(seat, "")
         rig.table.new_game("binmat", {"way": "referee"})
         rig.table.resume("south")
         now_s = rig.clock.monotonic_s()
-    write(tmp_path, 1, f'{{"is":"pause","by":"line","now_s":{now_s}}}')
+    append_records(tmp_path, 1, f'{{"is":"pause","by":"line","now_s":{now_s}}}')
     with open_table_rig(tmp_path, FakeClock()) as rig:
         assert rig.view.time.clock
         assert rig.view.time.clock.paused == "restart"

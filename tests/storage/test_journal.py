@@ -1,4 +1,4 @@
-"""The journal's file: its formats, its checksums, damage of every kind."""
+"""Test the journal's file: its permissions, its formats, and what damage of any kind does."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def damaged_files(path: Path) -> list[Path]:
     return [found for found in format.find_copies(path) if found.name.endswith(".sqlite")]
 
 
-def rows(path: Path) -> list[tuple[object, ...]]:
+def entry_rows(path: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
 
 
-def test_nobody_else_may_ever_read_it(path: Path) -> None:
-    before = os.umask(0o022)
+def test_only_its_owner_may_read_a_journal(path: Path) -> None:
+    umask_before = os.umask(0o022)
     try:
         with Journal(path.parent / "state" / path.name) as journal:
             journal.key("host")
@@ -53,13 +53,14 @@ def test_nobody_else_may_ever_read_it(path: Path) -> None:
             modes = [
                 found.stat().st_mode & 0o777 for found in sorted(state.glob("journal.sqlite*"))
             ]
-            assert modes == [0o600] * 3, "the file, its log and the index of the log"
+            # the file, its write-ahead log and the index of the log
+            assert modes == [0o600] * 3
             shutil.copyfile(journal.path, path)
         assert (state.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o700, 0o644)
         with Journal(path) as journal:
             assert path.stat().st_mode & 0o777 == 0o600
     finally:
-        os.umask(before)
+        os.umask(umask_before)
 
 
 # ---- formats -------------------------------------------------------------------------------------
@@ -89,40 +90,40 @@ def test_other_formats_are_refused_and_left_untouched(path: Path, version: int, 
 
 def test_every_change_to_an_input_is_found(path: Path) -> None:
     make_journal(path)
-    inputs = [row[0] for row in rows(path) if row[1] == 1]
-    third = inputs[2]
+    input_ids = [row[0] for row in entry_rows(path) if row[1] == 1]
+    third = input_ids[2]
     for statement in (
         f"UPDATE entries SET at = at + 1 WHERE id = {third}",
         f"UPDATE entries SET record = replace(record, 'UUS', 'UUU') WHERE id = {third}",
         f"UPDATE entries SET game = 2 WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {third}",
-        f"DELETE FROM entries WHERE id = {inputs[-1]}",
+        f"DELETE FROM entries WHERE id = {input_ids[-1]}",
         "INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries "
         f"WHERE id = {third}",
         f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END "
-        f"WHERE id IN ({third}, {inputs[3]})",
+        f"WHERE id IN ({third}, {input_ids[3]})",
     ):
-        other = path.with_name("other.sqlite")
-        shutil.copyfile(path, other)
-        change_journal(other, statement)
-        with closing(sqlite3.connect(other)) as db:
+        changed = path.with_name("changed.sqlite")
+        shutil.copyfile(path, changed)
+        change_journal(changed, statement)
+        with closing(sqlite3.connect(changed)) as db:
             assert not database.is_chain_intact(db, 1), statement
             assert database.is_chain_intact(db, 3)
 
 
 def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
     make_journal(path)
-    last = [row[0] for row in rows(path) if row[1] == 3]
+    last_game_ids = [row[0] for row in entry_rows(path) if row[1] == 3]
     with Journal(path) as journal:
         journal.append(0, [FreeSeat(Seat.NORTH)], 1.0)
-    change_journal(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last[-2]}")
+    change_journal(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last_game_ids[-2]}")
     with open_table_rig(path.parent) as rig:
         assert rig.view.devices.notices == (
             "Game 3 cannot be continued (it was damaged on the disk): start a new one.",
         )
         assert rig.view.phase is Phase.LOBBY
         assert rig.view.seats[Seat.SOUTH].name == "South"
-        assert rig.view.seats[Seat.NORTH].name is None, "also what came after the damage"
+        assert rig.view.seats[Seat.NORTH].name is None, "an input after the damage was lost"
         rig.table.new_game("outbuffered")
         assert rig.table.progress().number == 4
     with Journal(path) as journal:
@@ -134,17 +135,17 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
 
 def test_a_newer_versions_record_ends_its_game(path: Path) -> None:
     make_journal(path)
-    last = [row[0] for row in rows(path) if row[1] == 3]
+    last_game_ids = [row[0] for row in entry_rows(path) if row[1] == 3]
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(
             """UPDATE entries SET record = CAST('{"is":"later"}' AS BLOB) WHERE id = ?""",
-            (last[-2],),
+            (last_game_ids[-2],),
         )
         database.rebuild_links(db)
     with Journal(path) as journal:
         assert journal.restore().game is None
         assert journal.notice == (
-            f"Game 3 cannot be continued (malformed, entry {last[-2]}): start a new one."
+            f"Game 3 cannot be continued (malformed, entry {last_game_ids[-2]}): start a new one."
         )
 
 
@@ -172,7 +173,7 @@ def test_a_lost_games_number_stays_used(path: Path) -> None:
         assert rig.table.progress().number == 4
 
 
-def test_other_times_stay_readable_beside_damage(path: Path) -> None:
+def test_times_stay_readable_beside_damage(path: Path) -> None:
     make_journal(path, games=3)
     last = "(SELECT max(id) FROM entries WHERE game = 2)"
     change_journal(path, f"UPDATE entries SET at = 'x' WHERE id = {last}")
@@ -180,15 +181,18 @@ def test_other_times_stay_readable_beside_damage(path: Path) -> None:
         assert [game for game, _ in journal.archive.last_entry_times()] == [1, 3]
 
 
-def leaves(path: Path, content: bytes) -> list[int]:
-    """Return the pages that hold inputs, by their places in the file."""
+def record_page_offsets(path: Path, content: bytes) -> list[int]:
+    """Return the offsets of the pages that hold orders.
+
+    They are record_page_offsets of the B-tree of `entries`, whose pages begin with the byte 13.
+    """
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
-    places = range(root * 4096, len(content), 4096)
+    offsets = range(root * 4096, len(content), 4096)
     return [
-        place
-        for place in places
-        if content[place] == 13 and b"hand_in" in content[place : place + 4096]
+        offset
+        for offset in offsets
+        if content[offset] == 13 and b"hand_in" in content[offset : offset + 4096]
     ]
 
 
@@ -199,8 +203,10 @@ def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
         query = "SELECT rootpage FROM sqlite_master WHERE name LIKE ? ORDER BY rootpage DESC"
         (root,) = db.execute(query, (f"%{table}%",)).fetchone()
     content = bytearray(path.read_bytes())
-    bad = leaves(path, bytes(content))[0] if table == "entries" else (root - 1) * 4096
-    content[bad : bad + 4096] = b"\xff" * 4096
+    offset = (
+        record_page_offsets(path, bytes(content))[0] if table == "entries" else (root - 1) * 4096
+    )
+    content[offset : offset + 4096] = b"\xff" * 4096
     path.write_bytes(content)
     with Journal(path) as journal:
         assert journal.notice == SET_ASIDE
@@ -220,44 +226,44 @@ def test_damaged_seats_are_set_aside(path: Path) -> None:
         assert journal.notice == SET_ASIDE
 
 
-def test_a_key_that_became_a_text_is_none(path: Path) -> None:
+def test_a_key_of_the_wrong_type_is_ignored(path: Path) -> None:
     make_journal(path)
     change_journal(path, "UPDATE keys SET value = 'a text'")
     with Journal(path, read_only=True) as journal:
         assert journal.keys() == []
 
 
-def test_a_file_that_is_locked_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_journal(path)
     with Journal(path) as journal:
         journal.checkpoint()
         assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, (
-            "a reader holds no input up"
+            "a reader of the file makes an input fail"
         )
     monkeypatch.setattr(opening, "BUSY_TIMEOUT_MS", 100)
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(JournalError, match="cannot be opened: database is locked"):
             open_to_write(path)
-    assert not damaged_files(path), "who writes there for a while has damaged nothing"
+    assert not damaged_files(path), "a locked file was taken for damaged"
 
 
-def test_a_full_disk_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_journal(path)
 
-    def full(_: sqlite3.Connection) -> bool:
+    def fail_as_full(_: sqlite3.Connection) -> bool:
         error = sqlite3.OperationalError("database or disk is full")
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
 
-    monkeypatch.setattr(opening, "has_our_tables", full)
+    monkeypatch.setattr(opening, "has_our_tables", fail_as_full)
     with pytest.raises(JournalError, match="cannot be opened: database or disk is full"):
         open_to_write(path)
     assert not damaged_files(path)
 
 
 @pytest.mark.parametrize("kind", ["folder", "nothing in it", "no database", "a foreign database"])
-def test_other_things_in_its_place_are_set_aside(path: Path, kind: str) -> None:
+def test_other_content_in_its_place_is_set_aside(path: Path, kind: str) -> None:
     if kind == "folder":
         path.mkdir()
         (path / "photo.jpg").write_bytes(b"mine")
@@ -284,7 +290,7 @@ def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
 
 @settings(max_examples=15)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
-def test_it_starts_and_tells_of_any_damage(large_journal: Path, kind: str, seed: int) -> None:
+def test_a_journal_opens_and_reports_any_damage(large_journal: Path, kind: str, seed: int) -> None:
     content, log = (large_journal / "content").read_bytes(), (large_journal / "log").read_bytes()
     damaged, damaged_log = damage(kind, content, log, Random(seed))
     assert problems_after(large_journal, damaged, damaged_log, kind not in SILENT_KINDS) == [], (
@@ -295,9 +301,7 @@ def test_it_starts_and_tells_of_any_damage(large_journal: Path, kind: str, seed:
 
 @pytest.fixture(scope="module")
 def large_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a journal of many pages, as a file and the write-ahead log with its last
-    inputs.
-    """
+    """Return a folder with a journal of many pages: its file, and the log with its last inputs."""
     folder = tmp_path_factory.mktemp("damage")
     content, log = make_journal(folder / "made.sqlite", games=8, with_log=True)
     (folder / "content").write_bytes(content)

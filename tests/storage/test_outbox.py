@@ -1,5 +1,6 @@
-"""What the journal tells the world: every input once, from any place on, and nothing that somebody
-may not know.
+"""Test the outbox: what of the journal is sent to a hub, by values.
+
+Every input is sent once and in order, from any position on, and without secrets.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from companion.table.public.messages import PublicRecord, decode_record, encode_
 from companion.table.session import Phase
 
 
-def messages(journal: Journal, after: int = 0) -> list[PublicRecord]:
-    """Return all that is sent after an input."""
+def sent_records(journal: Journal, after: int = 0) -> list[PublicRecord]:
+    """Return all records that are sent after an input."""
     outbox = Outbox(journal)
     outbox.seek(after)
-    found = []
+    records = []
     while record := outbox.next():
-        found.append(record)
+        records.append(record)
         outbox.note_sent()
-    return found
+    return records
 
 
 @pytest.fixture
@@ -49,27 +50,29 @@ def play_a_turn(rig: TableRig) -> None:
 def test_every_input_is_sent_once_and_in_order(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
-    told = messages(journal)
-    assert [record.entry for record in told] == [entry.id for entry in journal.entries()]
-    assert [record.what for record in told if record.game][:4] == [
+    sent = sent_records(journal)
+    assert [record.entry for record in sent] == [entry.id for entry in journal.entries()]
+    assert [record.what for record in sent if record.game][:4] == [
         "new_game",
         "begin",
         "hand_in",
         "hand_in",
     ]
-    last = told[-1].view
+    last = sent[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, rig.table.view().moment)
-    assert all(decode_record(encode_public(record)) == record for record in told)
+    assert all(decode_record(encode_public(record)) == record for record in sent)
 
 
-def test_every_place_tells_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
     rig.table.abandon()
     rig.begin()
-    whole = [encode_public(record) for record in messages(journal)]
-    for after in range(len(whole)):
-        assert [encode_public(record) for record in messages(journal, after)] == whole[after:]
+    all_bytes = [encode_public(record) for record in sent_records(journal)]
+    for after in range(len(all_bytes)):
+        assert [encode_public(record) for record in sent_records(journal, after)] == all_bytes[
+            after:
+        ]
 
 
 def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journal]) -> None:
@@ -86,35 +89,34 @@ def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journ
     assert second.entry == first.entry + 1
 
 
-def test_names_are_sent_nowhere(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_no_record_contains_a_name(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
-    told = b"".join(encode_public(record) for record in messages(journal))
-    assert b"Mara" not in told
-    assert b"Jonas" not in told
+    sent = b"".join(encode_public(record) for record in sent_records(journal))
+    assert b"Mara" not in sent
+    assert b"Jonas" not in sent
 
 
-def test_news_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_records_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     assert Outbox(journal).first_position() == 0
     play_a_turn(rig)
     rig.table.abandon()
     rig.begin()
-    first = messages(journal, Outbox(journal).first_position())[0]
+    first = sent_records(journal, Outbox(journal).first_position())[0]
     assert (first.what, first.game) == ("new_game", 2)
 
 
-def test_another_past_has_another_mark(tmp_path: Path) -> None:
+def test_journals_that_differ_have_different_marks(tmp_path: Path) -> None:
     marks = []
     for late_s in (0.0, 1.5):
+        # the second game begins 1.5 s later
         clock = FakeClock(start_s=10 + late_s)
         with Journal(tmp_path / f"{late_s}.sqlite") as journal:
             rig = TableRig(journal, clock)
             with rig.table:
                 rig.begin()
             marks.append([Outbox(journal).mark(number) for number in (1, 2, 99)])
+    # there is no input 99
     assert marks[0][2] == marks[1][2] == ""
-    assert all(one != other for one, other in zip(marks[0][:2], marks[1][:2], strict=True))
-
-
-# ---- secrets: two tables that differ only in what one seat hides send equal bytes ----
+    assert all(first != second for first, second in zip(marks[0][:2], marks[1][:2], strict=True))

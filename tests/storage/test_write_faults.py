@@ -1,4 +1,4 @@
-"""What the disk refuses is told with what to do, and never taken for kept."""
+"""Test that writes which the disk refuses are reported with advice, and never shown as stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from companion.core.kit import Seat
 from companion.storage.journal import Journal
 from companion.table.records import FreeSeat
 
-SEAT = FreeSeat(Seat.SOUTH)
+RECORD = FreeSeat(Seat.SOUTH)
 
 
 def sqlite_error(code: int) -> sqlite3.OperationalError:
@@ -27,7 +27,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
 
 
 @pytest.mark.parametrize(
-    ("code", "may_write", "todo"),
+    ("code", "may_write", "advice"),
     [
         (sqlite3.SQLITE_FULL, True, "Free some space"),
         (sqlite3.SQLITE_READONLY, False, "may not write to"),
@@ -35,7 +35,7 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
     ],
 )
 def test_a_refused_write_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, may_write: bool, todo: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, may_write: bool, advice: str
 ) -> None:
     def refuse(_: sqlite3.Connection) -> None:
         raise sqlite_error(code)
@@ -43,14 +43,14 @@ def test_a_refused_write_says_what_to_do(
     with Journal(tmp_path / "journal.sqlite") as journal:
         with monkeypatch.context() as patch:
             patch.setattr(os, "access", lambda *_: may_write)
-            with pytest.raises(JournalError, match=todo):
+            with pytest.raises(JournalError, match=advice):
                 journal.database.write(refuse)
         assert journal.database.is_failing
-        journal.append(0, [SEAT], 1.0)
+        journal.append(0, [RECORD], 1.0)
         assert not journal.database.is_failing
 
 
-def remove(path: Path) -> None:
+def remove_file(path: Path) -> None:
     path.unlink()
 
 
@@ -63,8 +63,8 @@ def replace_by_copy(path: Path) -> None:
     path.with_name("other").replace(path)
 
 
-@pytest.mark.parametrize("change", [remove, remove_log, replace_by_copy])
-def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("change", [remove_file, remove_log, replace_by_copy])
+def test_a_removed_file_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
@@ -72,5 +72,5 @@ def test_a_file_that_is_gone_takes_no_input(tmp_path: Path, change: Callable[[Pa
         for _ in range(2):
             with pytest.raises(JournalError, match=r"was removed or replaced.*Put the file back"):
                 rig.hand_in(Seat.SOUTH, "UUS")
-        assert rig.table.view(Seat.SOUTH).own.sealed is None, "nothing is shown that is not kept"
+        assert rig.table.view(Seat.SOUTH).own.sealed is None, "an order is shown that is not stored"
         assert "was removed or replaced" in rig.view.devices.notices[0]
