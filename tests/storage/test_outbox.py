@@ -68,11 +68,10 @@ def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Jo
     play_a_turn(rig)
     rig.table.abandon()
     rig.begin()
-    all_bytes = [encode_public(record) for record in sent_records(journal)]
-    for after in range(len(all_bytes)):
-        assert [encode_public(record) for record in sent_records(journal, after)] == all_bytes[
-            after:
-        ]
+    payloads = [encode_public(record) for record in sent_records(journal)]
+    for after in range(len(payloads)):
+        rest = [encode_public(record) for record in sent_records(journal, after)]
+        assert rest == payloads[after:]
 
 
 def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journal]) -> None:
@@ -92,9 +91,9 @@ def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journ
 def test_no_record_contains_a_name(rig_and_journal: tuple[TableRig, Journal]) -> None:
     rig, journal = rig_and_journal
     play_a_turn(rig)
-    sent = b"".join(encode_public(record) for record in sent_records(journal))
-    assert b"Mara" not in sent
-    assert b"Jonas" not in sent
+    payloads = b"".join(encode_public(record) for record in sent_records(journal))
+    assert b"Mara" not in payloads
+    assert b"Jonas" not in payloads
 
 
 def test_records_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
