@@ -55,13 +55,13 @@ def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
         def set_up_and_resign(table: TableAtHub) -> None:
             remote = session_of(table.table).remote
             assert remote
-            until(
-                "both boards are set up",
-                lambda: (
-                    [confirm_setup(each) for each in tables]
-                    and phases(tables) == [Phase.ORDERS] * 2
-                ),
-            )
+
+            def are_set_up() -> bool:
+                for each in tables:
+                    confirm_setup(each)
+                return phases(tables) == [Phase.ORDERS] * 2
+
+            until("both boards are set up", are_set_up)
             table.table.resign(remote.own_seat)
             until("the game is over at both tables", lambda: phases(tables) == [Phase.OVER] * 2)
 

@@ -135,9 +135,8 @@ def test_lessons_and_unknown_cards_count_for_nobody(
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
         reporter.table.free_seat(seat)
         reporter.table.take_seat(seat, name)
-        card = league.cards.create(
-            name
-        ).id  # copied from elsewhere: the hub was not asked about it here
+        # copied from another table: the hub was not asked about it here
+        card = league.cards.create(name).id
         reporter.table.show_card(seat, card)
     reporter.play(Seat.NORTH)
     reporter.send(league)
@@ -192,19 +191,22 @@ def test_ratings_find_the_stronger() -> None:
     rng = Random(1)
     games = []
     for number in range(3000):
-        one, other = rng.sample(range(1, 61), 2)
-        winner = Seat.SOUTH if one < other else Seat.NORTH
-        played = (
-            "a" * 16,
-            str(number),
-            "scouts",
-            {},
-            number,
-            number,
-            ReportedPlayer(),
-            ReportedPlayer(),
+        south, north = rng.sample(range(1, 61), 2)
+        winner = Seat.SOUTH if south < north else Seat.NORTH  # the lower number always wins
+        result = GameResult(
+            table="a" * 16,
+            key=str(number),
+            game="scouts",
+            options={},
+            began_s=number,
+            ended_s=number,
+            south=ReportedPlayer(),
+            north=ReportedPlayer(),
+            winner=winner,
+            entry=7,
+            mark="mark",
         )
-        games.append(StoredResult(GameResult(*played, winner, 7, "mark"), one, other))
+        games.append(StoredResult(result, south, north))
     rows = rate_players(games)
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17
@@ -243,16 +245,9 @@ def test_a_linked_game_counts_once_both_tables_agree(
     assert league.results.find("pair." + "0" * 16).result.own_seat is Seat.SOUTH  # type: ignore[union-attr]
     send("0" * 16, 1, Seat.NORTH, Seat.NORTH)
     (stored,) = league.results.latest(10)
-    assert (stored.south, stored.north, stored.result.winner, stored.result.own_seat) == (
-        1,
-        2,
-        Seat.SOUTH,
-        None,
-    )
-    assert [(row.person, row.won) for row in league.ratings("scouts")] == [
-        (1, 1),
-        (2, 0),
-    ]
+    assert (stored.south, stored.north) == (1, 2)
+    assert (stored.result.winner, stored.result.own_seat) == (Seat.SOUTH, None)
+    assert [(row.person, row.won) for row in league.ratings("scouts")] == [(1, 1), (2, 0)]
     send("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # the tables disagree
     assert [row.won for row in league.ratings("scouts")] == [1, 0]
     other_table.close()

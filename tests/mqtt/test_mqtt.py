@@ -163,6 +163,10 @@ def test_a_secret_changes_no_message(
     assert len(first) > 12
 
 
+def count_messages(subscriber: Subscriber, topic: str) -> int:
+    return len([message for message in subscriber.messages if message[0] == topic])
+
+
 # ---- clocks --------------------------------------------------------------------------------------
 
 
@@ -180,16 +184,13 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
         first = published_value(subscriber, "clock")
         assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
         assert first["ends_at"] == "2027-01-15T08:01:00+00:00"
-        count = len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
+        count = count_messages(subscriber, "tabletop/clock")
         for _ in range(5):
             clock.advance(1)
             companion.table.redraw()
             publish_now(companion)
         subscriber.sync()
-        assert (
-            len([topic for topic, _, _ in subscriber.messages if topic == "tabletop/clock"])
-            == count
-        )
+        assert count_messages(subscriber, "tabletop/clock") == count
         subscriber.publish("tabletop/paused/set", b"ON")
         until(
             "the clock stops",
