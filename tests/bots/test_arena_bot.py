@@ -21,7 +21,7 @@ GAME = Arena()
 
 
 def test_mixed_strategies_of_scissors_paper_stone() -> None:
-    own, other = solve_matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], 240)
+    own, other = solve_matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]], rounds=240)
     assert own == pytest.approx([1 / 3] * 3, abs=0.03)
     assert other == pytest.approx([1 / 3] * 3, abs=0.03)
 
@@ -35,7 +35,7 @@ def test_it_takes_wins_that_need_all_robots(level: int) -> None:
     options = GAME.options({"board": board, "spawn_every": 0})
     start = GAME.setup(options, Random(0))
     own = tuple(Robot(number, place, 30) for number, place in enumerate((3, 2, 6), 1))
-    state = State(options, start.terrain, (own, (Robot(1, 1, 6),)), 11)
+    state = State(options, start.terrain, (own, (Robot(1, 1, 6),)), turn=11)
     bot = bot_of("arena", Seat.SOUTH, level, board=board, spawn_every=0)
     action = GAME.parse(bot.choose(GAME.view(state, Seat.SOUTH)).action)
     for code in ORDER_CODES:

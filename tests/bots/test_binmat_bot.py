@@ -109,13 +109,14 @@ def test_it_takes_every_sure_win_in_one_turn(level: int) -> None:
     least ten of the 60 states have such a win, and the first ten are tried.
     """
     states_with_win = []
-    for number, state in enumerate(random_states("binmat", 60, 60, edition="hackmud")):
+    states = random_states("binmat", count=60, max_decisions=60, edition="hackmud")
+    for number, state in enumerate(states):
         # an odd number of turns: the attacker is to act
         short = replace(with_short_decks(state, number % 3), turns_left=41)
         if any(wins_at_once(short, text) for text in legal_actions(short, Seat.NORTH)):
             states_with_win.append(short)
     for number, state in enumerate(states_with_win[:10]):
-        bot = bot_of("binmat", Seat.NORTH, level, number, edition="hackmud")
+        bot = bot_of("binmat", Seat.NORTH, level, seed=number, edition="hackmud")
         choice = bot.choose(GAME.view(state, Seat.NORTH))
         assert wins_at_once(state, choice.action), choice
     assert len(states_with_win) >= 10
@@ -126,13 +127,14 @@ def test_hidden_cards_do_not_change_its_choice(edition: str) -> None:
     """The other hand, face-down stacks and the decks below their top cards are dealt anew. The view
     stays the same, and so does the choice.
     """
-    for number, state in enumerate(random_states("binmat", 40, 90, edition=edition)):
+    states = random_states("binmat", count=40, max_decisions=90, edition=edition)
+    for number, state in enumerate(states):
         seat = state.seat
         other = redealt(state, Random(number))
         view = GAME.view(state, seat)
         assert view == GAME.view(other, seat)
         first, second = (
-            bot_of("binmat", seat, 2, number).choose(GAME.view(position, seat))
+            bot_of("binmat", seat, level=2, seed=number).choose(GAME.view(position, seat))
             for position in (state, other)
         )
         assert first == second
@@ -146,7 +148,7 @@ def redealt(state: State, rng: Random) -> State:
 
 def test_it_remembers_open_cards_that_were_drawn() -> None:
     state = deal(GAME.options({}), Random(4))
-    bot = bot_of("binmat", Seat.NORTH, 2)
+    bot = bot_of("binmat", Seat.NORTH, level=2)
     bot.see(GAME.view(state, Seat.NORTH), [])
     top = state.decks[4][0]
     state = GAME.apply(state, {Seat.SOUTH: "d4"}, Random(0)).state

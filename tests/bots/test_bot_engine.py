@@ -120,7 +120,7 @@ def test_each_line_is_answered_by_a_line() -> None:
         + json.dumps({"see": {"view": FIRST_VIEW}}).encode()
     )
     sink = io.BytesIO()
-    serve_lines(BotEngine("outbuffered", 1, 1).answer, io.BytesIO(lines), sink)
+    serve_lines(BotEngine("outbuffered", level=1, seed=1).answer, io.BytesIO(lines), sink)
     answers = [json.loads(line) for line in sink.getvalue().splitlines()]
     assert [set(answer) for answer in answers] == [{"ready"}, {"error"}, {"ok"}]
 

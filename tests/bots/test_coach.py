@@ -31,6 +31,7 @@ KEY = b"k" * 32
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[TableRig]:
+    """A table at which Ada plays South against a machine."""
     with open_table_rig(tmp_path) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ada")
         rig.table.machines.seat_machine(Seat.NORTH, "Bo")
@@ -43,7 +44,10 @@ def moment_of(rig: TableRig) -> str:
 
 
 def scripted_coach(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
-    """Return processes that advise the same action, judge others by `loss`, and fail at first."""
+    """Return processes that always advise UUS. They judge an action to lose `loss` against it.
+
+    The first `failures` requests fail.
+    """
     return ScriptedProcesses(
         why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
     )
@@ -74,9 +78,9 @@ def test_it_judges_by_the_view_at_that_time(rig: TableRig) -> None:
     assert judged_action == "UII"
     assert (view["turn"], view["robots"]) == (before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
-    programs.loss = 0.01
+    programs.loss = 0.01  # too little to matter
     assert coach.ask(Seat.SOUTH, moment_of(rig), "last").is_best
-    programs.loss = None
+    programs.loss = None  # the program cannot tell
     unsure = coach.ask(Seat.SOUTH, moment_of(rig), "last").judgement
     assert unsure == "The coach would have done something else."
 
@@ -89,6 +93,7 @@ def test_advice_is_not_stored_but_marked(rig: TableRig, tmp_path: Path) -> None:
     for seat in Seat:
         rig.table.hand_in(seat, moment_of(rig), "UII")
     rig.table.undo()
+    # undoing the turn does not remove the mark
     assert rig.table.view().seats[Seat.SOUTH].is_coached
     rig.table.confirm("host", moment_of(rig), 0)
     rig.table.resign(Seat.SOUTH)
@@ -157,14 +162,14 @@ def test_its_own_choice_loses_nothing_when_judged(
     )
     game, losses = game_named(name), []
     count = 2 if name == "binmat" else 4  # BINMAT takes longest: many hidden hands are dealt
-    for state in random_states(name, count, 30, **GAME_OPTIONS[name]):
+    for state in random_states(name, count, max_decisions=30, **GAME_OPTIONS[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=translate_for_json))
         random_action = game.format(game.random_action(state, seat, Random(2)))
-        verdict = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, random_action)
+        verdict = bot_of(name, seat, level=3, **GAME_OPTIONS[name]).judge(view, random_action)
         assert is_legal(name, state, seat, verdict.best.action)
         assert verdict.loss is None or 0 <= verdict.loss <= 1
-        of_best = bot_of(name, seat, 3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
+        of_best = bot_of(name, seat, level=3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
         assert of_best.loss is not None
         assert of_best.loss <= 0.01
         losses.append(verdict.loss or 0.0)

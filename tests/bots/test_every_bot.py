@@ -127,8 +127,8 @@ def test_its_reasons_are_translated_lines(name: str, level: int, narrow_search: 
 def test_the_same_seed_plays_the_same_game(
     name: str, levels: tuple[int, int], max_decisions: int, options: Mapping[str, Any]
 ) -> None:
-    first = play_bots(name, levels, 5, max_decisions, **options)
-    assert first == play_bots(name, levels, 5, max_decisions, **options)
+    first = play_bots(name, levels, seed=5, max_decisions=max_decisions, **options)
+    assert first == play_bots(name, levels, seed=5, max_decisions=max_decisions, **options)
     assert any(
         play_bots(name, levels, seed, max_decisions, **options) != first for seed in (6, 7, 8)
     )

@@ -59,7 +59,7 @@ def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
 def test_its_plays_follow_the_rules_of_the_game() -> None:
     """Each play, with its face-off won or lost, leads to the state to which the game comes."""
     checked = {"free": 0, "won": 0, "lost": 0}
-    for state in consecutive_states("kahmate", 160, 21, {}):
+    for state in consecutive_states("kahmate", count=160, seed=21, options={}):
         if state.is_placing or state.pending_plan:
             continue
         seat = SEATS[state.seat]
@@ -118,7 +118,7 @@ def test_it_never_misses_a_win_in_one_play(level: int) -> None:
 def test_two_equal_bots_end_a_face_off() -> None:
     """If both always played their highest card, a face-off between equals would never end."""
     state = state_after(PLACING, "b2-b3-b4-b5-b6", ".", "b10-b9-b8-b7xb6")
-    bots = {seat: KahmateBot(seat, {}, 3, 9) for seat in SEATS}
+    bots = {seat: KahmateBot(seat, {}, level=3, seed=9) for seat in SEATS}
     for _ in range(60):
         cards = {
             seat: GAME.parse(bot.choose(GAME.view(state, seat)).action)
@@ -140,8 +140,8 @@ def end_of_turn(bot: KahmateBot, state: State) -> State:
 
 def test_it_avoids_positions_it_has_often_seen() -> None:
     start = state_after(PLACING)
-    usual = end_of_turn(KahmateBot(Seat.SOUTH, {}, 3, 9), start)
-    bot = KahmateBot(Seat.SOUTH, {}, 3, 9)
+    usual = end_of_turn(KahmateBot(Seat.SOUTH, {}, level=3, seed=9), start)
+    bot = KahmateBot(Seat.SOUTH, {}, level=3, seed=9)
     for _ in range(50):
         bot.see(GAME.view(usual, Seat.SOUTH), ())
     assert repetition_key(end_of_turn(bot, start)) != repetition_key(usual)

@@ -39,7 +39,9 @@ def test_its_rules_are_those_of_the_game() -> None:
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
         options = {"board": board, "own_flag_blocks_base": blocks, "directions": directions}
         model = TransitionModel(OutbufferedOptions(**options))
-        states = consecutive_states("outbuffered", 10, rng.getrandbits(30), options)
+        states = consecutive_states(
+            "outbuffered", count=10, seed=rng.getrandbits(30), options=options
+        )
         for state in itertools.islice(states, 0, None, 3):
             successors, table = model.turn_successors(model.position(GAME.view(state, None)))
             for _ in range(5):
@@ -82,9 +84,9 @@ def test_equilibrium_of_scissors_paper_stone() -> None:
     but no longer safe.
     """
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
-    strategy, _, value = find_equilibrium(payoff, None, 0.0)
+    strategy, _, value = find_equilibrium(payoff)
     assert strategy == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
     assert value == pytest.approx(0, abs=0.02)
-    strategy, _, value = find_equilibrium(payoff, np.array([1, 0, 0], np.float32), 0.9)
+    strategy, _, value = find_equilibrium(payoff, guess=np.array([1, 0, 0], np.float32), trust=0.9)
     assert strategy[2] > 0.9
     assert value < -0.3

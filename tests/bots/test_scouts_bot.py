@@ -21,7 +21,7 @@ from companion.games.scouts.state import State, move_scout
 @pytest.mark.parametrize("stacking", ["on", "off"])
 def test_a_gain_is_the_difference_of_two_values(stacking: str) -> None:
     evaluation = Evaluation(values_by_ranks_left(Random(0), 0.0))
-    for state in random_states("scouts", 100, 150, stacking=stacking):
+    for state in random_states("scouts", count=100, max_decisions=150, stacking=stacking):
         position = state.position
         assert position_of(GAME.view(state, state.seat), stacking == "on") == position
         for gain, origin, target in evaluation.rated_plays(position):
@@ -56,17 +56,20 @@ def test_a_new_process_ends_a_begun_turn() -> None:
     scout that has moved.
     """
     state = make_state(white="d4 e4 f4 b3 h6", black="b9 c9 d9 e9 f9", due=1, played="d4")
-    choice = bot_of("scouts", Seat.SOUTH, 3).choose(GAME.view(state, Seat.SOUTH))
+    choice = bot_of("scouts", Seat.SOUTH, level=3).choose(GAME.view(state, Seat.SOUTH))
     assert choice.action.split("-")[0].split("^")[0] != "d4"
     assert is_legal("scouts", state, Seat.SOUTH, choice.action)
 
 
 def test_a_blocked_game_of_beginners_ends() -> None:
     """This game did not end in a thousand decisions while only whole positions were recognised."""
-    assert play_game(Pairing("scouts", 1, 1, None, 0.0), 27) != 0
+    pairing = Pairing("scouts", level=1, rival=1, seat=None, bar=0.0)
+    assert play_game(pairing, number=27) != 0
 
 
 @pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])
 def test_a_rock_before_the_moves_is_not_judged(rock: str) -> None:
     state = make_state(white="d2 g2", black="c9 h9")
-    assert bot_of("scouts", Seat.SOUTH, 3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None
+    assert (
+        bot_of("scouts", Seat.SOUTH, level=3).judge(GAME.view(state, Seat.SOUTH), rock).loss is None
+    )

@@ -17,7 +17,6 @@ from random import Random
 import pytest
 from mqtt_tools import Broker, Subscriber, needs_broker
 from test_plugins import ROOT, companion, install
-from waiting import until
 
 from companion.bots.bot_process import BotProcess
 from companion.cli import main
@@ -128,10 +127,10 @@ def test_the_example_engine_chooses_legal_actions() -> None:
     state = game.setup(game.options({}), Random(1))
     engine = BotProcess([sys.executable, str(EXAMPLES / "engine.py"), "outbuffered"])
     try:
-        engine.new(Seat.SOUTH, {}, 20)
-        choice = engine.choose(game.view(state, Seat.SOUTH), 20)
+        engine.new(Seat.SOUTH, {}, timeout_s=20)
+        choice = engine.choose(game.view(state, Seat.SOUTH), timeout_s=20)
         game.check(state, Seat.SOUTH, game.parse(choice.action))
-        engine.see(game.view(state, Seat.SOUTH), [], 20)
+        engine.see(game.view(state, Seat.SOUTH), [], timeout_s=20)
     finally:
         engine.close()
 
@@ -157,10 +156,9 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
         assert lamp.stdout.readline() == "south #5b2a9d\n"
     finally:
         lamp.kill()
-        lamp.communicate()
+        lamp.communicate()  # waits until the process has ended
         subscriber.client.loop_stop()
         subscriber.client.disconnect()
-    until("the lamp's process has ended", lambda: lamp.returncode is not None)
 
 
 def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:

@@ -41,14 +41,12 @@ def install(folder: Path, module: str, code: str, entry_points: dict[str, str]) 
     (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\n{lines}\n", encoding="utf-8")
 
 
-def companion(
-    folder: Path, *arguments: str, timeout_s: float = 150
-) -> subprocess.CompletedProcess[str]:
+def companion(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program's command line in a process that finds the packages of a folder."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     call = [sys.executable, "-m", "companion", *arguments]
     return subprocess.run(
-        call, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
+        call, env=environment, capture_output=True, text=True, timeout=150, check=False
     )
 
 

@@ -142,7 +142,7 @@ def test_keys_spell_orders_robot_by_robot(seat: Seat, draft: str, count: int, te
         assert grammar.accepts(keys[:index], key)
 
 
-def test_a_refused_key_says_only_a_draft_is_full() -> None:
+def test_a_refused_key_means_only_a_full_draft() -> None:
     """Everybody sees whether a key is refused. So a pad accepts all keys until every robot has an
     order, and none after that.
     """

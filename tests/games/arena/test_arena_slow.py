@@ -149,7 +149,7 @@ def slow_result(position: SlowPosition, robots: tuple[tuple[str, int, Place, int
     scores = {side: (robot_counts[side], point_sums[side]) for side in ("south", "north")}
     if scores["south"] == scores["north"]:
         return "tie"
-    return max(scores, key=lambda side: scores[side])
+    return max(scores, key=scores.__getitem__)
 
 
 def slow_orders(position: SlowPosition, side: str) -> Iterator[dict[Name, str]]:

@@ -63,7 +63,7 @@ def test_two_losing_tacklers_are_both_turned_over() -> None:
     assert stage_titles(step) == ["Face-off", "Turn over"]
 
 
-def test_a_piece_under_the_ball_stands_up_with_it() -> None:
+def test_a_piece_stands_up_with_its_ball() -> None:
     state = carry_out(make_state("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert faces_on(state, "d7") == ("pink tough turned over", "ball")
