@@ -60,7 +60,10 @@ def rig_of(game: str, layout: Layout, **view: Any) -> BoardRig:
 
 
 def test_big_pieces_have_a_square_when_turned() -> None:
-    """The square of a piece is its first one, and a flip turns a piece of one face by 90°."""
+    """A piece of several squares has the square of its lower left corner.
+
+    It has a single face, so a flip turns it by 90 degrees.
+    """
     rig = rig_of("scouts", LAYOUTS["scouts"])
     pitch = rig.kit.board.pitch_mm
     rock = rig.piece("white rock").id
@@ -172,6 +175,7 @@ def test_a_misplaced_big_piece_is_never_guessed(
 
 
 def test_a_boulder_across_the_edge_has_no_square() -> None:
+    """It also is not beside the board, until it is pushed off completely."""
     rig = rig_of("scouts", lay(a5_b5_a6_b6="white boulder"))
     boulder = rig.piece("white boulder").id
     rig.table.nudge(boulder, -35.0, 0.0)

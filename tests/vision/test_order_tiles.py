@@ -145,8 +145,8 @@ def test_rows_are_found_where_the_walls_are() -> None:
 FIRST, SECOND, THIRD = tiles_in_place("UDL")
 # The tiles of a row, the faults that the reader may report, and the number of their place.
 FAULTS: dict[str, tuple[list[LaidTile], set[RowFault], int | None]] = {
-    "one is missing": ([FIRST, SECOND], {RowFault.MISSING}, 3),
-    "a gap": ([SECOND, THIRD], {RowFault.MISSING}, 1),
+    "the last is missing": ([FIRST, SECOND], {RowFault.MISSING}, 3),
+    "the first is missing": ([SECOND, THIRD], {RowFault.MISSING}, 1),
     "turned": ([FIRST, THIRD, replace(SECOND, turn_deg=40.0)], {RowFault.ASKEW}, 2),
     "one of the other seat": ([FIRST, SECOND, replace(THIRD, seat=NORTH)], {RowFault.FOREIGN}, 3),
     "shifted": ([FIRST, replace(SECOND, y_mm=SECOND.y_mm + 14), THIRD], {RowFault.ASKEW}, 2),
