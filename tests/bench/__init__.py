@@ -1,1 +1,1 @@
-"""What is measured, and the bars that it is held to. Nothing here is part of the tests."""
+"""Benches: they measure the program and compare the values with bars. No test run includes them."""

@@ -1,28 +1,28 @@
-"""The bars: the largest values that may be measured, each with where it comes from."""
+"""The bars of the benches: the largest values that may be measured, each with its source."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Sources of values.
-FEEL = "what people at a table feel"
+# Sources of limits.
+FEEL = "what people at a table notice"
 PI = "a Raspberry Pi with 1 GB must keep up"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A value that may not be exceeded."""
+    """A limit for a measured value."""
 
     name: str
-    """What is measured, and its unit."""
+    """The measured value, and its unit."""
     limit: float
     """The largest value of the 99th percentile."""
     source: str
-    """Where the value comes from."""
+    """Where the limit comes from."""
 
     def judge(self, samples: Sequence[float]) -> bool:
-        """Print the median and the 99th percentile, and return whether that keeps the bar."""
+        """Print the median and the 99th percentile, and return whether the latter keeps the bar."""
         ordered = sorted(samples)
         p50, p99 = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
         is_kept = p99 <= self.limit

@@ -1,5 +1,5 @@
-"""Kill the service a thousand times at random moments: is every acknowledged input in the journal
-afterwards, and only once?
+"""Kill the service a thousand times at random moments, and check that the journal has every
+acknowledged input once.
 
 Two real services run at once, each with two phones over HTTP. One game has sealed orders (handed
 in, on disk, shown to nobody), the next a running clock. Each service is killed by SIGKILL while
@@ -46,12 +46,12 @@ from companion.tools.selfplay.people import Phone, Stuck
 # Number of services at once.
 TABLES = 2
 KILLS = 1000
-# Longest time between a restart and the next kill.
+# Longest time in seconds between a restart and the next kill.
 MAX_PLAY_S = 0.8
 # Probability that somebody resigns instead of tapping on, so that games end in both ways.
 RESIGN_PROBABILITY = 0.03
-# Probability that a person waits before an order, so that one order lies sealed alone for a
-# while.
+# Probability at each tap that a person waits instead of ordering. North waits longer, so that
+# South's order often lies sealed alone.
 WAIT_PROBABILITY = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
 # Exceptions that a phone meets when its service goes away.
 LOST_SERVICE = (OSError, http.client.HTTPException, ValueError)
@@ -61,25 +61,24 @@ reading_time_s = 0.1
 source = "none"
 fps = 0.5
 """
-# How far a running clock may have been noted from when it was due, on a machine that does other
-# things as well.
+# Tolerance in seconds for what a clock shows after a restart, because the machine is busy.
 _CLOCK_SLACK_S = 0.5
-# What identifies an input in the journal: its kind, its seat and its moment (the number of the
-# decision), and for a sealed action its salt.
+# What identifies an input in the journal: its kind, and its seat, game, moment (the number of the
+# decision) or stage, as far as they matter. A sealed action has its salt instead.
 Key = tuple[str, ...]
 
 
 @dataclass
 class KillReport:
-    """What came of the kills of one service."""
+    """The results of killing one service."""
 
     kills: int = 0
     acknowledged: int = 0
-    """Number of inputs that phones were told are accepted."""
+    """Number of inputs that the service told phones it accepted."""
     lost: int = 0
     """Number of acknowledged inputs that are not in the journal."""
     twice: int = 0
-    """Number of inputs that are in the journal once too often."""
+    """Number of inputs that the journal has more often than they were sent or can be accepted."""
     sealed: int = 0
     """Number of kills while an order lay sealed."""
     running: int = 0
@@ -87,7 +86,7 @@ class KillReport:
     wrong: list[str] = field(default_factory=list)
     """Sentences on everything else that was wrong."""
     given_back_s: float = 0.0
-    """Most time that a kill gave back to the turn that it hit."""
+    """Longest time that a kill gave back to the player whose clock ran."""
     resumed_s: list[float] = field(default_factory=list)
     """Time from each restart to the first page."""
 
@@ -97,7 +96,7 @@ class KillReport:
         return not (self.lost or self.twice or self.wrong) and self.kills > 0
 
     def sentence(self) -> str:
-        """Return the figures for people."""
+        """Return the figures in one sentence."""
         return (
             f"{'':<4}{self.kills} SIGKILLs, {self.acknowledged} inputs acknowledged: "
             f"{self.lost} lost, {self.twice} applied twice; "
@@ -108,7 +107,7 @@ class KillReport:
 
 
 def bench_kills(kills: int = KILLS) -> bool:
-    """Kill and restart so often, print the figures, and return whether every bar is kept."""
+    """Kill `kills` times, shared out over the services. Return whether every bar is kept."""
     with ThreadPoolExecutor(TABLES) as pool:
         reports = list(
             pool.map(lambda table: _kill_table(-(-kills // TABLES), table), range(TABLES))
@@ -130,12 +129,12 @@ def _kill_table(kills: int, seed: int) -> KillReport:
 
 @dataclass
 class PhoneRecord:
-    """What one phone has sent, and what it knows of it."""
+    """The inputs that one phone has sent, and the answers to them."""
 
     acknowledged: Counter[Key] = field(default_factory=Counter)
     """How often each input was acknowledged."""
     unknown: Counter[Key] = field(default_factory=Counter)
-    """How often each input was sent without an answer that says what became of it."""
+    """How often each input was sent without an answer that says whether it was accepted."""
     unanswered: tuple[str, dict[str, Any], Key] | None = None
     """Address, body and key of the request that was cut off, to be sent again."""
 
@@ -161,23 +160,23 @@ class Tapper:
             stop.wait(self._rng.uniform(0.0, 0.02))
 
     def send_again(self) -> None:
-        """Send the request that was not answered again, as a phone does."""
+        """Repeat the request that got no answer, as a phone does."""
         if self.record.unanswered:
             what, body, key = self.record.unanswered
             self.record.unanswered = None
             self.send(what, body, key)
 
     def send(self, what: str, body: dict[str, Any], key: Key) -> bool:
-        """Send an input and note what became of it. Return False if the phone cannot know."""
+        """Send an input and note the answer. Return False if its acceptance is unknown."""
         try:
             answer = self.phone.post(what, body)
         except Stuck as refused:
-            if '"late"' not in refused.message:
+            if '"late"' not in refused.message:  # plainly not accepted
                 return True
         except LOST_SERVICE:
-            pass  # the service went away: perhaps after it had written
+            pass  # the service went away, perhaps after it had written the input
         else:
-            # a press that waits for the camera has no receipt: nothing is promised yet
+            # no receipt: the press waits for the camera and is not accepted yet
             if answer.get("receipt") == "":
                 self.record.unknown[key] += 1
                 return True
@@ -232,7 +231,7 @@ _ONCE = ("hand-in", "begin", "stage", "resign", "new game")
 
 
 def keys_of(journal: Journal) -> Counter[Key]:
-    """Count how often each input that a `Tapper` sends is in the journal."""
+    """Count the inputs of a journal by the keys that `Tapper` gives them."""
     counts: Counter[Key] = Counter()
     for entry in journal.entries():
         record, game = entry.record, str(entry.game)
@@ -269,10 +268,10 @@ class KilledTable:
         self.report = KillReport()
 
     def run(self, kills: int) -> KillReport:
-        """Play and kill so often. Return what came of it."""
+        """Play, kill and compare `kills` times. Return the results."""
         process = ServerProcess(play_command(self._folder, SETTINGS), self._folder, self._port)
         try:
-            process.wait_for_page()  # no resume: there is nothing yet, and it compiles everything
+            process.wait_for_page()  # not timed: the first start compiles everything
             for person in self.people:
                 person.phone.post("take", {"name": "Bench"})
             for _ in range(kills):
@@ -311,8 +310,10 @@ class KilledTable:
         return session, killed_s
 
     def compare_with_journal(self, in_journal: Counter[Key]) -> None:
-        """Count the inputs that are missing in the journal, or there too often, by what phones
-        know.
+        """Count the acknowledged inputs that the journal lacks, and those that it has too often.
+
+        An input without an answer may be there or not. Inputs of the kinds `_ONCE` may be there
+        once even if no phone of ours has sent them with this key.
         """
         acknowledged = sum((person.record.acknowledged for person in self.people), Counter[Key]())
         unknown = sum((person.record.unknown for person in self.people), Counter[Key]())
@@ -329,17 +330,21 @@ class KilledTable:
         """Compare what the pages say after a restart with the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
         view, wrong = views[Seat.SOUTH], self.report.wrong
-        is_on = before.phase is not Phase.OVER  # after a finished game a start leads home
-        if before.number and is_on and (view["moment"].partition(".")[0]) != str(before.number):
+        is_on = before.phase is not Phase.OVER  # a restart after a finished game opens the lobby
+        if before.number and is_on and view["moment"].partition(".")[0] != str(before.number):
             wrong.append(f"game {before.number} came back as {view['moment']}")
         if any(seat["name"] is None for seat in view["seats"].values()):
-            wrong.append("a seat was lost")
+            wrong.append("a seat lost its player")
         if view["moment"] == before.moment:
             self._check_clock(before, view["clock"], killed_s)
             if before.sealed and before.phase is Phase.ORDERS:
                 self._check_sealed(process, before, views)
 
     def _check_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
+        """Check that a clock that ran is stopped, and that it shows the time it had at the kill.
+
+        It may show more, by the interval at which it is noted in the journal.
+        """
         countdown = before.countdown
         if not clock or countdown is None or countdown.started_s is None or countdown.due_s is None:
             return
@@ -360,8 +365,8 @@ class KilledTable:
         texts = [json.dumps(views).encode(), *pages, process.log.read_bytes()]
         for seat, sealed in before.sealed.items():
             own = views[seat]
-            mark = receipt_of(before.moment, seat, sealed.action, sealed.salt)
-            if own["sealed"][seat] != mark:
+            receipt = receipt_of(before.moment, seat, sealed.action, sealed.salt)
+            if own["sealed"][seat] != receipt:
                 self.report.wrong.append(
                     f"the order of {seat} at {before.moment} did not come back"
                 )

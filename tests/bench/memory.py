@@ -1,6 +1,4 @@
-"""Memory of an evening: forty games are played while clients request pages, pictures and streams
-without a break.
-"""
+"""Measure the memory of a long evening: games are played while clients send requests."""
 
 from __future__ import annotations
 
@@ -27,10 +25,10 @@ from companion.storage.journal import Journal
 from companion.tools.selfplay.people import Phone, Stuck
 
 REQUESTS, GAMES_PLAYED = 20_000, 40
-# As many clients as one address may have waiting for pictures: more would be asked to come back.
+# Number of clients. The service lets no more of one address wait for pictures at a time.
 CLIENTS = 3
 VIEWERS = 8
-# Time between two acts of the people who play.
+# Pause between two taps of the people who play.
 TURN_S = 0.1
 # Number of bytes that a client reads of a stream before it hangs up.
 STREAM_BYTES = 2_000
@@ -41,7 +39,7 @@ PAGES = (
 )
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
-# Number of requests of which one is for a game's sheets, which take a second each.
+# Every so many requests one is for the sheets of a game, which take a second.
 PDF_INTERVAL = 250
 # Number of groups of samples. The lowest sample of each group shows the growth.
 GROUPS = 10
@@ -66,14 +64,14 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
 def growth_mb(samples_mb: Sequence[float]) -> float:
     """Return by how much memory grows over the last half of the samples.
 
-    That is the line of least squares through the lowest sample of each of ten groups. Sheets and
-    pictures that are just being drawn hold up to 40 MB for a while. What is never freed raises
-    the lowest samples, too.
+    The growth is that of a line of least squares through the lowest sample of each of ten groups.
+    Drawing sheets and pictures takes up to 40 MB for a while, which the lowest samples do not show.
+    Memory that is never freed raises them, too.
 
-    >>> samples_mb = [100 + each / 1000 for each in range(10_000)]
+    >>> samples_mb = [100 + number / 1000 for number in range(10_000)]
     >>> growth_mb(samples_mb)
     5.0
-    >>> growth_mb([size + 40 * (place % 250 < 100) for place, size in enumerate(samples_mb)])
+    >>> growth_mb([size + 40 * (number % 250 < 100) for number, size in enumerate(samples_mb)])
     5.0
     """
     last = samples_mb[len(samples_mb) // 2 :]
@@ -93,7 +91,7 @@ class Evening:
         self._headers = {"X-Host-Key": host_key}
         self._paths = _request_paths()
         self._lock = threading.Lock()
-        self._asked = 0
+        self._sent = 0
         self.refused = 0
         self.samples_mb: list[float] = []
         """Memory after each request."""
@@ -101,7 +99,9 @@ class Evening:
     def spend(self, games: int) -> None:
         """Send all requests and play all games."""
         port = self._service.port
-        clients = [threading.Thread(target=self._ask, daemon=True) for _ in range(CLIENTS)]
+        clients = [
+            threading.Thread(target=self._send_requests, daemon=True) for _ in range(CLIENTS)
+        ]
         with Viewers(port, ["/live/watch"] * VIEWERS):
             for client in clients:
                 client.start()
@@ -110,25 +110,27 @@ class Evening:
                 phone.post("take", {"name": "Bench"})
             names = itertools.islice(itertools.cycle(GAMES), games)
             for number, name in enumerate(names, start=1):
-                play_a_while(phones, name, Random(number), partial(self._is_at, number / games))
+                play_a_while(
+                    phones, name, Random(number), partial(self._has_sent_share, number / games)
+                )
             for client in clients:
                 client.join()
 
-    def _is_at(self, share: float) -> bool:
-        return self._asked >= share * self._requests
+    def _has_sent_share(self, share: float) -> bool:
+        return self._sent >= share * self._requests
 
-    def _next(self) -> str | None:
+    def _next_path(self) -> str | None:
         """Return the path of the next request, or None after the last one."""
         with self._lock:
-            if self._asked >= self._requests:
+            if self._sent >= self._requests:
                 return None
-            self._asked += 1
+            self._sent += 1
             return next(self._paths)
 
-    def _ask(self) -> None:
-        """Send requests as one client. It keeps its connection until a stream or error ends it."""
+    def _send_requests(self) -> None:
+        """Send requests as one client, over one connection until a stream or an error ends it."""
         line = http.client.HTTPConnection("127.0.0.1", self._service.port, timeout=60)
-        while path := self._next():
+        while path := self._next_path():
             try:
                 line.request("GET", path, headers=self._headers)
                 answer = line.getresponse()
@@ -145,7 +147,7 @@ class Evening:
 
 
 def _request_paths() -> Iterator[str]:
-    """Yield paths: every second one a picture, every tenth a stream, and some a game's sheets."""
+    """Yield paths: pictures and pages in turn, every tenth time a stream, sometimes sheets."""
     pages = itertools.cycle([*PAGES, *(f"/rules/{name}" for name in GAMES)])
     pictures, streams = itertools.cycle(PICTURES), itertools.cycle(STREAMS)
     sheets = itertools.cycle([f"/kit/{name}.pdf" for name in GAMES])
@@ -164,7 +166,9 @@ def play_a_while(
     """Play one game after another by random taps until `is_enough`, then resign."""
     phones[0].post("start", {"game": name})
     while not is_enough():
-        with contextlib.suppress(Stuck):  # the camera, or the game's clock, was quicker
+        with contextlib.suppress(
+            Stuck
+        ):  # the camera or the game's clock has changed the view meanwhile
             view = phones[0].get("view")
             if view["phase"] in ("setup", "stages"):
                 place = {"moment": view["moment"], "stage": view["stage"], "force": True}
@@ -174,13 +178,14 @@ def play_a_while(
             else:
                 _decide(phones, name, view["moment"], rng)
         time.sleep(TURN_S)
-    with contextlib.suppress(Stuck):  # it is just over
+    with contextlib.suppress(Stuck):  # the game is over already
         phones[0].post("resign", {})
 
 
 def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> None:
-    """Hand in a random action. Where the pages list none, hand in orders of both seats that are
-    legal in the first turn.
+    """Hand in a random action of each seat that may act.
+
+    Where the pages list none, as for sealed orders, hand in what is legal in the first turn.
     """
     game = GAMES[name]
     plays_by_seat = [phone.get("plays")["plays"] for phone in phones]

@@ -1,4 +1,7 @@
-"""Servers as processes of their own: start, pages, processor time, memory, and end."""
+"""Helpers: servers as processes of their own, and what processes cost.
+
+All times are in seconds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from pathlib import Path
 
 from ports import free_port
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 # Settings of the memory allocator, as in the service's units. Without them each of a hundred
 # threads keeps freed memory for itself, 20 MB in a night.
 MALLOC_SETTINGS = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
@@ -26,9 +29,9 @@ _TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """Return the environment variables of an installation, where Python keeps its bytecode.
+    """Return environment variables as in an installation, where Python keeps compiled code.
 
-    Here the bytecode lies in a folder of its own.
+    Here it lies in `folder`.
     """
     environment = {**os.environ, **MALLOC_SETTINGS, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -36,20 +39,22 @@ def environment_of(folder: Path) -> dict[str, str]:
 
 
 def cpu_s(pid: int) -> float:
-    """Return the processor time of a process until now, of all its threads."""
+    """Return the processor time that all threads of a process have taken so far, in seconds."""
+    # fields 14 and 15 of proc(5), utime and stime. Field 2, the name, may have spaces.
     fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICKS_S
 
 
 def children_of(pid: int) -> list[int]:
-    """Return the processes that a process has begun."""
+    """Return the ids of a process's children."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def memory_mb(pid: int) -> float:
-    """Return the memory of a process and its children. Each shared page counts by its share (`Pss`
-    of the kernel).
+    """Return the memory of a process and its children in MB.
+
+    A page that several processes share counts by its share (the kernel's `Pss`).
     """
     pids = (pid, *children_of(pid))
     texts = [Path(f"/proc/{number}/smaps_rollup").read_text() for number in pids]
@@ -68,7 +73,7 @@ class ServerProcess:
         self.start()
 
     def start(self) -> None:
-        """Start it without waiting for it. `wait_for_page` waits for a page."""
+        """Start the server without waiting for its first page."""
         self.began_s = time.monotonic()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -81,8 +86,8 @@ class ServerProcess:
         return self._process.pid
 
     def get(self, path: str) -> bytes | None:
-        """Return the page, or None while nobody answers."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        """Return a page, or None if nobody answers or the status is not 200."""
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         with contextlib.closing(line), contextlib.suppress(OSError, http.client.HTTPException):
             line.request("GET", path)
             answer = line.getresponse()
@@ -91,7 +96,7 @@ class ServerProcess:
 
     def wait_for_page(self, path: str = "/", pattern: bytes = b"</html>") -> float:
         """Wait until a page matches. Return the seconds since the start. Raises RuntimeError."""
-        while time.monotonic() < self.began_s + PATIENCE_S and self._process.poll() is None:
+        while time.monotonic() < self.began_s + TIMEOUT_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):
                 return time.monotonic() - self.began_s
@@ -100,14 +105,14 @@ class ServerProcess:
         raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-2000:])
 
     def kill(self) -> None:
-        """End it by SIGKILL. May be called twice."""
+        """End the server by SIGKILL. May be called twice."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """End it by SIGTERM."""
+        """End the server by SIGTERM."""
         self._process.terminate()
-        self._process.wait(timeout=PATIENCE_S)
+        self._process.wait(timeout=TIMEOUT_S)
 
 
 def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:

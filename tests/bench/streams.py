@@ -1,9 +1,9 @@
-"""How fast live pages of a table or a hub follow, compared with the smallest Flask application
+"""Measure how fast live pages of a table or a hub follow, beside the smallest Flask application
 behind the same server, waitress.
 
-That application, the peer, stores an order in SQLite as safely as the table does, and sends 8 kB to
-a queue of each viewer. It draws nothing, knows no secrets and checks nothing. Both run as processes
-of their own, at the same time.
+That application is called the peer. It stores an order in SQLite as safely as the table does, and
+sends 8 kB to a queue of each viewer. It draws nothing, hides nothing and checks nothing. Both run
+at the same time as processes of their own.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from companion.tools.selfplay.people import Phone
 
 TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
 EVENTS = 30
-# Pauses between two events.
-SPACING_S = 0.25
-HUB_SPACING_S = 1.5
-# Largest ratio of the median times until the last viewer has an event. The peer draws nothing.
+# Pauses before each event of a table and of a hub.
+PAUSE_S = 0.25
+HUB_PAUSE_S = 1.5
+# Largest ratio of our median time to the peer's, until the last viewer has an event. The peer draws
+# nothing.
 MAX_RATIO = 5.0
 # Program of the peer. Its arguments are its database and the number of viewers.
 PEER = r"""
@@ -82,7 +83,7 @@ serve_hub(int(sys.argv[1]))
 
 
 def serve_hub(viewers: int) -> None:
-    """Serve a hub with one table. For each line on the standard input it shows the next record."""
+    """Serve a hub with one table, which shows its next record for each line on standard input."""
     from hub_room import RecordingHost, open_league, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
@@ -111,7 +112,7 @@ def serve_hub(viewers: int) -> None:
 def _start_program(
     stack: ExitStack, program: str, *arguments: str
 ) -> tuple[subprocess.Popen[str], int]:
-    """Run a program that prints its port first, until the stack closes. Return it and the port."""
+    """Start a program whose first line is its port, until the stack closes. Return both."""
     command = [sys.executable, "-c", program, *arguments]
     process = stack.enter_context(
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -137,32 +138,32 @@ def _bench_table(viewers: int) -> bool:
         phones = [Phone(f"http://127.0.0.1:{service.port}", seat) for seat in SEATS]
         moment = begin_orders(phones)
         ours = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
-        own_ms = _time_beside_peer(
-            stack, ours, lambda number: toggle_order(phones[1], moment, number), viewers, SPACING_S
+        times_ms, is_good = _time_beside_peer(
+            stack, ours, lambda number: toggle_order(phones[1], moment, number), viewers, PAUSE_S
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
-    return PHONE_TO_SCREENS_MS.judge(own_ms[0]) and own_ms[1]
+    return PHONE_TO_SCREENS_MS.judge(times_ms) and is_good
 
 
 def _bench_hub(viewers: int) -> bool:
     with ExitStack() as stack:
         hub, port = _start_program(stack, HUB, str(viewers))
 
-        def tell(_: int) -> None:
+        def show_record(_: int) -> None:
             assert hub.stdin
             hub.stdin.write("\n")
             hub.stdin.flush()
 
         ours = stack.enter_context(Viewers(port, ["/live/watch/1"] * viewers))
-        _, is_good = _time_beside_peer(stack, ours, tell, viewers, HUB_SPACING_S)
+        _, is_good = _time_beside_peer(stack, ours, show_record, viewers, HUB_PAUSE_S)
         print(f"    hub, {viewers} viewers, {memory_mb(hub.pid):.0f} MB", flush=True)
     return is_good
 
 
 def _time_beside_peer(
-    stack: ExitStack, ours: Viewers, act: Callable[[int], None], viewers: int, spacing_s: float
+    stack: ExitStack, ours: Viewers, cause: Callable[[int], None], viewers: int, pause_s: float
 ) -> tuple[list[float], bool]:
-    """Cause events on our server and on the peer in turn.
+    """Cause events on our server, by `cause`, and on the peer in turn.
 
     Return the milliseconds until our last viewer had each event, and whether their median is at
     most `MAX_RATIO` times that of the peer.
@@ -176,14 +177,14 @@ def _time_beside_peer(
             line.request("POST", "/order", "UUU")
             line.getresponse().read()
 
-    times_ms: tuple[list[float], list[float]] = [], []
+    own_ms, peer_ms = list[float](), list[float]()
     for number in range(EVENTS):
-        for who, watchers, do in ((0, ours, act), (1, theirs, post)):
-            time.sleep(spacing_s)
+        for samples_ms, watchers, act in ((own_ms, ours, cause), (peer_ms, theirs, post)):
+            time.sleep(pause_s)
             began_s = time.monotonic()
-            do(number)
-            times_ms[who].append((watchers.wait_for_event(began_s) - began_s) * 1000)
-    own, peer = statistics.median(times_ms[0]), statistics.median(times_ms[1])
+            act(number)
+            samples_ms.append((watchers.wait_for_event(began_s) - began_s) * 1000)
+    own, peer = statistics.median(own_ms), statistics.median(peer_ms)
     is_good = own <= MAX_RATIO * peer
     print(
         f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), "
@@ -191,4 +192,4 @@ def _time_beside_peer(
         f"{'ok' if is_good else 'TOO SLOW'}",
         flush=True,
     )
-    return times_ms[0], is_good
+    return own_ms, is_good

@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 
 from bench.bars import DECISION_S, OPPONENT_MB
-from bench.processes import PATIENCE_S, cpu_s
+from bench.processes import TIMEOUT_S, cpu_s
 from companion.bots.base import LEVELS
 from companion.bots.bot_process import BotProcess, bot_command
 from companion.core.i18n import translate_for_json
@@ -42,12 +42,12 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
     state, spent_s = game.setup(game.options({}), rng), list[float]()
     with BotProcess(bot_command(name, LEVELS[-1], number)) as bot:
         pid = bot.child.pid
-        bot.new(seat, {}, PATIENCE_S)
+        bot.new(seat, {}, TIMEOUT_S)
         while (due := game.to_act(state)) and len(spent_s) < MAX_DECISIONS:
             actions = {side: game.random_action(state, side, rng) for side in sorted(due)}
             if seat in due:
                 before_s = cpu_s(pid)
-                choice = bot.choose(game.view(state, seat), PATIENCE_S)
+                choice = bot.choose(game.view(state, seat), TIMEOUT_S)
                 spent_s.append(cpu_s(pid) - before_s)
                 actions[seat] = game.parse(choice.action)
             step = game.apply(state, actions, rng)
@@ -55,7 +55,7 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
             events = [
                 msgspec.to_builtins(event, enc_hook=translate_for_json) for event in step.events
             ]
-            bot.see(game.view(state, seat), events, PATIENCE_S)
+            bot.see(game.view(state, seat), events, TIMEOUT_S)
         status = Path(f"/proc/{pid}/status").read_text()
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert peak

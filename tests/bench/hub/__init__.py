@@ -1,4 +1,4 @@
-"""A hub as a process of its own, on the real clock."""
+"""Benches of a hub, and the hub as a process of its own on the real clock."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub_server.folder import HubFolder
 
-WAIT_S = 60.0
+TIMEOUT_S = 60.0
 
 
 class HubProcess(ServerProcess):
-    """`companion hub` as a process. Its address stays the same when it is killed and restarted."""
+    """`companion hub` as a process. Its ports stay the same when it is killed and restarted."""
 
-    def __init__(self, folder: Path, *more: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder, self.nats_port = folder, free_port()
         folder.mkdir()
-        words = ["--folder", str(folder), "--host", "127.0.0.1", *more]
+        words = ["--folder", str(folder), "--host", "127.0.0.1"]
         words += ["--nats-port", str(self.nats_port)]
         super().__init__([sys.executable, "-m", "companion", "hub", *words], folder)
 
     def start(self) -> None:
-        """Start it, and wait until it answers.
+        """Start the hub, and wait for its first page.
 
-        The NATS server of before may still have its port for a moment.
+        Try again while the NATS server of the hub before still has its port.
         """
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + TIMEOUT_S
         while True:
             super().start()
             try:
@@ -48,31 +48,31 @@ class HubProcess(ServerProcess):
                 time.sleep(0.5)
 
     def join(self, name: str) -> Membership:
-        """Let a table join, and admit it. Return its membership."""
+        """Let a table join the hub, and admit it as the owner. Return its membership."""
         code = str(self._ask("new-code", {})["code"])
         member = join(f"127.0.0.1:{self.port}", code, name, sends_names=False)
         self._ask("let-in", {"number": member.number})
         return member
 
-    def _ask(self, door: str, body: dict[str, object]) -> dict[str, object]:
-        """Ask the hub as its host, and return the answer."""
+    def _ask(self, action: str, body: dict[str, object]) -> dict[str, object]:
+        """Send a request to the hub as its owner, and return the answer."""
         key = format_host_key(HubFolder(self.folder).file.owner_key)
-        asked = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/api/hub/{door}",
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/hub/{action}",
             json.dumps(body).encode(),
             {"Content-Type": "application/json", "X-Host-Key": key},
         )
-        with urllib.request.urlopen(asked, timeout=WAIT_S) as response:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
             answer: dict[str, object] = json.load(response)
         return answer
 
     def kill_nats(self) -> None:
-        """End its NATS server alone by SIGKILL."""
+        """Kill the hub's NATS server, but not the hub. The hub starts another one."""
         for child in children_of(self.pid):
             kill(child, signal.SIGKILL)
 
     def hang(self, seconds: float) -> None:
-        """Stop the hub and its NATS server for so long, and let them go on."""
+        """Stop the hub and its NATS server for `seconds`, let them go on, and wait as long."""
         processes = (self.pid, *children_of(self.pid))
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for process in processes:

@@ -1,4 +1,7 @@
-"""A line between a table and its hub that can be cut: a relay of bytes as a process of its own."""
+"""Helpers: a line between a table and its hub that can be cut.
+
+The line is a process of its own that relays bytes.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,19 @@ CHUNK = 65_536
 
 
 class CuttableLine:
-    """A relay between its own `port` and another port of this machine, until it is cut."""
+    """A relay between its own `port` and `target_port` of this machine, until it is cut."""
 
     def __init__(self, target_port: int) -> None:
         self.port, self._target_port = free_port(), target_port
         self.mend()
 
     def mend(self) -> None:
-        """Start the relay, so that there is a line again."""
+        """Start the relay, on the same port as before a cut."""
         command = [sys.executable, "-m", __name__, str(self.port), str(self._target_port)]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def cut(self) -> None:
-        """Kill the relay. What is on its way is lost. May be called twice."""
+        """Kill the relay. Bytes on their way are lost. May be called twice."""
         self._process.kill()
         self._process.wait()
 
@@ -35,14 +38,14 @@ async def _relay(port: int, target_port: int) -> None:
     async def carry(reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.suppress(OSError):
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", target_port)
-            await asyncio.gather(_pour(reader, far_writer), _pour(far_reader, writer))
+            await asyncio.gather(_copy_bytes(reader, far_writer), _copy_bytes(far_reader, writer))
         writer.close()
 
     async with await asyncio.start_server(carry, "127.0.0.1", port) as server:
         await server.serve_forever()
 
 
-async def _pour(reader: StreamReader, writer: StreamWriter) -> None:
+async def _copy_bytes(reader: StreamReader, writer: StreamWriter) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(CHUNK):
             writer.write(data)

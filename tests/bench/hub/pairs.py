@@ -1,11 +1,11 @@
-"""Games between two tables while everything is killed: either service, the hub, its NATS server,
-and the lines between them.
+"""Play games between two tables while services, hub, NATS server and the lines to it are killed.
 
 Each table is `companion play` as a process of its own, and a phone over HTTP plays its seat at
-random. The hub is `companion hub`, and each table's line to it is a process, too. In the end both
-journals must have the same game, with every acknowledged order once. No table may have received an
-order before its own was sealed (handed in and on disk). The hub must have every input of both
-tables once and in order, and the result of every game once.
+random. The hub is `companion hub`, and each table's line to it is a process, too. In the end
+
+- both journals have the same game, with every acknowledged order once,
+- no table has received an order before its own was sealed (handed in and on disk),
+- the hub has every input of both tables once and in order, and the result of every game once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import msgspec
 from hub_tools import read_stored_records
 from nats.errors import Error as NatsError
 
-from bench.hub import WAIT_S, HubProcess
+from bench.hub import TIMEOUT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST_SERVICE
 from bench.processes import LOCAL_ONLY, ServerProcess, play_command
@@ -46,17 +46,17 @@ KILLS = 200
 GAMES = ("outbuffered", "arena", "scouts", "kahmate")
 # Shortest and longest pause between two kills.
 PAUSE_S = (0.2, 1.5)
-# How long the hub hangs, and how long a cut line is away (least, most).
+# How long the hub hangs, and the shortest and longest time that a line stays cut.
 HANG_S, CUT_S = 0.4, (0.1, 3.0)
 # Pause between two taps of a phone.
 TURN_S = 0.02
 SETTINGS = f'{LOCAL_ONLY}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
-# Timeout of a game after the last kill, and of its beginning.
-_GAME_S = 300.0
+# Timeout for the end of a game after the last kill, and for the beginning of a game.
+_GAME_TIMEOUT_S = 300.0
 
 
 class PairService:
-    """A table: its service, which may be killed and restarted, and a phone that plays its seat."""
+    """A table: its service, its line to the hub, and a phone that plays its seat."""
 
     def __init__(self, folder: Path, seat: Seat, hub: HubProcess) -> None:
         self.folder, self.seat = folder, seat
@@ -89,7 +89,7 @@ class PairService:
         return ""
 
     def ask(self, what: str, **body: str) -> dict[str, Any]:
-        """Ask about games at two tables as the owner. Return the answer. Raises SystemTrouble."""
+        """Send a request about games at two tables as the owner. Raises SystemTrouble."""
         web = WebSettings(host="127.0.0.1", port=self.process.port)
         settings = Settings(state_dir=str(self.folder), web=web)
         return ask_running(settings, f"/api/host/hub/{what}", body)
@@ -100,20 +100,20 @@ class PairService:
             self._phone.post("resign", {})
 
     def play(self) -> None:
-        """Let the phone play until `stop`, whatever happens to the service."""
+        """Start a thread in which the phone plays until `stop`, even while the service is gone."""
         self._end.clear()
         self._player = threading.Thread(target=self._play)
         self._player.start()
 
     def stop(self) -> None:
-        """End the play of the phone."""
+        """Stop the thread in which the phone plays."""
         self._end.set()
         if self._player:
             self._player.join()
 
     def _play(self) -> None:
         while not self._end.wait(TURN_S):
-            # the other table was quicker, or the service is gone
+            # the other table has ended the moment, or the service is gone
             with contextlib.suppress(Stuck, *LOST_SERVICE):
                 self._act(self._phone.get("view"))
 
@@ -129,6 +129,7 @@ class PairService:
                 self._order(str(view["moment"]))
 
     def _order(self, moment: str) -> None:
+        """Hand in a random action that is legal in the game as the journal restores it."""
         with self.journal as journal:
             session = journal.fold(int(moment.partition(".")[0]))
         if session.moment != moment or self.seat not in session.awaited_seats:
@@ -136,26 +137,26 @@ class PairService:
         game, salt = session.require_game(), f"{self._rng.getrandbits(128):032x}"
         action = game.format(game.random_action(session.state, self.seat, self._rng))
         answer = self._phone.post("hand-in", {"moment": moment, "action": action, "salt": salt})
-        if answer["receipt"]:  # none while a press waits for the camera
+        if answer["receipt"]:  # there is none while a press waits for the camera
             self.acknowledged[salt] += 1
 
 
 def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
-    """Play whole games until so many SIGKILLs were survived, and return whether all is well."""
+    """Play each game at least once, until `kills` SIGKILLs are done. Return whether all is well."""
     rng, games, faults = Random(seed), 0, list[str]()
     killed = Counter[str]()
-    with tempfile.TemporaryDirectory() as named, contextlib.ExitStack() as stack:
-        folder = Path(named)
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
         hub = HubProcess(folder / "hub")
         stack.callback(hub.kill)
         tables = list[PairService]()
         for seat in SEATS:
             tables.append(PairService(folder / seat, seat, hub))
-            for end in (tables[-1].line.cut, tables[-1].process.kill, tables[-1].stop):
-                stack.callback(end)
+            for close in (tables[-1].line.cut, tables[-1].process.kill, tables[-1].stop):
+                stack.callback(close)  # closed in the reverse order
         while killed.total() < kills or games < len(GAMES):
             game = GAMES[games % len(GAMES)]
-            _agree(tables, game)
+            _begin_game(tables, game)
             max_kills = min(kills - killed.total(), -(-kills // len(GAMES)))
             killed += _play(tables, hub, rng, max_kills)
             games += 1
@@ -172,16 +173,16 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
     return not faults
 
 
-def _agree(tables: list[PairService], game: str) -> None:
-    """Begin a game at both tables. Nothing is killed meanwhile."""
+def _begin_game(tables: list[PairService], game: str) -> None:
+    """Let one table offer a game and the other one take it. Nothing is killed meanwhile."""
     south, north = tables
-    end_s = time.monotonic() + _GAME_S
+    end_s = time.monotonic() + _GAME_TIMEOUT_S
     while True:
         try:
             north.ask("take", code=south.ask("offer", game=game, seat="south")["code"])
             break
         except SystemTrouble:
-            if time.monotonic() > end_s:  # else a line is not there yet
+            if time.monotonic() > end_s:  # before that, a line may just not be up yet
                 raise
             time.sleep(1)
     while not all(table.phase in ("setup", "orders") for table in tables):
@@ -191,8 +192,8 @@ def _agree(tables: list[PairService], game: str) -> None:
 
 
 def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: int) -> Counter[str]:
-    """Play one game, and resign after so many kills. Return how often each thing was killed."""
-    killed, end_s = Counter[str](), time.monotonic() + _GAME_S
+    """Play one game, and resign after `max_kills`. Return how often each thing was killed."""
+    killed, end_s = Counter[str](), time.monotonic() + _GAME_TIMEOUT_S
     for table in tables:
         table.play()
     try:
@@ -202,7 +203,7 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: in
                 return killed
             if killed.total() < max_kills:
                 killed += _break_something(rng, hub, tables)
-                end_s = time.monotonic() + _GAME_S
+                end_s = time.monotonic() + _GAME_TIMEOUT_S
             else:
                 tables[0].resign()
             if time.monotonic() > end_s:
@@ -213,8 +214,9 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: in
 
 
 def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
-    """Kill one or several things at once, cut a line, or let the hub hang. Return what was
-    killed.
+    """Kill the hub, its NATS server, a service or both, cut a line, or let the hub hang.
+
+    Return how often each thing was killed.
     """
     match rng.randrange(12):
         case 0:
@@ -246,7 +248,7 @@ def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) ->
 
 
 def _find_fault(tables: list[PairService]) -> str:
-    """Return what is wrong in the journals, or an empty string."""
+    """Return what is wrong in the journals of the last game, or an empty string."""
     sessions: list[Session] = []
     for table in tables:
         with table.journal as journal:
@@ -260,7 +262,7 @@ def _find_fault(tables: list[PairService]) -> str:
             if max(salts.values(), default=0) > 1:
                 return f"an order of {table.seat} is there twice"
             if early := _find_early_order(journal, sessions[-1]):
-                return f"{table.seat} heard an order of {early} before its own was sealed"
+                return f"{table.seat} received the order of {early} before its own was sealed"
     south, north = sessions
     files = [build_game_file(session) for session in sessions]
     moments = [turn.moment for turn in south.turns]
@@ -272,8 +274,9 @@ def _find_fault(tables: list[PairService]) -> str:
 
 
 def _find_early_order(journal: Journal, session: Session) -> str:
-    """Return the moment (a decision's number) whose order this table received before its own was
-    sealed, or an empty string.
+    """Return the first moment whose order this table received before its own was sealed.
+
+    Return an empty string if there is none. Moments in which only one seat acts do not count.
     """
     sealed: set[str] = set()
     for entry in journal.entries(session.number):
@@ -292,18 +295,23 @@ def _find_early_order(journal: Journal, session: Session) -> str:
 
 
 def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
-    """Return what the hub does not have exactly once and in order."""
+    """Compare the hub's inputs with the journals, and its results with the games. Return faults.
+
+    The hub keeps the newest inputs only, so that it may have fewer than the journal.
+    """
     faults = []
     for table in tables:
         with table.journal as journal:
             wanted = [
                 entry.id for entry in journal.entries() if entry.id > table.member.start_after
             ]
-        numbers, end_s = list[int](), time.monotonic() + WAIT_S
+        numbers, end_s = list[int](), time.monotonic() + TIMEOUT_S
         server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).file.seed
         while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
-            with contextlib.suppress(OSError, TimeoutError, NatsError):  # it has just been killed
+            with contextlib.suppress(
+                OSError, TimeoutError, NatsError
+            ):  # the hub may just have been killed
                 records = asyncio.run(read_stored_records(server, seed, table.member.table_id))
                 numbers = [record.entry for record in records]
         if not numbers or numbers != wanted[-len(numbers) :]:

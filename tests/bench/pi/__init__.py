@@ -1,1 +1,1 @@
-"""The service inside a budget of processor time like that of a small Raspberry Pi."""
+"""Bench of the service with as much processor time as a small Raspberry Pi has."""

@@ -1,6 +1,4 @@
-"""A share of one processor core for some processes, by the kernel's control groups (version 1 or
-2).
-"""
+"""Helpers: limit processes to a share of one core by the kernel's control groups (v1 or v2)."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from pathlib import Path
 
 from companion.core.ports import Closeable
 
+# Period in which the group may use its quota.
 PERIOD_US = 5_000
 # The smallest quota that the kernel takes (`min_bw_quota_period_us` in `kernel/sched/core.c`).
 # For less, the period is made longer.
@@ -20,11 +19,11 @@ _TRIES = 50
 
 
 class NoQuota(Exception):
-    """This machine permits no quota. The message says why."""
+    """This machine lets us set no quota. The message says why."""
 
 
 class CpuQuota(Closeable):
-    """A control group whose processes together get the share `share` of one core.
+    """A control group whose processes together get `share` of one core.
 
     It is a context manager. `close` may be called twice, and kills the processes that are still in
     the group. Raises `NoQuota`.
@@ -44,7 +43,7 @@ class CpuQuota(Closeable):
             ) from None
 
     def _limit(self) -> None:
-        """Set the quota, and a priority over all other processes: the group gets all of it."""
+        """Set the quota, and a high weight, so that other processes do not take from the quota."""
         if (self._folder / "cpu.max").exists():
             self._write("cpu.max", f"{self._quota_us} {self.period_us}")
             self._write("cpu.weight", "10000")
@@ -57,7 +56,7 @@ class CpuQuota(Closeable):
         (self._folder / name).write_text(text, encoding="ascii")
 
     def holding(self, command: Sequence[str]) -> list[str]:
-        """Return a command that runs another one in the quota, from its first instruction on."""
+        """Return a command that joins the group and then becomes the given command."""
         return [
             "/bin/sh",
             "-c",
@@ -67,7 +66,7 @@ class CpuQuota(Closeable):
         ]
 
     def close(self) -> None:
-        """End everybody inside, and remove the group."""
+        """Kill all processes of the group, and remove it."""
         for _ in range(_TRIES):
             if not self._folder.exists():
                 return
