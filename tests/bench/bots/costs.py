@@ -1,5 +1,6 @@
-"""What an opponent's own process costs: processor time of a decision and memory, over whole games
-against chance.
+"""Measure the processor time of an opponent's decisions and the memory of its process.
+
+It plays whole games against random actions.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from companion.core.kit import SEATS
 from companion.games import game_named
 
 COST_GAMES = 4
+# Number of decisions after which a game is left.
 MAX_DECISIONS = 200
 
 
 def bench_costs(name: str, quick: bool) -> bool:
-    """Print the costs of the strongest level of a game, and return whether they keep the bars."""
+    """Print what the strongest level of a game costs, and return whether that keeps the bars."""
     spent_s, sizes_mb = list[float](), list[float]()
     for number in range(1 if quick else COST_GAMES):
         times_s, peak_mb = _play(name, number)
@@ -35,8 +37,9 @@ def bench_costs(name: str, quick: bool) -> bool:
 
 
 def _play(name: str, number: int) -> tuple[list[float], float]:
-    """Play one game against chance. Return what each decision took, in s, and the most memory, in
-    MB.
+    """Play one game against random actions.
+
+    Return the seconds of processor time of each decision, and the peak of the memory in MB.
     """
     game, rng, seat = game_named(name), Random(f"costs/{name}/{number}"), SEATS[number % 2]
     state, spent_s = game.setup(game.options({}), rng), list[float]()

@@ -1,4 +1,7 @@
-"""One game of the bench of opponents, in this process: a bot is given its seat's view alone."""
+"""Helpers: play one game between a bot and a rival in this process.
+
+A bot gets the view of its seat alone.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 
-# Number of the sample of deals and seeds. Sample 0 was used for tuning.
+# Number that deals and seeds are made from. Number 0 was used for tuning.
 SAMPLE = 1
-# Number of decisions after which a game without an end counts as a tie.
+# Number of decisions after which a game without an end counts as a draw.
 MAX_DECISIONS = 1000
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """A bot against a rival, with the bounds of its share of wins."""
+    """A match of a bot and a rival, with the bounds for the bot's share of wins."""
 
     game: str
     level: int
@@ -31,21 +34,21 @@ class Pairing:
     seat: Seat | None
     """The bot's seat. None: both seats in turn."""
     bar: float
-    """What the lower bound of the 95 % interval has to reach."""
+    """Smallest lower bound of the 95 % interval."""
     most: float = 1.0
-    """What the upper bound may be."""
+    """Largest upper bound of the 95 % interval."""
 
     @property
     def name(self) -> str:
-        """How it is chosen and filed: `kahmate 3 v 2`, `binmat 3 v greedy as south`."""
+        """Name by which it is chosen and printed: `kahmate 3 v 2`, `binmat 3 v greedy as south`."""
         role = f" as {self.seat}" if self.seat else ""
         return f"{self.game} {self.level} v {self.rival}{role}"
 
 
 def play_game(pairing: Pairing, number: int) -> int:
-    """Play one game. Return 1 if the bot won, -1 if it lost, 0 for a tie.
+    """Play one game of a match. Return 1 if the bot won, -1 if it lost, 0 for a draw.
 
-    Both games of a pair have the same deal and the seats swapped.
+    The games 2n and 2n + 1 have the same deal, with the seats swapped.
     """
     game = game_named(pairing.game)
     rng = Random(f"{pairing.game}/{SAMPLE}/{number // 2}")

@@ -1,8 +1,8 @@
-"""Work out what every position of Outbuffered's standard board is worth, for its opponent's table.
+"""Compute the value of every position of Outbuffered's standard board, for its opponent's tables.
 
-`PYTHONPATH=tests python -m bench.bots.solve FILE.npz`: value iteration over the 10,303 positions
-between turns. Each is a matrix game of 216 by 216 buffers, solved by regret matching+ that goes on
-where the sweep before ended. A quarter of an hour on one core for each table.
+`PYTHONPATH=tests python -m bench.bots.solve FILE.npz` does value iteration over the 10,303
+positions between turns. Each is a matrix game of 216 by 216 buffers. Regret matching+ solves it, and goes on
+where it ended in the sweep before. Each of the two tables takes a quarter of an hour on one core.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from companion.bots.outbuffered.turns import FINAL_VALUES, ORDER_COUNT, Position
 from companion.games.outbuffered.board import BUFFERS
 from companion.games.outbuffered.turn import OutbufferedOptions
 
-# Rounds of regret matching for each position, by sweep. The last ones are careful.
+# Rounds of regret matching for each position, by sweep. The last sweeps are more accurate.
 SWEEPS_ROUNDS = (15,) * 41 + (150,) * 4
-# Share of one sweep's regrets that the next one begins with: values have changed meanwhile.
+# Share of its regrets that a sweep hands to the next one. Some are dropped, as values have changed.
 KEPT_REGRET = 0.7
 Floats = NDArray[np.float32]
 
 
 def reachable_positions(model: TransitionModel) -> list[Position]:
-    """Return every position that can follow from the beginning, and the three ends at last."""
+    """Return every position that can be reached from the start, then the three final ones."""
     positions = {model.start: None}
     queue = [model.start]
     for position in queue:
@@ -37,7 +37,7 @@ def reachable_positions(model: TransitionModel) -> list[Position]:
 
 
 def results_of_buffers(step: NDArray[np.int32], number: int) -> NDArray[np.int32]:
-    """Return the (216, 216) positions that each pair of buffers leads to."""
+    """Return (216, 216): the numbers of the positions that each pair of buffers leads to."""
     ends = step[step[step[number]]].reshape((ORDER_COUNT,) * 6)
     # axes: South's and North's command in turn, of each step
     pairs: NDArray[np.int32] = ends.transpose(0, 2, 4, 1, 3, 5).reshape(len(BUFFERS), -1)
@@ -45,7 +45,7 @@ def results_of_buffers(step: NDArray[np.int32], number: int) -> NDArray[np.int32
 
 
 def solve_matrix_game(payoff: Floats, rows: Floats, columns: Floats, rounds: int) -> float:
-    """Return what a matrix game is worth to the rows. Both regrets go on in place."""
+    """Return the value of a matrix game for the rows. Update the regrets of both in place."""
     row_sum = np.zeros_like(rows)
     column_sum = np.zeros_like(columns)
     column_mix = _probabilities(columns)
@@ -70,7 +70,7 @@ def _probabilities(weights: Floats) -> Floats:
 
 
 def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
-    """Return the table of the standard board with or without that house rule."""
+    """Return the table of the standard board with or without the house rule."""
     model = TransitionModel(OutbufferedOptions(own_flag_blocks_base=own_flag_blocks_base))
     positions = reachable_positions(model)
     count = len(positions) - len(FINAL_VALUES)
@@ -98,7 +98,7 @@ def solve(own_flag_blocks_base: bool) -> NDArray[np.int16]:
 
 
 def main() -> int:
-    """Write both tables to the file that is named."""
+    """Write both tables to the file that the command names."""
     if len(sys.argv) != 2:
         print("usage: PYTHONPATH=tests python -m bench.bots.solve FILE.npz", file=sys.stderr)
         return 2

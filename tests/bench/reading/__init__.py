@@ -1,7 +1,8 @@
-"""How well the board is read, how fast it settles, and what that costs: `python -m bench reading`.
+"""Measure how well boards are read, how soon they settle, and what that costs: `python -m bench
+reading`.
 
-Everything is rendered from fixed seeds and read in one thread, so that two runs differ in nothing
-but the times.
+Everything is rendered from fixed seeds and read in one thread, so that two runs differ only in
+their times.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from bench.reading.sequences import bench_games
 from bench.reading.stillness import bench_stillness
 from bench.reading.wide_lenses import bench_wide
 
-# Parts of the bench beside scenes. Each takes whether to be quick, and returns whether every bar
-# is kept.
+# Parts of the bench besides the scenes. Each takes whether to measure only a little, and returns
+# whether every bar is kept.
 PARTS: Mapping[str, Callable[[bool], bool]] = {
     "game": bench_games,
     "still": bench_stillness,
@@ -32,9 +33,10 @@ PARTS: Mapping[str, Callable[[bool], bool]] = {
 
 
 def bench_reading(only: str, quick: bool) -> bool:
-    """Measure it and print it, and return whether every bar is kept.
+    """Measure, print the figures, and return whether every bar is kept.
 
-    `only` is one of `PARTS`, or how the names of scenes begin. `quick`: about a tenth of it.
+    `only` is one of `PARTS`, or a prefix of the names of scenes. Empty: everything. With `quick`,
+    measure about a tenth.
     """
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)

@@ -1,8 +1,8 @@
-"""Views in which only two corner markers of the board are visible: how well its squares are read.
+"""Measure how well squares are read in views that show only two corner markers of the board.
 
-A view is known by its number and is the same in every run. Two corner markers of each board are
-outside the picture or covered. Light, blur, noise and JPEG displace the corners of the other two.
-The reader knows nothing of the lens but what webcams are like.
+A view has a number and is the same in every run. Two corner markers of each board are outside the
+picture or covered. Light, blur, noise and JPEG displace the corners of the other two. The reader
+does not know the lens, only what webcams are like.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.render import camera_pose
 
 VIEWS, QUICK_VIEWS = 60, 10
-_TRIES = 200
+# Number of random views that are tried for one that shows exactly two corner markers.
+_MAX_TRIES = 200
+# Least shares of the boards that are found, and of their readable pieces that are right.
 MIN_FOUND, MIN_RIGHT = 0.95, 0.97
 # Width of the sheet that covers a corner marker, in sides of the marker.
 _COVER_SIDES = 1.5
@@ -41,13 +43,13 @@ CornerView = tuple[Kit, Luma, tuple[Print, ...]]
 
 
 def corner_view(number: int) -> CornerView:
-    """Make the view of this number."""
+    """Make the view with this number."""
     rng = Random(f"two corners {number}")
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         view = _make_view(number, rng)
         if view is not None:
             return view
-    raise ValueError(f"view {number} shows two corners in none of {_TRIES} tries")
+    raise ValueError(f"view {number} shows two corners in none of {_MAX_TRIES} tries")
 
 
 def _make_view(number: int, rng: Random) -> CornerView | None:
@@ -80,19 +82,18 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
         marker: pose.to_px(at_height(np.array([kit.board.corner_centres_mm[marker]])))[0]
         for marker in kit.board.corners
     }
+    # cheap, and therefore before rendering: which centres are in the picture?
     inside = [
-        m
-        for m, (x, y) in centres_px.items()
-        if 0 <= x < view.width and 0 <= y < view.height and m not in covered
+        marker
+        for marker, (x, y) in centres_px.items()
+        if 0 <= x < view.width and 0 <= y < view.height and marker not in covered
     ]
     if len(inside) != 2:
         return None
     table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
     prints = prints_of(table)
-    if (
-        sum(p.face is None and p.visible_share == 1 and p.marker not in covered for p in prints)
-        != 2
-    ):
+    visible = [p.marker for p in prints if p.face is None and p.visible_share == 1]
+    if len(set(visible) - set(covered)) != 2:
         return None
     luma = table.render_luma()
     for marker in covered:
@@ -120,9 +121,9 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
     )
 
 
-def judge_view(corner: CornerView, tally: Tally) -> None:
-    """Read one view, and compare the reading with the ground truth."""
-    kit, luma, prints = corner
+def judge_view(view: CornerView, tally: Tally) -> None:
+    """Read one view, and count in `tally` how it compares with the ground truth."""
+    kit, luma, prints = view
     reader = board_reader({**default_kits(), kit.game: kit})
     tally.add(reader.read_picture(luma), prints, kit)
 

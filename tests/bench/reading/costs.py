@@ -1,4 +1,4 @@
-"""What it costs to read still, changed and first pictures, and how photographs are read.
+"""Measure what it costs to read still, changed and first pictures, and how photographs are read.
 
 Costs are processor time, as ratios to OpenCV's `ArucoDetector` with its defaults on the same 1080p
 frame.
@@ -30,12 +30,13 @@ from vision.simulation.view import CameraView
 from vision.still_pictures import read_images
 
 FRAMES, QUICK_FRAMES = 30, 10
+# How far a piece is pushed for a changed picture, and number of frames until pictures are still.
 _NUDGE_MM = 3.0
 _SETTLING_FRAMES = 8
 
 
 def aruco_finder(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
-    """Return a function that finds ids in a picture by OpenCV's `ArucoDetector` with defaults."""
+    """Return a function that finds the ids of markers by OpenCV's `ArucoDetector` with defaults."""
     detector = cv2.aruco.ArucoDetector(get_dictionary(dictionary))
 
     def find(luma: Luma) -> list[int]:
@@ -46,9 +47,7 @@ def aruco_finder(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
 
 
 def bench_costs(quick: bool) -> bool:
-    """Measure with the board of every game that has pieces, and return whether the bars are
-    kept.
-    """
+    """Measure with the board of every game with pieces. Return whether the bars are kept."""
     good = True
     for kit in default_kits().values():
         if kit.deck is None:
@@ -58,20 +57,22 @@ def bench_costs(quick: bool) -> bool:
 
 
 def _bench_kit(kit: Kit, frames: int) -> bool:
-    """Read a rendered board with all pieces of a kit that lie on single squares.
+    """Read a rendered board with all pieces of a kit that take one square.
 
-    The peer reads between the frames, so that both meet the same load of the machine.
+    OpenCV's detector, the peer, reads each frame just after the reader, so that both meet the same
+    load of the machine.
     """
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
-    single = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
-    apart = squares[:: max(1, len(squares) // len(single))]
+    piece_faces = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
+    spread = squares[:: max(1, len(squares) // len(piece_faces))]
     table = printed_table(kit, CameraView(width=1920, height=1080, tilt_deg=30.0))
-    table.set_up(dict(zip(apart, single, strict=False)))
+    table.set_up(dict(zip(spread, piece_faces, strict=False)))
     piece = next(piece.id for piece in table.pieces() if piece.square is not None)
     find_markers, reader, count = aruco_finder(), board_reader(default_kits()), 0
     peer_s = list[float]()
 
     def read_s() -> float:
+        """Read the next frame by both. Return the reader's processor time."""
         nonlocal count
         count += 1
         frame = Frame(table.render_luma(), count / 5, count)
@@ -110,27 +111,26 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
 
 
 def photographs_folder() -> Path:
-    """Return the folder of photographs with a `truth.json`: `COMPANION_PHOTOGRAPHS`, or beside the
-    project.
+    """Return the folder of photographs and their `truth.json`.
+
+    It is `COMPANION_PHOTOGRAPHS`, or else a folder beside the project.
     """
     beside = Path(__file__).resolve().parents[4] / "shared" / "images"
     return Path(os.environ.get("COMPANION_PHOTOGRAPHS") or beside)
 
 
 def bench_photographs() -> bool:
-    """Read real photographs. Return whether no marker is wrong, and no fewer are found than by
-    `ArucoDetector`.
-    """
+    """Read real photographs. Return whether no marker is wrong and the peer finds no more."""
     folder, good = photographs_folder(), True
     if not (folder / "truth.json").is_file():
-        print("photographs: not measured, there are none: set COMPANION_PHOTOGRAPHS")
+        print("photographs: not measured, there are none (set COMPANION_PHOTOGRAPHS)")
         return good
     for name, truth in json.loads((folder / "truth.json").read_text(encoding="utf-8")).items():
-        wanted, allowed = Counter(truth["ids"]), {*truth["ids"], *truth["also_visible"]}
+        expected, allowed = Counter(truth["ids"]), {*truth["ids"], *truth["also_visible"]}
         (answer,) = read_images([folder / name], {}, truth["dict"])
         own = Counter(marker["id"] for marker in answer["markers"])
         peer = Counter(aruco_finder(truth["dict"])(load_luma(folder / name)))
-        right, peer_right = (own & wanted).total(), (peer & wanted).total()
-        figures = f"{right} of {wanted.total()} markers (ArucoDetector {peer_right})"
+        right, peer_right = (own & expected).total(), (peer & expected).total()
+        figures = f"{right} of {expected.total()} markers (ArucoDetector {peer_right})"
         good &= print_verdict(name, right >= peer_right and set(own) <= allowed, figures)
     return good

@@ -1,9 +1,9 @@
-"""Fans of cards that are hard to read: no fan may be accepted that does not lie there.
+"""Measure how badly laid fans of cards are read: no fan may be reported that is not there.
 
-Hands push cards together until markers are cut or gone, turn cards, and let fans reach beyond their
-zones and out of the picture. A zone is *wrong* if the reader reports a card that is not there, or
-another order. It is not wrong if it is unknown, has an `X`, or merely lacks cards, because people
-see that by the count.
+Cards are pushed together until their markers are partly or wholly hidden, they are turned, and fans
+reach beyond their zones and out of the picture. A zone is *wrong* if the reader reports a card that
+is not there, or the cards in another order. It is not wrong if it is unknown, has an unread card
+(`X`), or lacks cards, because people notice that by the count.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from vision.reading.board_reader import board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView, Shadow, default_view
 
-# The seed is held out: nothing was tuned on its pictures.
+# Nothing was tuned on the pictures of this seed.
 SEED, PICTURES, QUICK_PICTURES = 918_273, 60, 6
 EASY = "easy"
-# Least share of the easy, readable fans that are accepted.
+# Least share of the readable easy fans that are accepted.
 MIN_RIGHT = 0.97
-# Least number of corner markers in a picture. With fewer, nobody can say where a board lies.
+# Least number of visible corner markers. With fewer, a board cannot be located.
 _MIN_CORNERS = 2
 _PICTURES_A_VIEW = 3
 # Least distance from the middle of a card to the edge of its zone.
 _MIN_EDGE_MM = 6.0
 
-# Where a card lies in its fan: its middle aside and along in mm, and its turn in degrees.
+# Where a card lies in its fan: its middle across and along the fan in mm, and its turn in degrees.
 CardPlace = tuple[float, float, float]
 
 
@@ -57,12 +57,12 @@ def _lay_evenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
 
 
 def _push_along(cards: list[CardPlace], place: int, push_mm: float) -> list[CardPlace]:
-    """Push all cards of a fan along, from the card of this index on."""
+    """Push the cards of a fan along, from the one with the index `place` on."""
     return [(x, y + (push_mm if n >= place else 0.0), turn) for n, (x, y, turn) in enumerate(cards)]
 
 
 def _lay_clipped(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
-    """Clip one or two cards: the next card leaves 3 to 15 mm of them."""
+    """Cover one or two cards so that 3 to 15 mm of them are left."""
     cards = _lay_evenly(deck, number, rng)
     for place in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
         cards = _push_along(
@@ -116,17 +116,17 @@ HABITS: dict[str, Callable[[Deck, int, Random], list[CardPlace]]] = {
 
 @dataclass(frozen=True, eq=False)
 class HardTable:
-    """A picture of fans of cards, and what they are."""
+    """A picture of a table with fans, and its ground truth."""
 
     luma: NDArray[np.uint8]
     fans: Layout
     """The cards in each zone, from bottom to top."""
     easy: frozenset[Square]
-    """Zones with an easy fan that can be read."""
+    """Zones with an easy fan that must be read."""
 
 
 def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
-    """Yield pictures of tables with a fan in most zones, in every light and from everywhere."""
+    """Yield `number` pictures of tables with a fan in most zones, in all lights and views."""
     assert kit.deck is not None
     rng = Random(seed)
     table, ways = rendered_table(kit), _views(kit, rng)
@@ -152,9 +152,7 @@ def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
 
 
 def _views(kit: Kit, rng: Random) -> Iterator[CameraView]:
-    """Yield views of a board of cards: from everywhere, in every light, with every usual camera
-    fault.
-    """
+    """Yield views of a board of cards, in all lights and with all usual camera faults."""
     plain, board = default_view(kit), kit.board
     kinds: tuple[dict[str, object], ...] = (
         {},
@@ -190,15 +188,18 @@ def _views(kit: Kit, rng: Random) -> Iterator[CameraView]:
 
 def _push_to_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
     """Push the board until one side is at the edge of the picture, or out of it."""
-    far = rng.uniform(0.02, 0.12)
+    share = rng.uniform(0.02, 0.12)
     x, y = rng.choice(((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0)))
     return replace(
-        view, shift_mm=(x * far * kit.board.width_mm, y * far * kit.board.height_mm), fill=0.97
+        view, shift_mm=(x * share * kit.board.width_mm, y * share * kit.board.height_mm), fill=0.97
     )
 
 
 def _fit_fan(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[CardPlace]:
-    """Place a fan in a zone. Return x and y in board mm and the turn of each card."""
+    """Place a fan in a zone. Return x and y in board mm and the turn of each card.
+
+    Try shorter and shorter fans until one fits. Return an empty list if none does.
+    """
     board, (x, middle) = kit.board, kit.board.centre_mm(zone)
     direction = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):
@@ -235,14 +236,14 @@ def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
 
 @dataclass
 class FanTally:
-    """What the reader made of zones of cards."""
+    """How many zones of cards were read rightly and wrongly, and what that cost."""
 
     wrong: list[str] = field(default_factory=list)
-    """What was accepted wrongly, in zones without a card too."""
+    """A sentence for each wrong zone, also for those without a card."""
     readable: int = 0
-    """Easy fans that can be read ..."""
+    """Number of easy fans that must be read."""
     readable_right: int = 0
-    """... and those of them that were accepted."""
+    """Number of those that were accepted."""
     read_s: list[float] = field(default_factory=list)
     peer_s: list[float] = field(default_factory=list)
     """Processor time of each first picture, and of `ArucoDetector`'s defaults on it."""
@@ -250,20 +251,22 @@ class FanTally:
     def add(self, table: HardTable, reading: Reading, zones: tuple[Square, ...]) -> None:
         """Count one reading."""
         for zone in zones:
-            real, answer = table.fans.get(zone, ()), reading.fans.get(zone, ())
+            actual, reported = table.fans.get(zone, ()), reading.fans.get(zone, ())
             is_refused = reading.game is None or zone in reading.unknown
-            # missing cards show in the count, and cards that are not read are reported as such
-            rest = iter(real)
-            is_part = UNREAD in answer and not set(answer) - set(real) - {UNREAD}
-            if not (is_refused or is_part or all(card in rest for card in answer)):
-                self.wrong.append(f"{zone}: {answer} instead of {real}")
+            # with unread cards the order says little: only cards that are not there are wrong
+            is_part = UNREAD in reported and not set(reported) - set(actual) - {UNREAD}
+            # each search goes on behind the card found before, so that the order counts, too
+            rest = iter(actual)
+            is_in_order = all(card in rest for card in reported)
+            if not (is_refused or is_part or is_in_order):
+                self.wrong.append(f"{zone}: {reported} instead of {actual}")
             if zone in table.easy:
                 self.readable += 1
-                self.readable_right += answer == real and not is_refused
+                self.readable_right += reported == actual and not is_refused
 
 
 def read_fans(pictures: int, seed: int) -> FanTally:
-    """Read so many tables of hard fans, one picture each."""
+    """Read `pictures` tables with fans, one picture each."""
     kit = next(kit for kit in default_kits().values() if kit.deck is not None)
     find_markers, tally = aruco_finder(CARD_DICTIONARY), FanTally()
     for table in render_hard_tables(kit, pictures, seed):
@@ -279,7 +282,7 @@ def read_fans(pictures: int, seed: int) -> FanTally:
 
 
 def bench_fans(quick: bool) -> bool:
-    """Read hard fans, and return whether none is accepted wrongly and easy ones are read."""
+    """Read fans, and return whether none is reported wrongly and the easy ones are accepted."""
     tally = read_fans(QUICK_PICTURES if quick else PICTURES, SEED)
     for fault in tally.wrong:
         print(f"    {fault}")

@@ -1,4 +1,4 @@
-"""Ground truth of a rendered picture: every printed marker, where it is and how much is visible."""
+"""Helpers: the ground truth of a rendered picture, every printed marker with its visible share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Print:
     face: str | None
     """The face of its piece. None: a corner marker of the board."""
     squares: tuple[Square, ...]
-    """The squares on which its piece lies, none beside the board."""
+    """The squares on which its piece lies. Empty beside the board, and for a corner marker."""
     corners_px: Points
     """(4, 2): the corners, upper left of the print first, clockwise."""
     visible_share: float
@@ -44,7 +44,7 @@ class Print:
 
     @property
     def module_px(self) -> float:
-        """Return the size of a module along the marker's shortest side."""
+        """Size of a module along the marker's shortest side, in pixels."""
         sides = np.linalg.norm(self.corners_px - np.roll(self.corners_px, -1, axis=0), axis=1)
         return float(sides.min()) / _MODULES
 
@@ -81,7 +81,7 @@ def prints_of(table: SimulatedTable) -> tuple[Print, ...]:
 
 
 def _squares_of(kit: Kit, piece: Piece) -> tuple[Square, ...]:
-    """Return all squares that a piece covers. Beside the board there are none."""
+    """Return all squares that a piece covers, or none if it lies beside the board."""
     board, size = kit.board, kit.face(piece.top.name).turned_size(piece.turn_deg)
     if board.square_at(piece.x_mm, piece.y_mm) is None:
         return ()
@@ -106,7 +106,7 @@ def _outline_px(stage: LitTable, block: RenderedBlock) -> Points:
 def _visible_share(stage: LitTable, outline: Points, covers: Iterable[Points]) -> float:
     """Return the share of an outline that is in the picture and that none of `covers` hides."""
     low = np.floor(outline.min(axis=0)) - 1
-    width, height = (math.ceil(v) * _SUBPIXELS for v in np.ptp(outline, axis=0) + 3)
+    width, height = (math.ceil(length) * _SUBPIXELS for length in np.ptp(outline, axis=0) + 3)
     mask, window = np.zeros((height, width), np.uint8), np.zeros((height, width), np.uint8)
 
     def local(points: Points) -> Points:

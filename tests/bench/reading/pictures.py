@@ -1,10 +1,10 @@
-"""Single pictures: how completely and how correctly the reader reads.
+"""Measure how completely and how correctly single pictures are read.
 
-A piece is *readable* if its marker and half a module of white round it are in the picture with
+A piece is *readable* if its marker and half a module of white around it are in the picture with
 nothing in front, its modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of
-`READABLE_VEIL` is on it. The geometry of the scene decides that, not the reader. The piece is
-*right* if the reader reports its marker on all of its squares. A square is *wrong* if the reader
-reports a face that is not there, or "empty" where a piece lies.
+`READABLE_VEIL` is on it. That depends on the scene alone, not on the reader. The piece is *right*
+if the reader reports its marker on all of its squares. A square is *wrong* if the reader reports a
+face that is not there, or "empty" where a piece lies.
 """
 
 from __future__ import annotations
@@ -52,38 +52,38 @@ QUICK_SEVERITIES = (2, 4)
 
 
 def print_verdict(name: str, is_kept: bool, figures: str) -> bool:
-    """Print whether a bar is kept, with the figures, and return it."""
+    """Print a name, the figures and whether the bar is kept. Return `is_kept`."""
     print(f"{name:<44} {figures}  {'ok' if is_kept else 'SHORT'}", flush=True)
     return is_kept
 
 
 @dataclass
 class Tally:
-    """What the reader made of some pictures."""
+    """Counts of what the reader has read rightly and wrongly in some pictures."""
 
     name: str = ""
     pictures: int = 0
     found: int = 0
-    """Pictures in which a board was found."""
+    """Number of pictures in which a board was found."""
     pieces: int = 0
-    """Readable pieces on the board."""
+    """Number of readable pieces on boards."""
     right: int = 0
-    """Readable pieces that were read correctly."""
+    """Number of readable pieces that were read correctly."""
     bare: int = 0
-    """Squares without a piece, on boards that were found."""
+    """Number of squares without a piece, on boards that were found."""
     unsure: int = 0
-    """Bare squares that were not reported as empty: most show only paper, a hand hides some."""
+    """Number of bare squares that were not reported as empty. A hand hides some of them."""
     wrong: list[str] = field(default_factory=list)
     """A sentence for each wrong square."""
 
     def add(self, reading: Reading, prints: Sequence[Print], kit: Kit) -> None:
-        """Count what the reader said of one picture."""
+        """Count what a reading says of one picture."""
         self.pictures += 1
         tops = tops_of(prints)
-        for print_ in {id(p): p for p in prints if p.squares and is_readable(p)}.values():
-            told = {reading.markers.get(square) for square in print_.squares}
+        for print_ in [p for p in prints if p.squares and is_readable(p)]:
+            reported = {reading.markers.get(square) for square in print_.squares}
             self.pieces += 1
-            self.right += told == {print_.marker}
+            self.right += reported == {print_.marker}
         if reading.game is not None:
             self.found += 1
             bare = set(kit.board.squares) - kit.board.holes - set(tops)
@@ -113,7 +113,7 @@ def is_readable(print_: Print) -> bool:
 
 
 def tops_of(prints: Sequence[Print]) -> dict[Square, Print]:
-    """Return what lies on top of each square."""
+    """Return the topmost print on each square: later prints lie above earlier ones."""
     return {square: print_ for print_ in prints for square in print_.squares}
 
 
@@ -125,11 +125,12 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
     if reading.game != kit.game:
         faults.append(f"the board of {reading.game} instead of {kit.game}")
     for square in kit.board.squares:
-        told, real = reading.seen.get(square), tops.get(square)
-        if told is not None and (real is None or real.face != told):
-            faults.append(f"{square}: WRONG, {told} instead of {real.face if real else 'nothing'}")
-        elif told is None and real is not None and square not in reading.unknown:
-            faults.append(f"{square}: WRONG, empty instead of {real.face}")
+        reported, top = reading.seen.get(square), tops.get(square)
+        actual = top.face if top else None
+        if reported is not None and reported != actual:
+            faults.append(f"{square}: WRONG, {reported} instead of {actual or 'nothing'}")
+        elif reported is None and actual is not None and square not in reading.unknown:
+            faults.append(f"{square}: WRONG, empty instead of {actual}")
     return faults
 
 
@@ -148,10 +149,10 @@ def bench_pictures(only: str, quick: bool) -> bool:
             if s <= max_severity
         )
         tally = Tally(condition)
-        for wanted in (make_scene(name) for name in names if name.startswith(only)):
-            luma, prints = wanted.picture()
-            reader = board_reader({**default_kits(), wanted.kit.game: wanted.kit})
-            tally.add(reader.read_picture(luma), prints, wanted.kit)
+        for scene in (make_scene(name) for name in names if name.startswith(only)):
+            luma, prints = scene.picture()
+            reader = board_reader({**default_kits(), scene.kit.game: scene.kit})
+            tally.add(reader.read_picture(luma), prints, scene.kit)
         if tally.pictures:
             good &= tally.judge(min_right, MAX_UNSURE.get(condition, 1.0))
     return good

@@ -1,7 +1,6 @@
-"""Scenery that makes a rendered table hard to read: cloths and newspapers, window light, worn and
-curled tags.
+"""Helpers: scenery that makes a rendered table hard to read, such as newspapers and worn tags.
 
-Everything comes from a seed, so that a scene always looks the same.
+Everything is drawn from a seed, so that a scene looks the same in every run.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _TO_LIGHT = np.array([[1.0, 0, 200], [0, -1.0, _LIGHT_MM - 200], [0, 0, 1]])
 
 @dataclass(frozen=True)
 class HardScenery(Scenery):
-    """A scenery with trouble, all of it off at first."""
+    """Scenery with difficulties, each of which is off by default."""
 
     kind: str = "wood"
     """One of `TABLES`."""
@@ -45,13 +44,13 @@ class HardScenery(Scenery):
     """The edge of a hard shadow: x mm, y mm, degrees, strength. The shadow lies where the angle
     points."""
     blind: tuple[float, float, float] | None = None
-    """Its stripes: degrees, mm wide, strength."""
+    """The striped shadow of a blind: degrees, mm wide, strength."""
     shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """The tint of the light where the window's does not fall."""
+    """The tint of the light where the window's light does not fall."""
     wear: float = 0.0
-    """Fades and scratches tags, 0 to 1."""
+    """How faded and scratched tags are, 0 to 1."""
     curl_mm: float = 0.0
-    """How far the sides of tags have come up."""
+    """How far the two sides of tags stand up."""
 
     def table(self, seed: int) -> Texture:
         """Draw the table. Raises KeyError for an unknown kind."""
@@ -76,7 +75,7 @@ class HardScenery(Scenery):
         return np.asarray(shaded if light is None else shaded * light, np.float32)
 
     def _shade_texture(self) -> NDArray[np.uint8]:
-        """Return (800, 800): where the window's light does not fall, as 255."""
+        """Return (800, 800): how dark the shade is, 255 where no light of the window falls."""
         row, column = np.mgrid[0:_LIGHT_MM, 0:_LIGHT_MM].astype(np.float32)
         x, y = column - 200, _LIGHT_MM - 200 - row
         shade = np.zeros((_LIGHT_MM, _LIGHT_MM), np.float32)
@@ -94,11 +93,11 @@ class HardScenery(Scenery):
         return np.asarray(255 * shade, np.uint8)
 
     def top(self, printed: Bgr, seed: int) -> Bgr:
-        """Return the top of a piece after years."""
+        """Return the top of a piece, worn as it would be after years."""
         return wear_down(printed, self.wear, seed) if self.wear else printed
 
     def top_parts(self, corners_mm: Points) -> list[TopPart]:
-        """Return the narrow planes of a tag whose two sides have come up."""
+        """Return the narrow planes of a tag whose two sides stand up."""
         if not self.curl_mm:
             return super().top_parts(corners_mm)
         return curled_parts(corners_mm, self.curl_mm)
@@ -106,13 +105,13 @@ class HardScenery(Scenery):
 
 def change_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
     """Return the view with other values of its own fields, and of those of `HardScenery`."""
-    own = {field.name for field in fields(CameraView)}
-    plain = {name: value for name, value in changes.items() if name in own}
-    hard = {name: value for name, value in changes.items() if name not in own}
+    names = {field.name for field in fields(CameraView)}
+    own = {name: value for name, value in changes.items() if name in names}
+    hard = {name: value for name, value in changes.items() if name not in names}
     if hard:
         scenery = view.scenery if isinstance(view.scenery, HardScenery) else HardScenery()
-        plain["scenery"] = replace(scenery, **hard)
-    return replace(view, **plain)
+        own["scenery"] = replace(scenery, **hard)
+    return replace(view, **own)
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -120,8 +119,9 @@ def change_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
 
 @lru_cache(maxsize=3 * TABLE_SEEDS)
 def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
-    """Draw a table, and return its picture and the (3, 3) matrix from board mm to px. Raises
-    KeyError.
+    """Draw a table. Return its picture and the (3, 3) matrix from board mm to px.
+
+    Raises KeyError.
     """
     picture = TABLES[kind](np.random.default_rng(seed))
     angle = math.radians((seed * 37) % 90)
@@ -159,9 +159,7 @@ def _draw_cloth(rng: Rng) -> Bgr:
 
 
 def _draw_chequers(rng: Rng) -> Bgr:
-    """Draw white and nearly black squares of 20 to 26 mm, which look like rims of markers in each
-    other.
-    """
+    """Draw white and nearly black squares of 20 to 26 mm. Some look like the rims of markers."""
     side = _TABLE_MM * _TABLE_PX_PER_MM
     squares = int(rng.integers(14, 18)) // 2 * 2
     at = np.arange(side) * squares // side
@@ -221,7 +219,7 @@ def _draw_square_code(part: Bgr, rng: Rng) -> None:
     part[module : module * (size + 1), module : module * (size + 1)] = np.where(large > 0, 226, 36)
 
 
-# What a board may lie on, beside wood.
+# What a board may lie on, besides wood.
 TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
     "pale": _draw_pale_table,
     "cloth": _draw_cloth,
@@ -248,7 +246,7 @@ def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
         rng.random((5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC
     )
     fade = (wear * (0.25 + 0.4 * patches))[..., None]
-    faded = top + fade * (np.float32(205) - top) * (top < 140)  # the ink goes, the paper stays
+    faded = top + fade * (np.float32(205) - top) * (top < 140)  # the ink fades, the paper does not
     faded = faded * (1 - 0.25 * wear * np.roll(patches, 9, axis=0)[..., None])
     faded = np.asarray(faded.clip(0, 255), np.uint8)
     for _ in range(round(8 * wear)):
@@ -270,16 +268,16 @@ def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
 
 
 def curled_parts(corners_mm: Points, lift_mm: float, parts: int = 6) -> list[TopPart]:
-    """Return a tag whose two sides have come up by `lift_mm`, as narrow planes.
+    """Return a tag whose two sides stand up by `lift_mm`, as narrow planes.
 
     `corners_mm` is (4, 3), upper left first, clockwise.
     """
     a, b, c, d = corners_mm
-    found = []
+    planes = []
     for number in range(parts):
         shares = number / parts, (number + 1) / parts
         lifts = [np.array([0, 0, lift_mm * (2 * share - 1) ** 2]) for share in shares]
         upper = [a + (b - a) * share + lift for share, lift in zip(shares, lifts, strict=True)]
         lower = [d + (c - d) * share + lift for share, lift in zip(shares, lifts, strict=True)]
-        found.append(TopPart(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
-    return found
+        planes.append(TopPart(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
+    return planes

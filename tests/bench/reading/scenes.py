@@ -1,16 +1,19 @@
-"""The scenes of the bench: every kind of trouble in four severities, on the boards of four games.
+"""Helpers: scenes in which a board is hard to read, of every kind and in four severities.
 
 A scene has a name, such as `tilt-3-2` (condition, severity, number), and is the same in every run.
 All are 1080p, on tables of every kind. The conditions, each from severity 1 to 4:
 
-- *clean*: ever busier tables, at last through a wide lens.
+- *clean*: busier and busier tables, and at severity 4 a wide lens.
 - *defocus*: a Gaussian of 1 to 4 px.
 - *motion*: a smear as wide as the defocus.
 - *small*: 4 to 2.4 px per module of a marker.
 - *tilt*: 25, 36, 47 and 55 degrees.
 - *low light*: a half to a fifth of the light, with noise of 3.5 to 8.
 - *jpeg*: quality 60 to 15.
-- *shadow*: a soft one, a window's edge, both, and a blind.
+- *glare*: a lamp that the board reflects.
+- *colour cast*: light like a candle's, the sky's or a party's.
+- *hand*: a hand over the board, farther in each time.
+- *shadow*: a soft one, the edge of a window, both, and a blind.
 - *worn*: scratches, faded ink and curled sides.
 - *mixed*: a little of everything.
 - *half*: a board that fills half the picture or less, with pieces turned freely.
@@ -37,10 +40,10 @@ from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView, Glare, Shadow
 
 SEVERITIES = (1, 2, 3, 4)
-# Smaller modules (along a marker's shorter side) need not be read: 16 px a side, where 99 % can
-# be read at best.
+# Smallest module, along a marker's shorter side, that must be read. A side of the marker then has
+# 16 px, and 99 % of such markers can be read at best.
 READABLE_MODULE_PX = 2.3
-# Brightness, of 255, that a reflection adds. Above it black is white, and the marker need not be
+# Brightness, of 255, that a reflection adds. Above it black looks white, and the marker need not be
 # read.
 READABLE_VEIL = 200.0
 # Number of scenes of each condition and severity.
@@ -48,23 +51,23 @@ SCENES_EACH = 4
 
 # Module of a medium-sized marker in `small`, by severity.
 _MODULE_PX = (4.0, 3.2, 2.7, 2.4)
-_TILTS = (25.0, 36.0, 47.0, 55.0)
+_TILTS_DEG = (25.0, 36.0, 47.0, 55.0)
 # A motion blur of this many px is as wide as a defocus of 1 px (the sigma of a Gaussian) at half
 # its height.
 _MOTION_PX_PER_SIGMA = 2.35
-# Number of corner markers that stay in sight whatever a hand does: with fewer nobody can say
-# where the board is.
+# Number of corner markers that a hand leaves in sight. With fewer, a board cannot be located.
 _MIN_CORNERS = 2
 # Share of the scenes in which one piece lies on another, in games that have that.
 _STACK_SHARE = 0.4
 # Whether a piece that joins another one lies on top of it, by game.
 _STACKING = {"outbuffered": False, "scouts": True, "kahmate": True}
+# Heights of pieces, which scenes take in turn. None: those of the kit.
 _HEIGHTS_MM = (None, 2.0, None, 10.0)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture to take: pieces on a board, a camera in some light, and perhaps a hand."""
+    """A picture to take: pieces on a board, a camera in some light, and perhaps a hand."""
 
     name: str
     kit: Kit
@@ -93,9 +96,10 @@ class Scene:
 
 
 def make_scene(name: str) -> Scene:
-    """Make the scene of this name."""
+    """Make the scene with this name."""
     condition, severity, number = name.rsplit("-", 2)
     rng = Random(name)
+    # neighbouring scenes have different boards and heights
     kits, offset = piece_kits(), list(CONDITIONS).index(condition)
     kit = kits[(int(number) + int(severity) + offset) % len(kits)]
     height = _HEIGHTS_MM[(int(number) + int(severity)) % len(_HEIGHTS_MM)]
@@ -121,7 +125,7 @@ def make_scene(name: str) -> Scene:
 
 
 def _choose_hand_square(table: SimulatedTable, places: Sequence[Square]) -> Square:
-    """Return the first square at which a hand leaves two corner markers in sight, else the last."""
+    """Return the first place at which a hand leaves two corner markers in sight, else the last."""
     for place in places:
         table.hold_hand(place)
         corners = [print_ for print_ in prints_of(table) if print_.face is None]
@@ -137,11 +141,11 @@ def default_kits() -> Mapping[str, Kit]:
 
 
 def piece_kits() -> tuple[Kit, ...]:
-    """Return the kits of all games with pieces, and one with walls: boards of every size."""
+    """Return the kits of all games with pieces, and one with walls, for boards of all sizes."""
     small = GAMES["outbuffered"]
     walls = next(value for label, value in small.option_rows[0].choices if label == "Walls")
-    every = (*default_kits().values(), small.kit(small.options({"board": walls})))
-    return tuple(kit for kit in every if kit.deck is None)
+    kits = (*default_kits().values(), small.kit(small.options({"board": walls})))
+    return tuple(kit for kit in kits if kit.deck is None)
 
 
 def random_layout(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) -> Layout:
@@ -169,7 +173,11 @@ def random_layout(kit: Kit, rng: Random, least: float = 0.7, most: float = 1.0) 
 
 
 def _stack_two(kit: Kit, layout: Layout, rng: Random) -> Layout:
-    """Put one piece on another, or under it, as the game allows: a flag, a ball, a scout."""
+    """Move a piece to the square of another one, on top or beneath as the game has it.
+
+    If the game has pieces that are carried (a flag, the ball), it moves one of these. Return the
+    layout unchanged if the game has no stacks.
+    """
     single = [square for square, (face,) in layout.items() if kit.face(face).size == (1, 1)]
     carried = [square for square in single if kit.face(layout[square][0]).carried]
     if any(face.carried for face in kit.faces):
@@ -206,7 +214,7 @@ def random_nudge(kit: Kit, face: str, rng: Random) -> tuple[float, float, float]
 
 
 def ordinary_view(rng: Random) -> CameraView:
-    """Make a view of an ordinary camera above a table, without any trouble."""
+    """Make a view of an ordinary camera above a table in good light."""
     changes = {
         "width": 1920,
         "height": 1080,
@@ -237,7 +245,7 @@ def _move_camera_away(kit: Kit, layout: Layout, view: CameraView, module_px: flo
     return view
 
 
-# ---- trouble -------------------------------------------------------------------------------------
+# ---- conditions ----------------------------------------------------------------------------------
 
 
 def random_spot_mm(kit: Kit, rng: Random) -> tuple[float, float]:
@@ -246,7 +254,7 @@ def random_spot_mm(kit: Kit, rng: Random) -> tuple[float, float]:
 
 
 def _clean(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """Make good light on ever busier tables, at last through a wide lens with barrel distortion."""
+    """Make good light on busier and busier tables, and at severity 4 a wide lens."""
     table = ("wood", "pale", rng.choice(("cloth", "chequered")), "newspaper")[severity - 1]
     lens = (
         {"focal_ratio": rng.uniform(0.42, 0.5), "k1": rng.uniform(-0.08, -0.03)}
@@ -269,9 +277,7 @@ def _low_light(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 
 def _shadow(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """Make a soft shadow, then the hard edge of a window's light in another colour, at last a
-    blind.
-    """
+    """Make a soft shadow, the hard edge of a window's light in another colour, both, or a blind."""
     strength = (0.35, 0.5, 0.6, 0.7)[severity - 1]
     shadow = Shadow(*random_spot_mm(kit, rng), rng.uniform(40, 140), strength)
     soft: dict[str, Any] = {"shadow": shadow}
@@ -309,7 +315,7 @@ def _colour_cast(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _hand(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
-    """Hold a hand over the board: the severer, the farther. The fourth covers a corner marker."""
+    """Hold a hand over the board, farther in each time. The fourth covers a corner marker."""
     board = kit.board
     depth = (0, round(board.ranks / 5), (board.ranks - 1) // 2, (board.ranks - 1) // 2)[
         severity - 1
@@ -327,7 +333,7 @@ def _small(severity: int, _kit: Kit, _rng: Random) -> dict[str, Any]:
 
 def _tilt(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     return {
-        "tilt_deg": _TILTS[severity - 1],
+        "tilt_deg": _TILTS_DEG[severity - 1],
         "turn_deg": rng.choice((0.0, 180.0)) + rng.uniform(-35, 35),
     }
 
@@ -362,7 +368,7 @@ def _mixed(severity: int, kit: Kit, rng: Random) -> dict[str, Any]:
 
 
 def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
-    """Move the camera so far that the board is small, and turn the pieces as if dropped."""
+    """Move the camera so far away that the board is small, and turn the pieces freely."""
     fill = (0.7, 0.6, 0.55, 0.5)[severity - 1]
     return {
         "fill": fill,
@@ -372,6 +378,7 @@ def _half(severity: int, _kit: Kit, rng: Random) -> dict[str, Any]:
     }
 
 
+# For each condition: makes the changes to an ordinary view at a severity.
 CONDITIONS: Mapping[str, Callable[[int, Kit, Random], dict[str, Any]]] = {
     "clean": _clean,
     "defocus": _defocus,

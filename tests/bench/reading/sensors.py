@@ -1,4 +1,4 @@
-"""Rooms and sensors between a table and the reader: light that wavers, noise, a webcam's codec.
+"""Helpers: rooms with unsteady light, and sensors with noise and a webcam's codec.
 
 Unlike `CameraView.noise` and `CameraView.jpeg_quality`, every frame is lit, made noisy and encoded
 anew, so that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
@@ -25,7 +25,7 @@ _GHOST_CHANGE = 14.0
 
 @dataclass(frozen=True)
 class Room:
-    """The light of a room and the sensor that looks at it."""
+    """The light of a room, and the sensor of the camera in it."""
 
     noise: float = 1.5
     """Standard deviation of the noise on white paper in full light, of 255."""
@@ -36,9 +36,9 @@ class Room:
     flicker: float = 0.0
     """Share of the light that lamps on alternating current lose, for the whole picture."""
     bands: float = 0.0
-    """The same for the rows of a picture, which are exposed in turn."""
+    """The same for single rows of a picture, because rows are exposed in turn."""
     band_px: float = 0.3
-    """Rows in a period of the bands, by the picture's height."""
+    """Period of the bands, as a share of the picture's height."""
     beat: float = 0.37
     """Periods by which the phase of the lamps goes on from frame to frame."""
     jitter: float = 0.0
@@ -52,7 +52,7 @@ class Room:
 
 
 class Sensor:
-    """Turns clean pictures of one size into the frames of a camera, the same ones at every run.
+    """Makes a camera's frames from clean pictures of one size, the same in every run.
 
     `Sensor(room, seed).frame(luma)`: (height, width) in, (height, width) out.
     """
@@ -65,7 +65,7 @@ class Sensor:
         self._phase = float(self._rng.random())
 
     def frame(self, luma: Luma) -> Luma:
-        """Return the next frame of a scene, given as it looks without any trouble."""
+        """Return the next frame of a scene, which is given in steady light without noise."""
         room = self.room
         lit = luma.astype(np.float32) * self._lighting(luma.shape[0])
         noisy = lit + self._noise(lit) if room.noise else lit
@@ -104,7 +104,7 @@ class Sensor:
         return self._before
 
 
-# ---- rooms, by what troubles them ----------------------------------------------------------------
+# ---- rooms, by condition -------------------------------------------------------------------------
 
 
 def _between(low: float, high: float, share: float) -> float:
@@ -112,9 +112,7 @@ def _between(low: float, high: float, share: float) -> float:
 
 
 def _dim(share: float) -> Room:
-    """Dim the light down to .18. The sensor makes up for it with gain, and its noise grows with
-    that.
-    """
+    """Dim the light down to 18 %. The sensor's gain makes up for it, and raises its noise."""
     light = _between(1.0, 0.18, share)
     return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
@@ -148,7 +146,7 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
 
 
 def mixed_room(rng: Random) -> Room:
-    """Make noise, darkness, a codec and lamps, each anywhere in its range or not at all."""
+    """Mix noise, darkness, a codec and lamps, each anywhere in its range or left out."""
     room = _dim(rng.random()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
     if rng.random() < 0.7:
         room = replace(room, quality=round(rng.uniform(15, 90)))

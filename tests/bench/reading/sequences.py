@@ -1,8 +1,8 @@
-"""Games in front of the reader: hands do all that hands do, and the bench looks when it settles.
+"""Measure how soon the reader has read a board again after each event of a game.
 
-A hand comes over a square, does something there and goes. The first picture without it is the last
-that differs from the one before. Those after it are *quiet*. Nothing more happens for two quiet
-pictures.
+A hand comes over a square, does something there and goes. The first picture without the hand is the
+last one that differs from the picture before. The pictures after it are *quiet*. Nothing more
+happens for two quiet pictures, in which the board has to be *settled*: read completely and rightly.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import CameraView
 
-# Rough games are played before a camera that encodes every frame anew, with its own noise and the
-# light of that moment.
+# Numbers of games. The camera of a rough game encodes every frame anew, with new noise and light.
 GAMES_PLAYED, ROUGH_GAMES = 15, 10
-# Number of the quiet picture in which a board has to be settled, by kind of event. Else it is the
-# first.
-QUIET_AT = {"take": 2, "start": 2}
+# In which quiet picture a board has to be settled, by kind of event. After others it is the first.
+SETTLED_BY = {"take": 2, "start": 2}
+# Least shares of readable pieces that are right, and of boards that are settled in time.
 MIN_RIGHT, MIN_SETTLED, MIN_SETTLED_ROUGH = 0.995, 0.99, 0.95
 # JPEG quality of the condition `jpeg` at severity 3.
 _JPEG_3 = 25
 _QUIET_PICTURES = 2
 _FRAME_S = 0.2
-_TROUBLE: tuple[dict[str, Any], ...] = (
+# Difficulties of the games that are not rough, in turn.
+_DIFFICULTIES: tuple[dict[str, Any], ...] = (
     {},
     {"light": 0.35, "noise": 4.0},
     {"tilt_deg": 44.0},
@@ -55,7 +55,7 @@ _TROUBLE: tuple[dict[str, Any], ...] = (
 
 
 class BenchGame:
-    """One game: a table, the reader that looks at it, and its results."""
+    """A game: a table, the reader that reads it, and the counts of what was read."""
 
     def __init__(self, number: int, trouble: str) -> None:
         self.pieces = self.right = self.boards = self.settled = 0
@@ -69,7 +69,7 @@ class BenchGame:
             view, room = _rough_view(trouble, number, self._kit, view, rng)
             self._sensor = Sensor(room, number)
         else:
-            view = change_view(view, _TROUBLE[number % len(_TROUBLE)])
+            view = change_view(view, _DIFFICULTIES[number % len(_DIFFICULTIES)])
         self.table = printed_table(self._kit, view)
         self.table.set_up(random_layout(self._kit, rng, 0.4, 0.7))
         self._reader = board_reader({**default_kits(), self._kit.game: self._kit})
@@ -77,9 +77,7 @@ class BenchGame:
         self._touched: set[Square] = set()
 
     def play(self) -> None:
-        """Play some 35 pictures: the board as it lies, one event of each kind in some order, and
-        one more move.
-        """
+        """Play one event of each kind in some order, and a second move, in some 35 pictures."""
         self._settle("start")
         events = [
             self._move,
@@ -135,7 +133,7 @@ class BenchGame:
         return "flip"
 
     def _capture(self) -> str:
-        """Take a piece away and put another one in its place, all by one hand."""
+        """Take a piece away and put another one in its place, by one hand."""
         captured, target = self._choose_piece(on_board=True)
         piece, square = self._choose_piece(on_board=True)
         if captured is None or piece is None or target is None or square is None:
@@ -185,7 +183,7 @@ class BenchGame:
     def _choose_piece(
         self, *, on_board: bool, two_faced: bool = False
     ) -> tuple[int | None, Square | None]:
-        """Choose a piece of a single square."""
+        """Choose a random piece that takes one square. Return its id and its square."""
         two_faced_kinds = {names[0] for names in self._kit.pieces if len(names) > 1}
         candidates = [
             (piece.id, piece.square)
@@ -207,17 +205,18 @@ class BenchGame:
     # ---- judging ----
 
     def _settle(self, kind: str) -> None:
-        """Take the hand away, and note whether the board is settled right in the first quiet
-        pictures.
-        """
+        """Take the hand away, and note whether the board is settled in time."""
         self.table.hold_hand(None)
         self._read_picture()
         settled = [self._is_right(self._read_picture()) for _ in range(_QUIET_PICTURES)]
         self.boards += 1
-        self.settled += any(settled[: QUIET_AT.get(kind, 1)])
+        self.settled += any(settled[: SETTLED_BY.get(kind, 1)])
 
     def _read_picture(self) -> Reading:
-        """Take a picture, read it, and judge what is said of the pieces that show."""
+        """Take a picture, read it, and count the readable pieces that are read rightly.
+
+        In a quiet picture, note what is read wrongly.
+        """
         self._frames += 1
         luma = self.table.render_luma()
         luma = self._sensor.frame(luma) if self._sensor else luma
@@ -225,27 +224,27 @@ class BenchGame:
         prints = prints_of(self.table)
         for print_ in prints:
             if print_.squares and is_readable(print_):
-                told = {reading.seen.get(square) for square in print_.squares}
+                reported = {reading.seen.get(square) for square in print_.squares}
                 self.pieces += 1
-                self.right += told == {print_.face}
+                self.right += reported == {print_.face}
         if reading.quiet:
             self.faults += wrong_entries(reading, prints, self._kit)
         return reading
 
     def _is_right(self, reading: Reading) -> bool:
-        """Return whether the reading has all that is readable or was touched, and nothing false."""
+        """Return whether all readable and touched squares are read, and nothing is read wrongly."""
         tops = tops_of(prints_of(self.table))
         faces = {square: print_.face for square, print_ in tops.items()}
         readable = {square for square, print_ in tops.items() if is_readable(print_)}
         is_true = all(faces.get(square) == face for square, face in reading.seen.items())
-        is_whole = readable <= set(reading.seen) and not self._touched & reading.unknown
-        return reading.quiet and is_true and is_whole
+        is_complete = readable <= set(reading.seen) and not self._touched & reading.unknown
+        return reading.quiet and is_true and is_complete
 
 
 def _rough_view(
     trouble: str, number: int, kit: Kit, view: CameraView, rng: Random
 ) -> tuple[CameraView, Room]:
-    """Return what stays the same from frame to frame, and what does not.
+    """Return the view, which stays the same, and the room, which changes from frame to frame.
 
     `mixed` has its four severities in turn.
     """

@@ -1,10 +1,10 @@
-"""Still tables: does the reader notice that nothing moves, and when something does?
+"""Measure whether the reader notices that nothing moves on a table, and when something does.
 
 A table lies still in front of a camera in a realistic room (`bench.reading.sensors`). After the
-first `LEARNING_FRAMES` every frame has to be quiet, with the board in view and no false reading.
+first `LEARNING_FRAMES` every frame has to be quiet, with the board found and nothing read wrongly.
 Then a piece is pushed by half a square, one is turned in place, and a hand comes in. The reader has
-to notice each within `NOTICE_FRAMES`, as movement or as a change. The boards of all games in two
-sizes cover the ranges of all conditions evenly.
+to notice each within `NOTICE_FRAMES`, as movement or as a change. The boards of all games, each in
+two sizes of pictures, are spread evenly over the range of each condition.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from vision.reading.board_reader import board_reader
 
 SIZES = (1280, 720), (1920, 1080)
 LEARNING_FRAMES, STILL_FRAMES, NOTICE_FRAMES = 20, 60, 3
+# Least share of the still frames that are quiet.
 MIN_QUIET = 0.98
 EVENTS = ("push", "turn", "hand")
 # Number of frames between two events.
@@ -35,7 +36,7 @@ _FRAME_S = 0.2
 
 @dataclass(frozen=True)
 class StillCase:
-    """One table before one camera in one room."""
+    """A table, the size of the camera's pictures, and the room."""
 
     name: str
     kit: Kit
@@ -44,7 +45,7 @@ class StillCase:
 
 
 def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[StillCase]:
-    """Return every board in every size, severities spread evenly over the condition's range."""
+    """Return every board in every size, with severities spread evenly over the range."""
     rng = Random(f"still-{condition}")
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
     ranks = list(range(len(boards)))
@@ -57,7 +58,7 @@ def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[StillCase]:
 
 
 class StillTable:
-    """The table of a case, the camera above it, and its reader."""
+    """The table of a case, the camera above it, and the reader."""
 
     def __init__(self, case: StillCase) -> None:
         self.case, self._rng = case, Random(case.name)
@@ -72,8 +73,8 @@ class StillTable:
         self._clean: Luma | None = None
         self._frames = 0
 
-    def see(self) -> Reading:
-        """Read the next frame."""
+    def read_next_frame(self) -> Reading:
+        """Take the next frame and read it."""
         if self._clean is None:
             self._clean = self.table.render_luma()
         self._frames += 1
@@ -82,7 +83,7 @@ class StillTable:
         )
 
     def faults_of(self, reading: Reading) -> list[str]:
-        """Return a sentence for each square or zone of which something false is said."""
+        """Return a sentence for each square or zone that is read wrongly."""
         if self.case.kit.deck is None:
             return wrong_entries(reading, prints_of(self.table), self.case.kit)
         lying: dict[Square, tuple[str, ...]] = {}
@@ -120,8 +121,9 @@ def fans_of(kit: Kit, rng: Random) -> Layout:
 
 
 def bench_stillness(quick: bool) -> bool:
-    """Look at all cases, and return whether still tables are quiet, events noticed and nothing
-    false is said.
+    """Watch all cases.
+
+    Return whether enough frames are quiet, no event is missed and nothing is read wrongly.
     """
     good = True
     for condition in ("mixed",) if quick else tuple(RANGES):
@@ -140,13 +142,16 @@ def bench_stillness(quick: bool) -> bool:
 
 
 def _watch(case: StillCase, missed: list[str]) -> int:
-    """Look at one case, and note what is missed or wrong. Return how many frames were quiet."""
+    """Watch one case, and add what is missed or wrong to `missed`.
+
+    Return the number of quiet frames.
+    """
     watched = StillTable(case)
     for _ in range(LEARNING_FRAMES):
-        reading = watched.see()
+        reading = watched.read_next_frame()
     quiet, judged = 0, None
     for _ in range(STILL_FRAMES):
-        reading = watched.see()
+        reading = watched.read_next_frame()
         quiet += reading.quiet and reading.game == case.kit.game
         if judged != reading and reading.quiet:
             judged = reading
@@ -155,9 +160,9 @@ def _watch(case: StillCase, missed: list[str]) -> int:
     for event in EVENTS:
         before = reading
         watched.cause(event)
-        after = [watched.see() for _ in range(NOTICE_FRAMES)]
+        after = [watched.read_next_frame() for _ in range(NOTICE_FRAMES)]
         if all(now.quiet and now == before for now in after):
             missed.append(f"{case.name}: {event} not noticed; {case.room}")
         for _ in range(_SETTLING_FRAMES):
-            reading = watched.see()
+            reading = watched.read_next_frame()
     return quiet

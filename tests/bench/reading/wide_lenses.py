@@ -1,4 +1,7 @@
-"""Pictures through lenses that the renderer lacks, for which OpenCV distorts straight pictures."""
+"""Measure how boards are read through lenses that the renderer lacks.
+
+OpenCV distorts straight pictures as these lenses would.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from vision.pose.optics import Points
 from vision.reading.board_reader import board_reader
 from vision.simulation.view import CameraView
 
-# Number of views of every board through every lens.
+# Number of views of every board through every lens, and the least share of pieces that are right.
 VIEWS, MIN_RIGHT = 2, 0.97
 
 
@@ -30,7 +33,7 @@ class WideLens:
     """A lens by OpenCV's camera model."""
 
     focal_ratio: float
-    """Focal length by the picture's width."""
+    """Focal length divided by the picture's width."""
     coefficients: tuple[float, ...]
     """OpenCV's distortion coefficients."""
     is_fisheye: bool = False
@@ -48,10 +51,11 @@ class WideLens:
 
 
 def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> WideLens:
-    """Return a fisheye lens that shows so many degrees across when its coefficients are 0."""
+    """Return a fisheye lens that shows `degrees` across the picture if its coefficients are 0."""
     return WideLens(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
 
 
+# Lenses of which the reader knows nothing.
 LENSES: Mapping[str, WideLens] = {
     "fisheye of 120 degrees": _equidistant(120),
     "fisheye of 100 degrees, its own bend": _equidistant(100, -0.02, 0.004),
@@ -92,7 +96,7 @@ def render_through(lens: WideLens, kit: Kit, layout: Layout, view: CameraView) -
 
 
 def bench_wide(quick: bool) -> bool:
-    """Read views of every board through every lens, of which the reader knows nothing."""
+    """Read views of every board through every lens. Return whether every bar is kept."""
     good = True
     for name, lens in LENSES.items():
         tally = Tally(name)
@@ -126,15 +130,20 @@ def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
 
 
 def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:
-    """Read one picture and compare it. A piece of several squares counts once for each."""
+    """Read one picture and compare it with the layout.
+
+    A piece on several squares counts once for each of them.
+    """
     reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
     truth = top_faces(kit, layout)
     tally.pictures += 1
     tally.found += reading.game is not None
     tally.pieces += len(truth)
     for square in kit.board.squares:
-        real, told = truth.get(square), reading.seen.get(square)
-        is_read = told is not None or (reading.game is not None and square not in reading.unknown)
-        tally.right += real is not None and told == real
-        if is_read and told != real:
-            tally.wrong.append(f"{square}: {told} instead of {real}")
+        actual, reported = truth.get(square), reading.seen.get(square)
+        is_read = reported is not None or (
+            reading.game is not None and square not in reading.unknown
+        )
+        tally.right += actual is not None and reported == actual
+        if is_read and reported != actual:
+            tally.wrong.append(f"{square}: {reported} instead of {actual}")

@@ -1,6 +1,7 @@
-"""Yardsticks of the opponents: a player of each game by rule of thumb, which looks one turn ahead.
+"""Helpers: rivals for the opponents, for each game one that plays by rule of thumb.
 
-They are given the whole state of a game, but use nothing that their seat does not know.
+Most look one turn ahead. They are given the whole state of a game, but use nothing that their seat
+does not know.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bench.bots.rivals.scouts import greedy_scouts
 from companion.core.kit import Seat
 from companion.games.base import Game
 
-# Share of the decisions in which a beginner does not look ahead.
+# Share of the decisions in which a simulated beginner acts at random.
 OVERLOOKED_SHARE = 1 / 3
 # Returns the notation of a legal action for the seat.
 Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
@@ -38,14 +39,12 @@ def rival_of(name: str, game: str) -> Rival:
 
 
 def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Return any legal action."""
+    """Return a random legal action."""
     return game.format(game.random_action(state, seat, rng))
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Play like a person in the first games: look one action ahead, and overlook a third of what
-    matters.
-    """
+    """Play like a person in the first games: by rule of thumb, and a third of it at random."""
     is_careless = rng.random() < OVERLOOKED_SHARE
     return (
         random_player(game, state, seat, rng)

@@ -13,8 +13,9 @@ from companion.games.base import Game
 
 
 def greedy_arena(game: Game[Any, Any], state: ArenaState, seat: Seat, rng: Random) -> str:
-    """Move each robot for itself: hit the weakest neighbour, blow up if that pays, or approach an
-    enemy.
+    """Give each robot its own order: hit the weakest neighbour, blow up, or approach an enemy.
+
+    A robot blows up if its neighbours may destroy it and it hits more than one of them.
     """
     side = SEATS.index(seat)
     terrain, taken = state.terrain, {robot.place for robot in state.robots[side]}

@@ -12,14 +12,16 @@ from companion.games.base import Game, View
 from companion.games.binmat.cards import BREAK, Cards
 from companion.games.binmat.combat import ATTACKER, sum_stack
 
+# The numbers of points below were chosen by hand.
 _WIN = 1000.0
 _MAX_PLANNED_CARDS = 3
-# How likely a face-down wall of one, two, or more cards has the power 0, 1, 2, and so on.
+# Probability that a face-down wall has the power 0, 1, 2 and so on, for walls of one, two and more
+# cards.
 _WALLS = ((0.55, 0.15, 0.15, 0.15), (0.45, 0.1, 0.15, 0.2, 0.1), (0.4, 0.05, 0.15, 0.25, 0.15))
 
 
 def greedy_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Choose the action with most points by a few rules of thumb, from this seat's view alone."""
+    """Choose the action with the most points by some rules of thumb, from the seat's view alone."""
     view = game.view(state, seat)
     texts: list[str] = list(game.legal_actions(state, seat))
     if seat is ATTACKER:
@@ -28,9 +30,9 @@ def greedy_binmat(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> 
 
 
 def _attacker_action(view: View, texts: Sequence[str], rng: Random) -> str:
-    """Choose what brings most per turn: a draw, a combat now, or one after up to three more cards.
+    """Choose what gains most per turn: to draw, a combat now, or one after up to three cards.
 
-    What a lane loses counts the more, the less is left in it.
+    Damage to a lane counts more if little is left in it.
     """
     hand = view["hands"]["north"]
     room = max(0.0, 1.2 - 0.15 * len(hand))
@@ -77,9 +79,7 @@ def _attacker_action(view: View, texts: Sequence[str], rng: Random) -> str:
 
 
 def _expected_damage(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> float:
-    """Estimate what a stack does to a lane. A face-down wall counts as an average one, with luck or
-    without.
-    """
+    """Estimate the damage of a stack to a lane. For a face-down wall, average over its powers."""
     wall, power = tuple(lane["defender"]), sum_stack(stack).power
     if not wall or lane["defender_open"]:
         theirs = sum_stack(wall).power
@@ -94,9 +94,7 @@ def _expected_damage(lane: Mapping[str, Any], stack: Cards, has_break: bool) -> 
 
 
 def _defender_points(view: View, text: str) -> float:
-    """Rate the defender's actions: a stack before each lane, powers of two against building, long
-    draws.
-    """
+    """Rate an action of the defender: build up walls, above all where none are, or draw cards."""
     if text[0] in "-x":
         return -50.0 if text[0] == "x" else 0.0
     lane = view["lanes"][int(text[-1])]

@@ -14,7 +14,7 @@ _WIN = 1e6
 
 
 def greedy_kahmate(game: Game[Any, Any], state: KahmateState, seat: Seat, rng: Random) -> str:
-    """Bring the ball as far ahead as one action can. Choose cards and the set-up by chance."""
+    """Bring the ball as far ahead as one action can. Choose cards and the set-up at random."""
     if state.is_placing or state.pending_plan:
         return game.format(game.random_action(state, seat, rng))
     best, best_value = ".", -_WIN
@@ -27,7 +27,7 @@ def greedy_kahmate(game: Game[Any, Any], state: KahmateState, seat: Seat, rng: R
 
 
 def _kahmate_value(state: KahmateState, seat: Seat) -> float:
-    """Rate who has the ball, and how far ahead. A face-off counts as a fair coin."""
+    """Rate who has the ball, how far ahead it is, and how near to it the pieces are."""
     if state.outcome:
         return _WIN / 2 if seat in state.outcome.winners else -_WIN / 2
     view = view_details(state)

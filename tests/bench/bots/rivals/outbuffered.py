@@ -17,7 +17,7 @@ _SAMPLED_ANSWERS = 8
 def greedy_outbuffered(
     game: Game[Any, Any], state: OutbufferedState, seat: Seat, rng: Random
 ) -> str:
-    """Choose the orders that do best on average against some random orders."""
+    """Choose the orders that do best on average against a few random answers."""
     answers = ["".join(rng.choices("UDLRIS", k=3)) for _ in range(_SAMPLED_ANSWERS)]
     best, best_value = "", -_WIN
     for letters in itertools.product("UDLRIS", repeat=3):
@@ -32,7 +32,7 @@ def greedy_outbuffered(
 
 
 def _outbuffered_value(state: OutbufferedState, seat: Seat) -> float:
-    """Rate how near one is to the other's flag, and home with it."""
+    """Rate how near each robot is to the other one's flag, or to its base with the flag."""
     if state.outcome:
         return 100.0 * ((seat in state.outcome.winners) - (seat.other in state.outcome.winners))
     value = 0.0

@@ -16,7 +16,10 @@ _WIN = 1e6
 
 
 def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Random) -> str:
-    """Choose the first play of the pair that brings the own scouts farthest beyond the other's."""
+    """Choose the move from which the seat's scouts come farthest, compared with the other one's.
+
+    If another move is due, look ahead to the best one.
+    """
     position = state.position
     if position.to_place or not has_play(position):
         return str(
@@ -28,7 +31,9 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
     for text, after in _scouts_plays(position):
         value = _scouts_value(after)
         if not after.is_won and after.plays_due:
-            value = max((_scouts_value(last) for _, last in _scouts_plays(after)), default=value)
+            value = max(
+                (_scouts_value(second) for _, second in _scouts_plays(after)), default=value
+            )
         value += rng.random() / 100
         if value > best_value:
             best, best_value = text, value
@@ -51,9 +56,7 @@ def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
 
 
 def _scouts_value(position: Position) -> float:
-    """Rate how far all scouts have come. Those on the way home count double, those beneath others
-    half.
-    """
+    """Rate how far all scouts have come. The way home counts double, scouts beneath others half."""
     if position.is_won:
         return _WIN / 2
     value = 0.0
