@@ -1,8 +1,8 @@
 """Compute the value of every position of Outbuffered's standard board, for its opponent's tables.
 
 `PYTHONPATH=tests python -m bench.bots.solve FILE.npz` does value iteration over the 10,303
-positions between turns. Each is a matrix game of 216 by 216 buffers. Regret matching+ solves it, and goes on
-where it ended in the sweep before. Each of the two tables takes a quarter of an hour on one core.
+positions between turns. Each is a matrix game of 216 by 216 buffers. Regret matching+ solves it and
+goes on where it ended in the sweep before. Each table takes a quarter of an hour on one core.
 """
 
 from __future__ import annotations

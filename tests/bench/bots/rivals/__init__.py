@@ -44,7 +44,7 @@ def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> 
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Play like a person in the first games: by rule of thumb, and a third of it at random."""
+    """Play like a person in the first games: by rule of thumb, or at random."""
     is_careless = rng.random() < OVERLOOKED_SHARE
     return (
         random_player(game, state, seat, rng)
