@@ -1,6 +1,6 @@
 """Test what the doctor finds out about a machine, and how it grades that.
 
-The machine is a Raspberry FakePi made of files below a folder that stands for `/`.
+The machine is a Raspberry Pi made of files below a folder that stands for `/`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Usage = namedtuple("Usage", "total used free")
 
 @dataclass
 class FakePi:
-    """A Raspberry FakePi made of files."""
+    """A Raspberry Pi made of files."""
 
     root: Path
 
@@ -50,7 +50,7 @@ class FakePi:
 def pi(tmp_path: Path) -> FakePi:
     """A Raspberry Pi 5 on which everything is well."""
     made = FakePi(tmp_path / "root")
-    made.write("proc/device-tree/model", "Raspberry FakePi 5 Model B Rev 1.0\0")
+    made.write("proc/device-tree/model", "Raspberry Pi 5 Model B Rev 1.0\0")
     made.write(
         "proc/meminfo", "MemTotal:        8245316 kB\nMemFree: 1 kB\nMemAvailable:    7000123 kB\n"
     )
@@ -72,12 +72,12 @@ def test_board_and_memory_are_reported(pi: FakePi) -> None:
     assert machine_checks.check_memory(pi.machine) == Finding(
         "machine",
         Grade.OK,
-        "Raspberry FakePi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free.",
+        "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free.",
     )
     pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
     assert machine_checks.check_memory(pi.machine).grade is Grade.WARN
     pi.write("proc/meminfo", "nonsense")
-    assert machine_checks.check_memory(pi.machine).text == "Raspberry FakePi 5 Model B Rev 1.0."
+    assert machine_checks.check_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
 
 @pytest.mark.parametrize(
