@@ -133,9 +133,19 @@ def store_result(
     at_s: float = 0.0,
 ) -> None:
     """Store a result as if a table had sent it."""
-    key, nobody = f"{at_s}-{south}-{north}", ReportedPlayer()
-    fields = ("a" * 16, key, game, {}, at_s, at_s, nobody, nobody)
-    result = GameResult(*fields, winner, 7, "0123456789ab")
+    result = GameResult(
+        table="a" * 16,
+        key=f"{at_s}-{south}-{north}",
+        game=game,
+        options={},
+        began_s=at_s,
+        ended_s=at_s,
+        south=ReportedPlayer(),
+        north=ReportedPlayer(),
+        winner=winner,
+        entry=7,
+        mark="0123456789ab",
+    )
     league_file_of(league).write(put_result(StoredResult(result, south, north)))
     league_file_of(league).notify()
 

@@ -39,9 +39,9 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
         urls = ("http://192.0.2.7:8080/",)
         settings, compiled = WebSettings(viewers=16, **web), templates_folder()
         site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, renew_host_key, compiled)
-        equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), None, True)
+        equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), has_pads=True)
         app = create_app(table, GAMES, clock, site, Features(equipment=equipment))
-        yield WebRig(table, app, clock, None)  # type: ignore[arg-type]  # nobody asks for its health
+        yield WebRig(table, app, clock, None)  # type: ignore[arg-type]  # no test asks for its health
         app.extensions["streams"].close()
 
 

@@ -36,7 +36,7 @@ def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
 def simulated(folder: Path, clock: FakeClock | None = None, **sections: Any) -> Iterator[Companion]:
     """Run the whole service without threads in this process, on a clock that only tests advance."""
     settings = local_settings(folder, **sections)
-    with Companion(settings, True, clock or FakeClock(), threads=False) as companion:
+    with Companion(settings, simulate=True, clock=clock or FakeClock(), threads=False) as companion:
         yield companion
 
 

@@ -164,13 +164,13 @@ class TableTour:
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
         if len(GAMES[name].presets) > 1:
-            self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
+            self.table.new_game(name, dict(GAMES[name].presets[0].options), seed=7)
             yield from stops_of_screen_and_south(f"{name}-orders-first")
             self.table.resume("host")
             self._take_pictures()
             yield from stops_of_everybody(f"{name}-orders-dealt")
             self.table.abandon()
-        self.table.new_game(name, dict(GAMES[name].presets[-1].options), 7)
+        self.table.new_game(name, dict(GAMES[name].presets[-1].options), seed=7)
         self._take_pictures()
         if self.table.view().phase is Phase.SETUP:
             yield from stops_of_screen_and_south(f"{name}-setup")
@@ -195,7 +195,7 @@ class TableTour:
         """Show the game against a machine player: while it thinks, and when it has won."""
         self.table.free_seat(Seat.NORTH)
         self.table.machines.seat_machine(Seat.NORTH, CHARACTERS[0].name)
-        self.table.new_game(name, dict(GAMES[name].presets[0].options), 7)
+        self.table.new_game(name, dict(GAMES[name].presets[0].options), seed=7)
         while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused_by:
             self.go_on()
         while Seat.SOUTH in session_of(self.table).awaited_seats:

@@ -44,7 +44,17 @@ class FakeHealth:
     """A fake of the health feature. Tests set its answers."""
 
     def __init__(self) -> None:
-        self.now = Health(Status.OK, "1.2.3", 61.26, {}, "ok", "none", "none", 4321, Grade.OK)
+        self.now = Health(
+            Status.OK,
+            version="1.2.3",
+            uptime_s=61.26,
+            late={},
+            journal="ok",
+            camera="none",
+            pins="none",
+            disk_free_mb=4321,
+            machine=Grade.OK,
+        )
         self.findings: tuple[Finding, ...] = ()
 
     def health(self) -> Health:
@@ -98,14 +108,14 @@ class WebRig:
 
     def start_game(self) -> str:
         """Start a game of Outbuffered, and confirm its board. Return the moment, such as `1.1`."""
-        self.table.new_game("outbuffered", {}, 1)
+        self.table.new_game("outbuffered", {}, seed=1)
         view = self.table.view()
         self.table.confirm("host", view.moment, view.turn.stage)
         return self.table.view().moment
 
     def start_card_game(self, way: str = "referee", **options: Any) -> str:
         """Start a game of BINMAT, and its clock if it has one. Return the moment, such as `1.1`."""
-        self.table.new_game("binmat", {"way": way, **options}, 1)
+        self.table.new_game("binmat", {"way": way, **options}, seed=1)
         if self.table.view().time.clock:
             self.table.resume("host")
         return self.table.view().moment
