@@ -32,11 +32,11 @@ from companion.games.kahmate.state import ActionPlan, State
 GAME = game_named("kahmate")
 
 
-def is_same_position(own_state: State, state: State) -> bool:
+def is_same_position(bot_state: State, state: State) -> bool:
     """Return whether the opponent's state is the game's. In goal only the ball matters."""
-    if own_state.ball == IN_GOAL:
+    if bot_state.ball == IN_GOAL:
         return state.ball == IN_GOAL and state.outcome is not None
-    return repetition_key(own_state) == repetition_key(state)
+    return repetition_key(bot_state) == repetition_key(state)
 
 
 def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
@@ -57,29 +57,31 @@ def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
 
 
 def test_its_plays_follow_the_rules_of_the_game() -> None:
-    """Each play, with its face-off won or lost, leads to the state to which the game comes."""
+    """The opponent and the game come to the same state after each play, whether its face-off is won
+    or lost. More than 40 plays of each kind are compared.
+    """
     checked = {"free": 0, "won": 0, "lost": 0}
     for state in consecutive_states("kahmate", count=160, seed=21, options={}):
         if state.is_placing or state.pending_plan:
             continue
         seat = SEATS[state.seat]
-        own_state = state_of(GAME.view(state, None))
-        assert own_state == replace(state, turn=1, last_face_off_turn=0)
+        bot_state = state_of(GAME.view(state, None))
+        assert bot_state == replace(state, turn=1, last_face_off_turn=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
-        assert is_same_position(end_turn(own_state), after)
-        for action, plan in candidate_plays(own_state, may_non_carriers_face_off=True):
+        assert is_same_position(end_turn(bot_state), after)
+        for action, plan in candidate_plays(bot_state, may_non_carriers_face_off=True):
             GAME.check(state, seat, action)
             after = GAME.apply(state, {seat: action}, Random(0)).state
             if not plan.face_offs:
-                assert is_same_position(state_if_won(own_state, plan), after), str(action)
+                assert is_same_position(state_if_won(bot_state, plan), after), str(action)
                 checked["free"] += 1
                 continue
             assert after.pending_plan == plan
             for lead in (3, 1, -1) if len(plan.face_offs) == 1 else ():
                 if (decided := after_face_off(after, plan, lead)) is not None:
-                    expected = state_if_lost(own_state, plan, plan.face_offs[0])
+                    expected = state_if_lost(bot_state, plan, plan.face_offs[0])
                     if lead > 0:
-                        expected = state_if_won(own_state, plan, lead)
+                        expected = state_if_won(bot_state, plan, lead)
                     assert is_same_position(expected, decided), (str(action), lead)
                     checked["won" if lead > 0 else "lost"] += 1
     assert min(checked.values()) > 40, checked

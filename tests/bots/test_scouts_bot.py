@@ -51,7 +51,7 @@ def test_it_finds_a_win_in_one_turn(level: int, state: State) -> None:
     assert state.outcome.winners == {seat}
 
 
-def test_a_new_process_ends_a_begun_turn() -> None:
+def test_a_new_bot_finishes_a_begun_turn() -> None:
     """A bot that is started in the middle of a turn does not know the plan. It must not choose the
     scout that has moved.
     """
