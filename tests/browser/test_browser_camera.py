@@ -42,7 +42,7 @@ def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
             "the verdict",
             lambda: text_of(window, "#health-look") == "Every square is sharp and bright",
         )
-        until("what is read", lambda: "purple robot a1" in label_of(window, "svg.seen"))
+        until("the robot on a1", lambda: "purple robot a1" in label_of(window, "svg.seen"))
         script = "return document.getElementById('frame').naturalWidth"
         until("the live picture", lambda: window.execute_script(script) == 960)
         pieces = client.get("/workbench/state")["pieces"]
@@ -52,5 +52,5 @@ def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
             "the piece on its new square", lambda: "purple robot b2" in label_of(window, "svg.seen")
         )
         client.post("/workbench/hand", square="b3")
-        until("the hand", lambda: "Not read:" in label_of(window, "svg.seen"))
+        until("squares that are not read", lambda: "Not read:" in label_of(window, "svg.seen"))
         assert_no_errors(window)

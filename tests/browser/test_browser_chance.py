@@ -49,6 +49,7 @@ def verdicts(window: WebDriver) -> dict[str, str]:
 
 
 def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
+    """Resign a game of Kahmate. The seat's page and the replay's must find that all matches."""
     with open_phone_at_seat(tmp_path) as (rig, window, url):
         rig.table.new_game("kahmate")
         follow_instructions(rig.table)

@@ -65,14 +65,14 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
         tap(south, ".row-keys [data-post$='/pause']")
         wait_for_sign(wall, "Resume")
         ticks = [f"spent tick-{number}" for number in range(110, 105, -1)]
-        until("each tick to shrink", lambda: wall.execute_script("return shrinks") == ticks)
+        until("all ticks shrunk", lambda: wall.execute_script("return shrinks") == ticks)
         assert text_of(wall, "button.sign") == "Resume"
         left_s = client.get("/api/view")["clock"]["left_s"]
         south.refresh()
         wait_for_sign(south, "Resume")
         wait_for_turns_on_page(south, 106)
         tap(south, ".key.large[data-post$='/resume']")
-        until("the clock to run", lambda: client.get("/api/view")["clock"]["due_s"])
+        until("a running clock", lambda: client.get("/api/view")["clock"]["due_s"])
         assert client.get("/api/view")["clock"]["left_s"] == left_s
         tap(south, ".key.large.go:not([data-post$='/resume'])")
         wait_for_sign(north, "Your turn")

@@ -74,6 +74,7 @@ WINNING_ORDERS = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
 def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
+    """Play from sitting down to a rematch. The table screen must show no order before its reveal."""
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = Client(service.url)
@@ -178,7 +179,7 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
         client.post("/api/seat/south/hand-in", moment="1.1", action="UUI", salt="0")
         north.post("/api/seat/north/hand-in", moment="1.1", action="RII", salt="0")
         wait_for_sign(wall, "Purple: robot, a1 to a2")
-        moves = until("something to move", lambda: wall.execute_script("return window.moved"))
+        moves = until("an animation", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(moves)
         wall.execute_script(
             "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {"
@@ -192,5 +193,5 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
         assert before or not after
         assert after == 0, "animations go on after a key"
         wall.refresh()
-        until("the table", lambda: wall.find_elements(By.ID, "live"))
+        until("the table screen", lambda: wall.find_elements(By.ID, "live"))
         assert wall.execute_script(f"return {animations}") == []

@@ -38,7 +38,7 @@ def press(window: WebDriver, key: str, words: str) -> None:
     until(f"“{words}” after a key", lambda: words in scene_title(window))
 
 
-def test_a_replay_steps_and_scrubs(tmp_path: Path) -> None:
+def test_a_replay_moves_by_keys_slider_and_links(tmp_path: Path) -> None:
     with open_web_rig(tmp_path) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ann")
         play(rig.table, rig.clock, "outbuffered", 6)
@@ -83,6 +83,6 @@ def check_replay(window: WebDriver) -> None:
     until("turn 2 again", lambda: "Turn 2" in scene_title(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "true"
-    until("the game to play by itself", lambda: "Turn 3" in scene_title(window))
+    until("turn 3 without a key", lambda: "Turn 3" in scene_title(window))
     tap(window, "#play-key")
     assert window.find_element(By.ID, "play-key").get_attribute("aria-pressed") == "false"

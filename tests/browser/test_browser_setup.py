@@ -31,7 +31,7 @@ EXPECTED_MESSAGES = (
 )
 
 
-def test_the_host_tries_starts_sets_and_restarts(tmp_path: Path) -> None:
+def test_host_pages_start_games_and_restart_the_service(tmp_path: Path) -> None:
     port = str(free_port())  # the page must find it again after the restart
     with (
         service_process(tmp_path, "--simulate", "--port", port) as service,
@@ -53,12 +53,13 @@ def test_the_host_tries_starts_sets_and_restarts(tmp_path: Path) -> None:
         client.post("/workbench/press", button="south_up")
         until("the key on the page", lambda: "down" in _classes(window, "[data-key=south_up]"))
         client.post("/workbench/release", button="south_up")
-        until("the key let go", lambda: _classes(window, "[data-key=south_up]") == "tried")
+        until("the released key", lambda: _classes(window, "[data-key=south_up]") == "tried")
         tap(window, "[data-lamp=north_2]")
         until("the lamp", lambda: client.get("/workbench/state")["lamps"]["north_2"] > 0)
         tap(window, "#end")
         until(
-            "the table’s own lamps", lambda: client.get("/workbench/state")["lamps"]["north_2"] == 0
+            "the lamp of the table again",
+            lambda: client.get("/workbench/state")["lamps"]["north_2"] == 0,
         )
         assert "north_2" not in str(client.get("/api/view")["seats"])
 
@@ -69,7 +70,7 @@ def test_the_host_tries_starts_sets_and_restarts(tmp_path: Path) -> None:
         tap(window, "[data-option=turn_limit] input[value='1']")
         tap(window, "#start")
         wait_for_phase(client, "setup")
-        until("what comes next", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
+        until("the key “Begin”", lambda: "Begin" in window.find_element(By.ID, "host-foot").text)
         client.post("/workbench/hand", square=None)
         wait_for_phase(client, "orders")
 

@@ -64,6 +64,7 @@ def served(tmp_path: Path, window: WebDriver) -> Iterator[ServedTable]:
         policy = SpeechPolicy(
             rig.table, Settings(voice=VoiceSettings(volume=0.5, speed=1.5)), rig.clock
         )
+        # the policy needs the table, which is opened with this frozen equipment
         object.__setattr__(equipment, "voice", policy)
         yield ServedTable(rig, url, policy)
         window.get("about:blank")
@@ -96,9 +97,9 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: ServedT
     assert not window.find_elements(By.CSS_SELECTOR, ".order, .slot")
     tap(window, "[name=seat][value=north]")
     wait_for_path(window, "/seat/north")
-    until("north's keys", lambda: window.find_elements(By.CSS_SELECTOR, ".order"))
+    until("North's keys", lambda: window.find_elements(By.CSS_SELECTOR, ".order"))
     stored_names = "return Object.keys(sessionStorage).filter(name => name.includes('south'))"
-    until("south's draft to be gone", lambda: window.execute_script(stored_names) == [])
+    until("the end of South's draft", lambda: window.execute_script(stored_names) == [])
     window.execute_script(HIDE_PAGE)
     wait_for_sign(window, "Hand the phone to Mara")
     tap(window, "[name=seat][value=north]")

@@ -82,7 +82,11 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
             "/tournament/1",
             "/tournaments",
         ]
-        paths += ["/standings?game=scouts", *(f"/watch/{n}" for n in range(1, 6)), "/overlay/1"]
+        paths += [
+            "/standings?game=scouts",
+            *(f"/watch/{number}" for number in range(1, 6)),
+            "/overlay/1",
+        ]
         for path in paths:
             answer = host.get(path, headers={"X-Host-Key": "abcde-fghij"})
             page = answer.get_data(as_text=True)

@@ -114,9 +114,13 @@ def refusal_result(error: CompanionError) -> tuple[str, int]:
 
 def place_of(error: BaseException) -> str:
     """Return the type of an error and where it was raised. Equal answers mean the same fault."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/fuzz/" not in f.filename]
-    where = " < ".join(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames[-4:]))
-    return f"{type(error).__name__} at {where or str(error)[:200]}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [
+        f"{Path(frame.filename).name}:{frame.lineno}"
+        for frame in reversed(frames)
+        if "/fuzz/" not in frame.filename
+    ]
+    return f"{type(error).__name__} at {' < '.join(lines[:4]) or str(error)[:200]}"
 
 
 def run_batch(target: Target, number: int, count: int) -> Result:
