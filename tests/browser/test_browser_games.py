@@ -74,7 +74,7 @@ WINNING_ORDERS = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
 def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
-    """Play from sitting down to a rematch. The table screen must show no order before its reveal."""
+    """Play to a rematch. The table screen must show no order before its reveal."""
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
         client = Client(service.url)
