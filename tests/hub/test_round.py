@@ -52,14 +52,11 @@ def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
         assert not has_key()
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
-        until(
+        verdict = until(
             "the result reaches the tournament",
             lambda: board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict,
-        )  # type: ignore[arg-type]
-        assert (
-            board_at(league.tournaments.find(cup.id), BoardPlace(0, 0, 0)).verdict
-            is BoardVerdict.SOUTH
-        )  # type: ignore[arg-type]
+        )
+        assert verdict is BoardVerdict.SOUTH
         until(
             "the table has no other game of the round",
             lambda: not companion.table.view().match.round_players,
