@@ -30,7 +30,7 @@ PROFILE = f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection"
 
 
 class FakeCommands:
-    """Runs no command, but notes each one and returns always the same status and output."""
+    """Notes every command instead of running it. Always returns the same status and output."""
 
     def __init__(self, status: int = 0, output: str = "") -> None:
         self.lines: list[str] = []
@@ -102,7 +102,7 @@ def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write as another user")
 def test_root_writes_settings_through_no_link(tmp_path: Path) -> None:
-    """Files are written as the folder's owner, who could link them to a file that is root's."""
+    """Write through a link that the folder's owner has made to a file of root's."""
     folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
     folder.mkdir(parents=True)
     victim.write_text("")

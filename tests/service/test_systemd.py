@@ -62,7 +62,7 @@ def manager(tmp_path: Path) -> Iterator[ManagerSocket]:
 
 
 def environment(manager: ManagerSocket, folder: Path, watchdog_us: int = 150_000) -> dict[str, str]:
-    """Return the variables with which systemd starts a service. Its folder is made."""
+    """Make the service's folder. Return the variables with which systemd starts a service."""
     folder.mkdir(exist_ok=True)
     return {
         "NOTIFY_SOCKET": str(manager.path),

@@ -56,7 +56,7 @@ def test_an_undo_needs_the_other_sides_yes(rig: TableRig, answer: str) -> None:
 
 @pytest.mark.parametrize("by", list(Seat))
 def test_either_side_ends_an_offered_draw(rig: TableRig, by: Seat) -> None:
-    """South offers the draw: South withdraws it, or North declines it."""
+    """Withdraw South's offer as South, or decline it as North."""
     play_first_turn(rig)
     rig.table.offer_draw(Seat.SOUTH)
     rig.table.decline(by)
@@ -93,7 +93,7 @@ def test_chess_clocks_stop_while_an_answer_is_due(rig: TableRig) -> None:
 
 
 def test_an_undo_on_the_table_screen_asks_too(rig: TableRig) -> None:
-    """The request counts as one of the side that has not taken the turn."""
+    """Undo a turn there, which asks on behalf of the side that has not taken it."""
     active, moment = play_first_turn(rig)
     rig.table.undo(moment)
     assert rig.view.match.undo_requester is active.other

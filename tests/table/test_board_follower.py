@@ -131,7 +131,7 @@ def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
 
 
 def test_markers_tell_scouts_of_one_side_apart(rig: TableRig) -> None:
-    """The scout from c1 is put on the one on d1, so that d1 shows another marker than before."""
+    """Put the scout from c1 on the one on d1, so that d1 shows another marker than before."""
     begin(rig)
     board = expected_layout(rig)
     see_markers(rig, board, {"c1": 30, "d1": 31})
@@ -173,7 +173,7 @@ def see_markers(rig: TableRig, layout: Layout, markers: dict[str, int], unknown:
 
 
 def test_a_move_that_changes_no_picture_is_confirmed(rig: TableRig) -> None:
-    """White's scout goes under the one on d1, whose marker stays on top."""
+    """Move White's scout under the one on d1, whose marker stays on top."""
     begin(rig)
     board = expected_layout(rig)
     see_markers(rig, board, {"d1": 22})

@@ -269,7 +269,7 @@ def _post_as_north(scene: Scene, path: str, **body: object) -> tuple[int, Any]:
 def test_a_machines_reasons_are_secret_until_the_reveal(
     tmp_path: Path, port: int, log: pytest.LogCaptureFixture
 ) -> None:
-    """Ask for the reasons, which change no answer while the action is sealed, but come after it."""
+    """Compare two games in which the machine has different actions and reasons."""
     games = []
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with open_service(tmp_path / str(number), port, FakeClock()) as companion:

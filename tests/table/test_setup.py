@@ -66,7 +66,7 @@ def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
 
 
 def test_no_seat_is_free_during_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A free seat would send a phone that asks just then to the join page, where it would stay."""
+    """Note the names after every change: a free seat would send a phone to the join page."""
     with open_service_rig(tmp_path) as rig:
         rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
         names: list[str] = []
