@@ -64,15 +64,14 @@ class PaintedCamera(FrameSource):
         end_s = time.monotonic() + _PICTURE_TIMEOUT_S
         while self._newest() == self._number and time.monotonic() < end_s:
             time.sleep(_POLL_INTERVAL_S)
-        is_whole = False
-        while not is_whole:
+        while True:
             self._number = self._newest()
             slot = self._number % 2
             luma = np.array(self._pictures[slot])
             exposed_s = float(self._head["exposed_s"][0, slot])
             # after a newer picture, the next one may have been painted into this slot meanwhile
-            is_whole = self._newest() == self._number
-        return Capture(luma, age_s=self._clock.monotonic_s() - exposed_s)
+            if self._newest() == self._number:
+                return Capture(luma, age_s=self._clock.monotonic_s() - exposed_s)
 
     def _newest(self) -> int:
         return int(self._head["number"][0])

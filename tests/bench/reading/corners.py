@@ -133,7 +133,7 @@ def bench_corners(quick: bool) -> bool:
     tally = Tally("two corners hidden")
     for number in range(QUICK_VIEWS if quick else VIEWS):
         judge_view(corner_view(number), tally)
-    is_found = tally.found >= MIN_FOUND * tally.pictures
-    return tally.judge(MIN_RIGHT) and print_verdict(
-        "boards with two corners found", is_found, "at least 95 %"
-    )
+    figures = f"{tally.found} of {tally.pictures} (at least {MIN_FOUND:.0%})"
+    good = tally.found >= MIN_FOUND * tally.pictures
+    print_verdict("boards with two corners found", good, figures)
+    return tally.judge(MIN_RIGHT) and good
