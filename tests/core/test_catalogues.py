@@ -28,14 +28,16 @@ def test_a_catalogue_is_read_as_by_babel(language: str) -> None:
     def as_tuple(text: object) -> tuple[str, ...]:
         return (text,) if isinstance(text, str) else tuple(text or ())  # type: ignore[call-overload] # a text or several
 
-    expected = {as_tuple(each.id): as_tuple(each.string) for each in catalog if each.id}
+    expected = {as_tuple(message.id): as_tuple(message.string) for message in catalog if message.id}
     translations = {
-        (each.singular, each.plural) if each.plural else (each.singular,): tuple(each.translations)
-        for each in messages
+        (message.singular, message.plural) if message.plural else (message.singular,): tuple(
+            message.translations
+        )
+        for message in messages
     }
     assert translations == expected
-    assert {name for each in messages for name in each.files} == {
-        name for each in catalog for name, _ in each.locations
+    assert {name for message in messages for name in message.files} == {
+        name for message in catalog for name, _ in message.locations
     }
 
 
@@ -50,7 +52,7 @@ def test_a_malformed_line_is_reported(tmp_path: Path, line: str) -> None:
 def test_an_obsolete_message_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "xx.po"
     path.write_text(f'{TOY_CATALOGUE}\n#~ msgid "Gone"\n#~ msgstr "Weg"\n', encoding="utf-8")
-    assert [each.singular for each in read_catalogue(path)] == ["", "No game is on yet"]
+    assert [message.singular for message in read_catalogue(path)] == ["", "No game is on yet"]
 
 
 TOY_CATALOGUE = r"""

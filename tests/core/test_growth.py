@@ -96,9 +96,9 @@ def read_record(payload: bytes) -> str:
     view = decode_record(payload).view
     sentences = (view.title, view.step, view.sign, view.why, view.result, *view.happened)
     return "".join(
-        translate(unpack_sentence(each), language)
-        for each in sentences
-        if each
+        translate(unpack_sentence(sentence), language)
+        for sentence in sentences
+        if sentence
         for language in LANGUAGES
     )
 
@@ -108,9 +108,9 @@ def read_state(payload: bytes) -> str:
     state = decode_state(payload)
     sentences = (state.health, *state.notices, *state.wrong, state.answer)
     return "".join(
-        translate(unpack_sentence(each), language)
-        for each in sentences
-        if each
+        translate(unpack_sentence(sentence), language)
+        for sentence in sentences
+        if sentence
         for language in LANGUAGES
     )
 

@@ -59,25 +59,27 @@ class TwoTables:
         code = self.companions[Seat.SOUTH].hub.pairs.offer(game, options, Seat.SOUTH, "Mara")
         self.companions[Seat.NORTH].hub.pairs.accept(code, "Jonas")
         self.wait_for_both(
-            "the game begins", lambda each: session_of(each.table).remote is not None
+            "the game begins", lambda companion: session_of(companion.table).remote is not None
         )
         self.settle()
 
     def wait_for_both(self, what: str, is_so: Callable[[Companion], bool]) -> None:
         """Wait until a condition holds at both tables."""
-        until(what, lambda: all(is_so(each) for each in self.companions.values()), 60)
+        until(what, lambda: all(is_so(companion) for companion in self.companions.values()), 60)
 
     def settle(self) -> None:
         """Carry out all instructions at both tables, until orders are due."""
 
         def follow_instructions() -> bool:
-            for each in self.companions.values():
-                view, session = each.table.view(), session_of(each.table)
+            for companion in self.companions.values():
+                view, session = companion.table.view(), session_of(companion.table)
                 is_due = view.phase in (Phase.SETUP, Phase.STAGES)
                 if is_due and session.remote and not session.remote.has_reported_stage:
                     with suppress(Stale):  # the camera has seen it meanwhile
-                        each.table.confirm("host", view.moment, view.turn.stage, force=True)
-            return self._agree() and all(_expects_orders(each) for each in self.companions.values())
+                        companion.table.confirm("host", view.moment, view.turn.stage, force=True)
+            return self._agree() and all(
+                _expects_orders(companion) for companion in self.companions.values()
+            )
 
         until("orders are due at both tables", follow_instructions, 60)
 
@@ -185,7 +187,7 @@ def play_until_bound(
             companions[seat].hub.start()
         tables = TwoTables(hub, companions, taps)
         tables.wait_for_both(
-            "the hub is connected", lambda each: each.hub.sentence.startswith("Table ")
+            "the hub is connected", lambda companion: companion.hub.sentence.startswith("Table ")
         )
         south_outsiders, north_outsiders = (
             Outsiders(companions[Seat.SOUTH], [Seat.SOUTH]),
@@ -202,14 +204,17 @@ def play_until_bound(
             lambda: companions[Seat.NORTH].table.view().seats[Seat.SOUTH].receipt,
             60,
         )
-        last_entries = [list(each.journal.entries())[-1].id for each in companions.values()]
+        last_entries = [
+            list(companion.journal.entries())[-1].id for companion in companions.values()
+        ]
         until(
             "the hub shows the last input of both tables",
             lambda: [t.latest and t.latest.record.entry for t in hub.room.tables()] == last_entries,
             60,
         )
         tables.wait_for_both(
-            "no connection is in trouble", lambda each: each.hub.sentence.startswith("Table ")
+            "no connection is in trouble",
+            lambda companion: companion.hub.sentence.startswith("Table "),
         )
         pages = [masked_page(path, content) for path, content in north_outsiders.all_answers()]
         shown_at_hub = hub_pages(hub)
@@ -217,7 +222,9 @@ def play_until_bound(
         files = file_contents(folder / "north")
         raw_bytes = [b"".join(map(bytes, taps[Seat.NORTH].streams))]
         raw_bytes += [path.read_bytes() for path in (folder / "north").rglob("*") if path.is_file()]
-        assert not any(SALT.encode() in each for each in raw_bytes), "the other table has the salt"
+        assert not any(SALT.encode() in content for content in raw_bytes), (
+            "the other table has the salt"
+        )
         north_table = companions[Seat.NORTH].table
         north_table.hand_in(Seat.NORTH, north_table.view().moment, north_order, "00" * 8)
         until("both orders are opened", lambda: not session_of(north_table).sealed, 60)
