@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from companion.games.kahmate import actions as kahmate_actions
+from companion.games.scouts import state as scouts_state
+from web.security import host_names
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "web", "vision", "hardware")
 LENGTH = 100_000
@@ -55,12 +59,13 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
 
 
 def compiled_patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Yield every pattern, also the one that is put together from pieces, with its place."""
-    import web.security.host_names as names  # noqa: PLC0415 - of this test alone
-
+    """Yield every pattern with its place, also those that the calls of `re` only name."""
     for name, pattern in patterns():
         yield f"{name} {pattern!r}", re.compile(pattern)
-    yield "host names", names._HOST
+    yield "host names", host_names._HOST
+    for game in (kahmate_actions, scouts_state):
+        for pattern in game._PATTERNS.values():
+            yield f"{game.__name__} {pattern!r}", re.compile(pattern)
 
 
 def worst_texts(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
