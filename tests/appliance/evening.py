@@ -137,7 +137,7 @@ class Evening:
         self._hand_in(
             SentInput(seat, moment, action, salt), f"/api/seat/{seat}/hand-in", {"salt": salt}
         )
-        if len(waiting) == len(SEATS) and self.rng.random() < 0.2:
+        if len(waiting) > 1 and self.rng.random() < 0.2:
             self._post(seat, f"/api/seat/{seat}/take-back", {"moment": moment})
 
     def _hand_in(self, sent: SentInput, path: str, extra: dict[str, str]) -> None:
