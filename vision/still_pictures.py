@@ -26,7 +26,7 @@ from vision.detection.markers import (
     get_dictionary,
     sharpen,
 )
-from vision.reading.board_reader import BoardReader, board_reader
+from vision.reading.board_reader import BoardReader, make_board_reader
 
 # Longer side in px up to which a picture is also searched for markers at twice its size. Markers of
 # larger pictures are found as they are.
@@ -71,7 +71,7 @@ def read_images(
                 # A file that is not a picture.
                 yield _empty_answer(str(path), error.message)
                 continue
-            reader = None if is_foreign else board_reader(kits, thorough=True)
+            reader = None if is_foreign else make_board_reader(kits, thorough=True)
             yield _read_image(path, luma, finder, reader)
 
 

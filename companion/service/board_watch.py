@@ -20,7 +20,7 @@ from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.lenses import LensStore
 from vision.diagnosis import MAX_SETTLED, MAX_SETTLED_IF_SMALL, BoardEye
 from vision.network.phone import PhoneLink
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.watcher import Watcher, WatchListeners
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,9 @@ class BoardWatch(Closeable):
         """
         settings = self._settings.camera
         table = self._table
-        reader = board_reader({name: game.kit(game.options({})) for name, game in GAMES.items()})
+        reader = make_board_reader(
+            {name: game.kit(game.options({})) for name, game in GAMES.items()}
+        )
         max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED
         self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
 

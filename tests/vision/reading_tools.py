@@ -20,7 +20,7 @@ from companion.core.ports import Reading, WorldPiece
 from companion.games import GAMES
 from vision.cameras.camera_link import Cameras
 from vision.diagnosis import BoardEye
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import CameraView, default_view
 from vision.watcher import Watcher, WatchListeners
@@ -46,7 +46,7 @@ class BoardRig:
         self.table = render_table(kit, change_view(CameraView(), view))
         self.table.set_up(layout)
         self.camera = RenderedCamera(self.table, FakeClock())
-        self.reader = board_reader(kits or {kit.game: kit})
+        self.reader = make_board_reader(kits or {kit.game: kit})
         self.reader.use(kit)
 
     def read(self, frames: int = 1) -> Reading:
@@ -76,7 +76,7 @@ class WatchedTable:
         self.clock = FakeClock()
         self.table = render_table(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
-        reader = board_reader(KITS)
+        reader = make_board_reader(KITS)
         reader.use(kit)
         self.eye = BoardEye(reader, "auto", lambda: ())
         cameras = Cameras(lambda _: RenderedCamera(self.table, self.clock))
@@ -122,6 +122,6 @@ def read_bench_scenes(*names: str) -> Tally:
     tally = Tally()
     for scene in map(make_scene, names):
         luma, prints = scene.picture()
-        reader = board_reader({**KITS, scene.kit.game: scene.kit})
+        reader = make_board_reader({**KITS, scene.kit.game: scene.kit})
         tally.add(reader.read_picture(luma), prints, scene.kit)
     return tally

@@ -17,7 +17,7 @@ from companion.core.kit import Kit, Layout
 from companion.games import GAMES
 from vision.detection.markers import Luma, MarkerFinder
 from vision.pose.pose import corner_points_mm
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView, Shadow
 
@@ -75,7 +75,7 @@ def test_a_square_under_a_hand_is_unknown(number: int) -> None:
                 rig.table.hold_hand(None)
                 rig.read(4)
             else:
-                rig.reader = board_reader(TWO_KITS)
+                rig.reader = make_board_reader(TWO_KITS)
             rig.table.hold_hand(square)
             for frames in (1, 3):
                 reading = rig.read(frames)
@@ -87,7 +87,7 @@ def test_a_piece_with_a_foreign_marker_is_unknown() -> None:
     # Other ids than those that the reader knows: the purple robot has 80 instead of 20.
     faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in OUTBUFFERED.faces)
     rig = BoardRig(replace(OUTBUFFERED, faces=faces), lay(b2="purple robot"))
-    rig.reader = board_reader({OUTBUFFERED.game: OUTBUFFERED})
+    rig.reader = make_board_reader({OUTBUFFERED.game: OUTBUFFERED})
     reading = rig.read(3)
     assert B2 in reading.unknown
     assert 80 in reading.strangers
@@ -197,7 +197,7 @@ def test_another_games_board_is_recognised_by_its_corners() -> None:
 
 def test_an_unknown_camera_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"model “phone” is unknown: expected one of camera-mod"):
-        board_reader(TWO_KITS, "phone")
+        make_board_reader(TWO_KITS, "phone")
 
 
 # ---- series of frames ----------------------------------------------------------------------------
@@ -265,7 +265,7 @@ def test_pieces_of_another_scale_are_reported() -> None:
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)
     rig = BoardRig(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))
-    reader = board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
+    reader = make_board_reader({kit.game: replace(kit, tag_mm=kit.tag_mm / 0.85)})
     reader.read_picture(rig.table.render_luma())
     assert "100 %" in reader.details.note
     assert any("100 %" in advice.text for advice in reader.details.advice)

@@ -21,7 +21,7 @@ from companion.games.binmat import Binmat
 from vision.cards.fans import UNREAD, OpenCard, order_fan
 from vision.detection.markers import Luma
 from vision.pose.pose import rectangle_corners_mm
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.pieces import BACK
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import CameraView
@@ -40,7 +40,7 @@ def table() -> SimulatedTable:
 
 
 def read(table: SimulatedTable) -> Reading:
-    return board_reader({KIT.game: KIT}).read_picture(table.render_luma())
+    return make_board_reader({KIT.game: KIT}).read_picture(table.render_luma())
 
 
 def piece_id(table: SimulatedTable, card: str) -> int:
@@ -52,7 +52,7 @@ def test_no_fan_of_cards_is_read_wrongly() -> None:
     """Read two tables of each way to lay a fan. `make bench ARGS=reading` reads sixty tables."""
     fans = FanTally()
     for shown in render_hard_tables(KIT, 12, seed=7):
-        reading = board_reader({KIT.game: KIT}).read_picture(shown.luma)
+        reading = make_board_reader({KIT.game: KIT}).read_picture(shown.luma)
         fans.add(shown, reading, KIT.board.squares)
     assert fans.wrong == []
     assert fans.readable >= 6, "hardly any fan can be read"
@@ -104,7 +104,7 @@ def test_a_scratched_marker_is_read_or_counted() -> None:
     luma = table.render_luma().copy()
     for zone, cards in layout.items():
         scratch(table, luma, zone, cards[0])
-    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    reading = make_board_reader({KIT.game: KIT}).read_picture(luma)
     assert not reading.unknown
     for zone, cards in layout.items():
         assert reading.fans[zone] in {cards, (UNREAD, *cards[1:])}
@@ -116,7 +116,7 @@ def test_two_scratched_markers_are_one_card() -> None:
     luma = table.render_luma().copy()
     for zone, card in zip(KIT.board.squares, CARDS, strict=False):
         scratch(table, luma, zone, card.name, "both")
-    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    reading = make_board_reader({KIT.game: KIT}).read_picture(luma)
     assert (UNREAD,) in reading.fans.values()
     assert {len(fan) for fan in reading.fans.values()} == {1}
 
@@ -152,7 +152,7 @@ def test_the_same_card_twice_is_a_stranger(table: SimulatedTable) -> None:
         pictures.append(table.render_luma())
     half = int(np.mean([table.square_px(Square(file, 0))[0] for file in (3, 4)]))
     luma = np.hstack([pictures[0][:, :half], pictures[1][:, half:]])
-    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    reading = make_board_reader({KIT.game: KIT}).read_picture(luma)
     assert KIT.deck is not None
     assert reading.strangers == tuple(card.marker for card in KIT.deck.cards if card.name == "9^")
     assert "9^" not in {card for fan in reading.fans.values() for card in fan}
@@ -169,7 +169,7 @@ def test_a_card_between_two_zones_leaves_both_unknown(table: SimulatedTable) -> 
 def test_a_moved_card_is_read_in_both_fans() -> None:
     table, clock = render_table(KIT, VIEW), FakeClock()
     table.set_up(TWO_FANS)
-    reader = board_reader({KIT.game: KIT})
+    reader = make_board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:
         readings = [reader.read(camera.frame()) for _ in range(5)]
         assert [reading.quiet for reading in readings] == [False, False, True, True, True]

@@ -25,7 +25,7 @@ from vision.pose.board_fit import LensPrior, Observations, fit_board, fit_lines
 from vision.pose.optics import LENSES
 from vision.pose.pose import Pose, at_height, corner_points_mm
 from vision.pose.printed_lines import confirm_squares, printed_lines_of
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView
@@ -58,7 +58,7 @@ def test_two_corners_are_enough_for_every_piece(number: int) -> None:
 def test_each_picture_tries_one_more_lens_model() -> None:
     """While the search goes on, every square is unknown. The count of models is 0 when it ends."""
     kit, luma, prints = corner_view(10)
-    reader, models_tried = board_reader({kit.game: kit}), []
+    reader, models_tried = make_board_reader({kit.game: kit}), []
     for number in range(6):
         reading = reader.read(Frame(luma, number / 5, number))
         models_tried.append(reader.memory.location.models_tried)
@@ -145,7 +145,7 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
 
 
 def test_an_uncertain_pose_leaves_no_square_empty() -> None:
-    reader, table = board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
+    reader, table = make_board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
@@ -176,7 +176,7 @@ def test_squares_beyond_a_wide_cover_are_unknown() -> None:
     luma[rows.min() : rows.max()] = 150
     north_edge = true_pose.to_px(at_height(np.array([(0.0, board.height_mm)])))[0, 1]
     luma[: int(north_edge)] = 150
-    reader = board_reader({KAHMATE.game: KAHMATE})
+    reader = make_board_reader({KAHMATE.game: KAHMATE})
     reading = reader.read_picture(luma)
     assert reading.game == "kahmate"
     assert {square for square in board.squares if square.rank >= 8} <= reading.unknown

@@ -13,7 +13,7 @@ from companion.core.errors import CameraError
 from vision.cameras.camera_link import CameraLink, Cameras
 from vision.cameras.exposure import DARK_SENTENCE, ExposureControl
 from vision.cameras.source import Capture, PhysicalCamera
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 
 SMALL_PICTURE = striped_picture((1920, 1080))[::6, ::6]
 
@@ -115,7 +115,7 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
         def lock(self, focus: bool | None, exposure: bool | None) -> None:
             applied.append((focus, exposure))
 
-    link = CameraLink(Cameras(lambda _source: Lockable(clock)), clock, board_reader({}))
+    link = CameraLink(Cameras(lambda _source: Lockable(clock)), clock, make_board_reader({}))
     link.grab()
     link.lock(focus=True)
     link.lock(exposure=False)
@@ -139,7 +139,7 @@ def test_a_frozen_camera_is_opened_again() -> None:
         openings_s.append(clock.monotonic_s())
         return Frozen(clock)
 
-    link = CameraLink(Cameras(open_frozen), clock, board_reader({}))
+    link = CameraLink(Cameras(open_frozen), clock, make_board_reader({}))
     for _ in range(5):
         link.grab()
         clock.advance(1.0)

@@ -15,7 +15,7 @@ from companion.core.kit import Layout
 from companion.core.ports import Reading
 from vision.detection.markers import Luma
 from vision.pose.pose import Pose
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import Glare
 
 KIT = KITS["kahmate"]
@@ -70,9 +70,9 @@ def test_a_piece_in_glare_is_not_missed() -> None:
     rig = BoardRig(KIT, layout, tilt_deg=20.0)
     luma = rig.table.render_luma()
     luma[:, : luma.shape[1] // 2] = 255
-    reading = board_reader({KIT.game: KIT}).read_picture(luma)
+    reading = make_board_reader({KIT.game: KIT}).read_picture(luma)
     assert reading.game is None or set(layout) <= reading.unknown | set(reading.seen)
     rig.table.set_view(replace(rig.table.view, glare=Glare(x_mm=60.0, y_mm=150.0, radius_mm=130.0)))
-    reading = board_reader({KIT.game: KIT}).read_picture(rig.table.render_luma())
+    reading = make_board_reader({KIT.game: KIT}).read_picture(rig.table.render_luma())
     assert reading.game == KIT.game
     assert set(layout) <= reading.unknown | set(reading.seen)

@@ -33,11 +33,11 @@ import numpy as np
 from companion.games import GAMES
 from companion.core.ports import Frame
 from vision.diagnosis import BoardEye
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 
 for name, game in GAMES.items():
     kit = game.kit(game.options({}))
-    reader = board_reader({name: kit})
+    reader = make_board_reader({name: kit})
     reader.use(kit)
     eye = BoardEye(reader)
     picture = np.load(f"{sys.argv[1]}/{name}.npy")

@@ -24,7 +24,7 @@ from vision.diagnosis import BoardEye
 from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import Lens
 from vision.pose.pose import corner_points_mm
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.printed import decode_png
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView
@@ -43,7 +43,7 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
     layout = random_layout(kit, rng, least=0.8)
-    reading = board_reader({kit.game: kit}).read_picture(
+    reading = make_board_reader({kit.game: kit}).read_picture(
         render_through(LENSES[name], kit, layout, wide_view(rng))
     )
     assert dict(reading.seen) == top_faces(kit, layout)
@@ -63,7 +63,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 def test_a_wide_lens_is_stored_with_its_model() -> None:
     rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
     layout = random_layout(ARENA, rng, least=0.8)
-    reader = board_reader({ARENA.game: ARENA})
+    reader = make_board_reader({ARENA.game: ARENA})
     # from straight above, the focal length cannot be told from the distance
     view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
     reading = reader.read_picture(
@@ -102,7 +102,7 @@ def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
     layout = random_layout(ARENA, Random("mirror"))
     table = render_table(ARENA, CameraView(tilt_deg=25.0))
     table.set_up(layout)
-    reader = board_reader({ARENA.game: ARENA})
+    reader = make_board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
     for number in range(5):
         frame = Frame(np.asarray(cv2.flip(table.render_luma(), 1), np.uint8), number / 5, number)
@@ -124,7 +124,7 @@ def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
 
 def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sixth picture without a board is also searched mirrored and in negative."""
-    reader, searches = board_reader({ARENA.game: ARENA}), list[int]()
+    reader, searches = make_board_reader({ARENA.game: ARENA}), list[int]()
     monkeypatch.setattr(
         "vision.reading.board_reader.shows_board", lambda luma, memory: bool(searches.append(1))
     )
@@ -184,7 +184,7 @@ def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
     for index in corners:
         quad = pose.to_px(corner_points_mm(board, board.corners[index]))
         cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))
-    reader = board_reader({game: kit})
+    reader = make_board_reader({game: kit})
     reading = reader.read_picture(luma)
     truth = top_faces(kit, layout)
     if reading.game is not None:
@@ -197,6 +197,6 @@ def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
 
 def test_two_bare_sheets_are_refused() -> None:
     luma, _ = render_two_sheets(ARENA, {})
-    reader = board_reader({ARENA.game: ARENA})
+    reader = make_board_reader({ARENA.game: ARENA})
     assert reader.read_picture(luma).game is None
     assert reader.details.problem == "The camera sees two boards “standard”: put one of them away"

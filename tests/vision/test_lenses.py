@@ -30,7 +30,7 @@ from vision.cameras.source import PhysicalCamera
 from vision.pose.lens_estimate import LensEstimate
 from vision.pose.optics import LENSES, Lens
 from vision.pose.pose import Pose
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 from vision.watcher import Watcher, WatchListeners
 
@@ -222,7 +222,7 @@ class WatchedWebcam:
     def start(self) -> Watcher:
         """Return a new watcher with a new reader, as after a restart."""
         settings = CameraSettings(source="usb:0", size="1280x720")
-        self.reader = board_reader({KIT.game: KIT})
+        self.reader = make_board_reader({KIT.game: KIT})
         cameras = Cameras(
             lambda source: open_camera(settings, self.clock, source),
             lenses=LensStore(self.path, settings),

@@ -20,7 +20,7 @@ from companion.core.ports import Frame
 from companion.games import GAMES
 from vision.cameras.lens_pattern import charuco_board
 from vision.pose.pose import Pose
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import RenderedCamera
 from vision.simulation.tile_rows import LaidTile, RowOrigin
 from vision.simulation.view import CameraView, default_view
@@ -46,7 +46,7 @@ class TileRig:
         self.world.lay_tiles(SOUTH, south)
         self.world.lay_tiles(NORTH, north)
         self.camera = RenderedCamera(self.world, FakeClock())
-        self.reader = board_reader({KIT.game: KIT})
+        self.reader = make_board_reader({KIT.game: KIT})
         self.reader.use(KIT)
 
     def frame(self, frames: int = 1) -> Frame:

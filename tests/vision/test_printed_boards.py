@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from reading_tools import KITS, render_table
 
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import Glare, default_view
 
 LIGHTS: dict[str, dict[str, Any]] = {
@@ -23,7 +23,7 @@ def test_a_bare_board_is_read_as_empty(game: str, light: str) -> None:
     table.set_up({})
     for piece in table.pieces():
         table.nudge(piece.id, 3000.0, 0.0)
-    reading = board_reader(KITS).read_picture(table.render_luma())
+    reading = make_board_reader(KITS).read_picture(table.render_luma())
     assert reading.game == game
     assert (dict(reading.seen), dict(reading.fans)) == ({}, {})
     assert (reading.strangers, reading.beside) == ((), ())
@@ -39,7 +39,7 @@ def test_printed_titles_are_no_cards() -> None:
     layout = {zone: tuple(names[3 * number : 3 * number + 3]) for number, zone in enumerate(zones)}
     table = render_table(kit, default_view(kit))
     table.set_up(layout)
-    reading = board_reader(KITS).read_picture(table.render_luma())
+    reading = make_board_reader(KITS).read_picture(table.render_luma())
     assert dict(reading.fans) == layout
     assert reading.unknown == frozenset()
 
@@ -56,5 +56,5 @@ def test_a_card_under_glare_leaves_no_empty_zone(
     glare = Glare(x + off_mm[0], y + off_mm[1], radius_mm)
     table = render_table(kit, replace(default_view(kit), glare=glare))
     table.set_up({zone: ("4^",)})
-    reading = board_reader(KITS).read_picture(table.render_luma())
+    reading = make_board_reader(KITS).read_picture(table.render_luma())
     assert zone in reading.unknown or reading.fans.get(zone)

@@ -14,7 +14,7 @@ from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
 from companion.games.outbuffered import Outbuffered
 from vision.cameras.camera_link import Cameras
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import RenderedCamera
 from vision.watcher import READING_THREADS, Watcher, WatchListeners
 
@@ -56,7 +56,7 @@ class WatchedCamera:
         self.camera = FlakyCamera(RenderedCamera(self.table, self.clock))
         self.readings: list[Reading] = []
         self.statuses: list[CameraStatus] = []
-        self.reader = board_reader({KIT.game: KIT})
+        self.reader = make_board_reader({KIT.game: KIT})
         listeners = WatchListeners(self.readings.append, self.statuses.append)
         self.watcher = Watcher(Cameras(self.camera.open), self.reader, self.clock, listeners)
 
@@ -150,7 +150,7 @@ def test_the_thread_survives_an_unexpected_error() -> None:
         is_reported.set()
 
     with Watcher(
-        Cameras(broken), board_reader({}), clock, WatchListeners(on_status=note_status)
+        Cameras(broken), make_board_reader({}), clock, WatchListeners(on_status=note_status)
     ) as watcher:
         watcher.start()
         watcher.start()

@@ -76,7 +76,7 @@ class BoardDetails:
     """Other remarks on the picture, as sentences. Mostly empty."""
 
 
-def board_reader(
+def make_board_reader(
     kits: Mapping[str, Kit], model: str = "webcam", *, thorough: bool = False
 ) -> BoardReader:
     """Return a reader of boards for one camera.
@@ -97,7 +97,7 @@ def board_reader(
 
 
 class BoardReader:
-    """Reads frames of one camera. Made by `board_reader`.
+    """Reads frames of one camera. Made by `make_board_reader`.
 
     The thread of `vision.watcher` calls `read`. Any thread may call `use` and `use_lens`, and may
     look at `details`, which is replaced and never changed. The reader holds no thread and no file,

@@ -26,7 +26,7 @@ from bench.reading.scenes import (
 from companion.core.kit import Kit
 from vision.detection.markers import Luma
 from vision.pose.pose import Pose, at_height
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.render import camera_pose
 
 VIEWS, QUICK_VIEWS = 60, 10
@@ -124,7 +124,7 @@ def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> 
 def judge_view(view: CornerView, tally: Tally) -> None:
     """Read one view, and count in `tally` how it compares with the ground truth."""
     kit, luma, prints = view
-    reader = board_reader({**default_kits(), kit.game: kit})
+    reader = make_board_reader({**default_kits(), kit.game: kit})
     tally.add(reader.read_picture(luma), prints, kit)
 
 

@@ -25,7 +25,7 @@ from companion.core.ports import Frame
 from companion.printing.printed_kit import printed_table
 from vision.cameras.files import load_luma
 from vision.detection.markers import Luma, get_dictionary
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 from vision.still_pictures import read_images
 
@@ -68,7 +68,7 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
     table = printed_table(kit, CameraView(width=1920, height=1080, tilt_deg=30.0))
     table.set_up(dict(zip(spread, piece_faces, strict=False)))
     piece = next(piece.id for piece in table.pieces() if piece.square is not None)
-    find_markers, reader, count = aruco_finder(), board_reader(default_kits()), 0
+    find_markers, reader, count = aruco_finder(), make_board_reader(default_kits()), 0
     peer_s = list[float]()
 
     def read_s() -> float:
@@ -85,7 +85,7 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
 
     first_s, changed_s = list[float](), list[float]()
     for _ in range(max(3, frames // 2)):
-        reader = board_reader(default_kits())
+        reader = make_board_reader(default_kits())
         first_s.append(read_s())
     for number in range(frames // 2):
         for _ in range(_SETTLING_FRAMES):

@@ -28,7 +28,7 @@ from companion.core.kit import CARD_DICTIONARY, Deck, Kit, Layout, Seat
 from companion.core.ports import Reading
 from vision.cards.fans import UNREAD
 from vision.pose.pose import rectangle_corners_mm
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView, Shadow, default_view
 
@@ -270,7 +270,7 @@ def read_fans(pictures: int, seed: int) -> FanTally:
     kit = next(kit for kit in default_kits().values() if kit.deck is not None)
     find_markers, tally = aruco_finder(CARD_DICTIONARY), FanTally()
     for table in render_hard_tables(kit, pictures, seed):
-        reader = board_reader({kit.game: kit})
+        reader = make_board_reader({kit.game: kit})
         began_s = time.process_time()
         reading = reader.read_picture(table.luma)
         between_s = time.process_time()

@@ -24,7 +24,7 @@ from bench.reading.scenes import (
 from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Reading
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 
 # For each condition: the least share of the readable pieces that are right, and the highest
 # severity at which no entry may be wrong.
@@ -151,7 +151,7 @@ def bench_pictures(only: str, quick: bool) -> bool:
         tally = Tally(condition)
         for scene in (make_scene(name) for name in names if name.startswith(only)):
             luma, prints = scene.picture()
-            reader = board_reader({**default_kits(), scene.kit.game: scene.kit})
+            reader = make_board_reader({**default_kits(), scene.kit.game: scene.kit})
             tally.add(reader.read_picture(luma), prints, scene.kit)
         if tally.pictures:
             good &= tally.judge(min_right, MAX_UNSURE.get(condition, 1.0))

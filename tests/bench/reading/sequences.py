@@ -27,7 +27,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 
 # Numbers of games. The camera of a rough game encodes every frame anew, with new noise and light.
@@ -72,7 +72,7 @@ class BenchGame:
             view = change_view(view, _DIFFICULTIES[number % len(_DIFFICULTIES)])
         self.table = printed_table(self._kit, view)
         self.table.set_up(random_layout(self._kit, rng, 0.4, 0.7))
-        self._reader = board_reader({**default_kits(), self._kit.game: self._kit})
+        self._reader = make_board_reader({**default_kits(), self._kit.game: self._kit})
         self._frames = 0
         self._touched: set[Square] = set()
 

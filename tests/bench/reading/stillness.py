@@ -22,7 +22,7 @@ from companion.core.kit import Kit, Layout
 from companion.core.ports import Frame, Reading
 from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 
 SIZES = (1280, 720), (1920, 1080)
 LEARNING_FRAMES, STILL_FRAMES, NOTICE_FRAMES = 20, 60, 3
@@ -69,7 +69,7 @@ class StillTable:
         lay = fans_of if case.kit.deck else random_layout
         self.table.set_up(lay(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
-        self.reader = board_reader(default_kits())
+        self.reader = make_board_reader(default_kits())
         self._clean: Luma | None = None
         self._frames = 0
 

@@ -21,7 +21,7 @@ from companion.core.grid import Square
 from companion.core.kit import Kit, Layout
 from vision.detection.markers import Luma
 from vision.pose.optics import Points
-from vision.reading.board_reader import board_reader
+from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 
 # Number of views of every board through every lens, and the least share of pieces that are right.
@@ -134,7 +134,7 @@ def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:
 
     A piece on several squares counts once for each of them.
     """
-    reading = board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
+    reading = make_board_reader({**default_kits(), kit.game: kit}).read_picture(luma)
     truth = top_faces(kit, layout)
     tally.pictures += 1
     tally.found += reading.game is not None
