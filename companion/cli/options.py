@@ -55,11 +55,11 @@ def add_commands(
     :param required: whether one of them has to be given
     """
     subparsers = parser.add_subparsers(required=required, metavar="COMMAND")
-    for command in commands:
-        subparser = subparsers.add_parser(command.name, help=command.help)
+    for subcommand in commands:
+        subparser = subparsers.add_parser(subcommand.name, help=subcommand.help)
         # `main` calls `run` of the options
-        subparser.set_defaults(run=command.run)
-        command.add(subparser)
+        subparser.set_defaults(run=subcommand.run)
+        subcommand.add(subparser)
 
 
 def number_type(

@@ -43,12 +43,12 @@ class PadGrammar:
     length: int
     """Number of keys of a complete draft."""
     held_ready: str = ""
-    """Action that replaces what a press of ready has done if it is held for a second. Or empty."""
+    """Action for holding ready for a second, instead of what its press has done. Empty for none."""
     ready_is_key: bool = False
-    """Whether a short press of ready is a key of the draft (`ready`) while `accepts` allows it.
+    """Whether a short press of ready adds `ready` to the draft while `accepts` allows it.
 
-    Otherwise a short press hands the draft in. Holding ready hands it in at any time, so `text`
-    must then accept every draft.
+    Otherwise a short press hands the draft in. A long press always hands it in, so a game that sets
+    this has to override `text` so that it accepts every draft.
     """
     at_once: str = ""
     """The pad key that, pressed alone, hands in its action without ready. Empty for none."""

@@ -23,8 +23,8 @@ class Members:
 
     It implements `web.hub.host.HubActions`. A `table_id` is the id of a table in NATS subjects.
     `send_command` takes it and an encoded command. `servers` are the addresses of NATS that a table
-    gets when it joins. When a table is removed, the functions `when_removed` are called in order,
-    each with its id.
+    gets when it joins. After a table is removed, each function in `when_removed` is called in order
+    with that table's id.
     """
 
     def __init__(

@@ -97,13 +97,13 @@ def has_valid_rows(db: sqlite3.Connection, table: str) -> bool:
 # ---- other formats -------------------------------------------------------------------------------
 
 
-def other_format_error(path: Path, version: int) -> JournalError:
+def other_format_error(path: Path, format_number: int) -> JournalError:
     """Return the error for a file of a format that this program cannot read."""
-    if version > JOURNAL_FORMAT:
+    if format_number > JOURNAL_FORMAT:
         words = say(
             "{file} has format {format}, this program reads {known}: update the program",
             file=str(path),
-            format=version,
+            format=format_number,
             known=JOURNAL_FORMAT,
         )
     else:
@@ -111,7 +111,7 @@ def other_format_error(path: Path, version: int) -> JournalError:
             "{file} has format {format}, which this program no longer reads: start version 1.0.0 "
             "once, then this one",
             file=str(path),
-            format=version,
+            format=format_number,
         )
     return JournalError(words)
 
@@ -138,6 +138,6 @@ def find_copies(path: Path) -> list[Path]:
     """
     return sorted(
         copy
-        for label in ("format-*", "damaged*", "rescued")
+        for label in ("format-*", "damaged*", "rescued*")
         for copy in path.parent.glob(f"{path.stem}.{label}{path.suffix}*")
     )

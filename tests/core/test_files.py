@@ -78,7 +78,7 @@ def hostile_path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def bounded_memory() -> object:
-    """Limit the memory of the process, of which a fault here would take all."""
+    """Limit the process's memory, which a fault here would otherwise exhaust."""
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (3_000_000_000, hard))
     yield

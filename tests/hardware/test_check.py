@@ -19,7 +19,7 @@ from companion.core.config import PanelSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.ports import SeatLamps, TurnLamp
 from hardware.check import LEASE_S, PanelChecker
-from web.rendering.wiring import GPIO_PINS, panel_wiring
+from web.rendering.wiring import HEADER_PIN_BY_GPIO, panel_wiring
 
 TABLE_LAMPS = SeatLamps(frozenset({1}), TurnLamp.ON)
 
@@ -133,8 +133,8 @@ def test_the_health_page_works_without_a_panel(tmp_path: Path) -> None:
 
 
 def test_gpio_numbers_match_the_header() -> None:
-    assert sorted(GPIO_PINS) == list(range(28))
-    assert (GPIO_PINS[2], GPIO_PINS[18], GPIO_PINS[21]) == (3, 12, 40)
+    assert sorted(HEADER_PIN_BY_GPIO) == list(range(28))
+    assert (HEADER_PIN_BY_GPIO[2], HEADER_PIN_BY_GPIO[18], HEADER_PIN_BY_GPIO[21]) == (3, 12, 40)
 
 
 def test_a_wire_names_its_pin_and_part() -> None:

@@ -1,6 +1,6 @@
 """Test `companion hotspot`, and the addresses at which phones reach the table with and without it.
 
-FakeCommands of the system are fakes, and files are written below a folder that stands for `/`.
+System commands are faked, and files are written below a folder that stands for `/`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write as another user")
 def test_root_writes_settings_through_no_link(tmp_path: Path) -> None:
-    """Write through a link that the folder's owner has made to a file of root's."""
+    """Root must not overwrite its own file through a link that the folder's owner has made."""
     folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
     folder.mkdir(parents=True)
     victim.write_text("")
@@ -149,7 +149,7 @@ CONTAINERS = InterfaceAddress("172.17.0.1", has_hardware=False)
         ([CABLE, HOME], HOME.ip, [HOME.ip, CABLE.ip]),
         ([CONTAINERS, VPN, HOME], VPN.ip, [HOME.ip, VPN.ip, CONTAINERS.ip]),
     ],
-    ids=["no way out", "hotspot", "hotspot and cable", "two networks", "VPN"],
+    ids=["no way out", "hotspot", "hotspot and Wi-Fi", "cable and Wi-Fi", "VPN"],
 )
 def test_addresses_that_phones_reach_come_first(
     monkeypatch: pytest.MonkeyPatch,

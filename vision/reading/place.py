@@ -55,11 +55,11 @@ _EDGE_SHARE = 0.05
 
 # Maximum offset, in squares, of a piece of several squares. At half a square it lies as much on the
 # next ones, so this leaves a margin.
-_MAX_OFF_SQUARES = 0.35
+_MAX_OFFSET_SQUARES = 0.35
 
 # Maximum rotation in degrees of an oblong piece from the files and ranks. At 45 it lies neither
 # along nor across, so this leaves a margin.
-_MAX_OFF_DEG = 42.0
+_MAX_SKEW_DEG = 42.0
 
 # (9,): positions of the samples along each side of a piece of several squares, as shares of the
 # side. A square that it covers by less than 4 % of a side is not counted.
@@ -107,17 +107,17 @@ def _squares_to_judge(
         return frozenset(kit.board.squares)
 
     # `shown`: squares seen in the blocks. `reaching`: squares whose pieces would reach into them.
-    # On empty squares nothing can have moved that reaches into the blocks.
+    # A square that was empty has no piece that could reach into the blocks.
     shown, reaching = squares_under(kit, pose, look.due_blocks)
     squares = shown | (reaching - reference.empty_squares)
     known_pieces = set()
     for piece in reference.pieces.placed:
-        # The squares of a piece that is gone are judged again, ...
+        # The squares of a piece that is gone are judged again.
         known_pieces.add((piece.sighting, piece.hidden_face))
         if piece.sighting in look.outdated_sightings:
             squares |= piece.squares
     for piece in placed:
-        # ... and so are those of a new one. It may also cover what made a square unreadable.
+        # So are those of a new piece. It may also cover what made a square unreadable.
         if (piece.sighting, piece.hidden_face) not in known_pieces:
             squares |= piece.squares | given_up
     return frozenset(squares)
@@ -167,7 +167,7 @@ def place_pieces(
     A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
     counts = Counter(map(attrgetter("marker"), sightings))
-    beneath_carried, beneath_others = _hidden_faces(kit, set(counts))
+    beneath_carried, beneath_others = _tallest_hideable_faces(kit, set(counts))
     marked = []
     strangers = set()
     for sighting in sightings:
@@ -192,7 +192,7 @@ def place_pieces(
     return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), *faces)
 
 
-def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | None]:
+def _tallest_hideable_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | None]:
     """Return the tallest piece that may be hidden beneath a carried piece, and beneath any other.
 
     Carried pieces are flags and balls. If a kit has any, only these share a square with another
@@ -213,7 +213,7 @@ def _hidden_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | None, Face | 
         else:
             others.append(face)
     height = attrgetter("height_mm")
-    # In a kit with carried pieces only these can lie beneath another piece.
+    # In a kit with carried pieces, two others never share a square.
     beneath_carried = max(others, key=height, default=None)
     beneath_others = max(carried if has_carried else others, key=height, default=None)
     return beneath_carried, beneath_others
@@ -292,8 +292,8 @@ def _intersect_rays(pose: Pose, marked: Sequence[_MarkedPiece]) -> _RayHits:
     other_x, other_y = (lower_left - upper_right).T
     sides_mm = np.sqrt(np.abs(x * other_y - y * other_x) / 2)
     # The direction of the print's upper edge, averaged over its upper and lower edges.
-    right, up = (upper_right - upper_left + lower_right - lower_left).T
-    return _RayHits(points[:, :2], sides_mm, np.degrees(np.arctan2(up, right)))
+    edge_x, edge_y = (upper_right - upper_left + lower_right - lower_left).T
+    return _RayHits(points[:, :2], sides_mm, np.degrees(np.arctan2(edge_y, edge_x)))
 
 
 def _squares_near(
@@ -331,7 +331,7 @@ def _squares_beneath(
     # Angle to the nearest right angle.
     is_oblong = face.size[0] != face.size[1]
     off_deg = abs(turn_deg - 90 * round(turn_deg / 90)) if is_oblong else 0.0
-    is_aligned = off_squares <= _MAX_OFF_SQUARES and off_deg <= _MAX_OFF_DEG
+    is_aligned = off_squares <= _MAX_OFFSET_SQUARES and off_deg <= _MAX_SKEW_DEG
     squares = frozenset(first.area(size))
     if is_aligned and squares <= set(board.squares):
         return squares, True
@@ -357,7 +357,8 @@ def faces_on_squares(
     """Return the face on top of each square, and the doubtful squares.
 
     A piece makes all its squares doubtful if these are uncertain, if it is not plausible, or if any
-    of them is `unconfirmed`. So does a second piece whose marker is not clearly above or below.
+    of them is `unconfirmed`. Two pieces make the square that they share doubtful, unless the marker
+    of one is clearly above that of the other.
     """
     # Pieces whose squares are certain. All others make their squares doubtful.
     by_square: dict[Square, list[PlacedPiece]] = defaultdict(list)

@@ -11,7 +11,7 @@ from companion.core.kit import SEAT_WORDS, SEATS
 from companion.maintenance.settings.words import PAD_PARTS
 
 # Number of the header pin by GPIO number (Raspberry Pi pin-out).
-GPIO_PINS: Mapping[WiredPin, int] = {
+HEADER_PIN_BY_GPIO: Mapping[WiredPin, int] = {
     2: 3, 3: 5, 4: 7, 17: 11, 27: 13, 22: 15, 10: 19, 9: 21, 11: 23, 0: 27, 5: 29, 6: 31,
     13: 33, 19: 35, 26: 37,
     14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
@@ -43,7 +43,7 @@ class PartWiring:
     @property
     def pin(self) -> int:
         """Return the number of the header pin, as printed in pin-outs."""
-        return GPIO_PINS[self.gpio]
+        return HEADER_PIN_BY_GPIO[self.gpio]
 
     @property
     def component(self) -> str:

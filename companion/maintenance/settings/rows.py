@@ -47,7 +47,8 @@ _SPELLING_HELP = {
 # How to set what the settings page does not write.
 BY_HAND_SENTENCE = say("Written into the file by hand, or given on the command line.")
 # Settings that a hub, a machine that follows many tables, may send: how a table looks and sounds.
-# Anything else could let a hub have names, passwords or games sent or deleted.
+# Nothing else is allowed: a hub could use other settings to obtain names or passwords, or to delete
+# games.
 HUB_MAY_SET = frozenset(
     {
         "table.language",

@@ -41,17 +41,17 @@ _BLEED_MM = 2.0
 # Height of value and suit in the corner.
 _INDEX_MM = 10.3
 # Width of the line across the middle of a card.
-_RULE_MM = 0.55
+_MIDDLE_LINE_MM = 0.55
 # Width of the big suit, and of the big value beside it.
 _SUIT_MM = 14.0
-# Font size of the big value. Its digits are `DIGIT_HEIGHT_EM` times as high.
-_VALUE_MM = 23.0
+# Maximum font size of the big value. Its digits are `DIGIT_HEIGHT_EM` times as high.
+_MAX_VALUE_FONT_MM = 23.0
 # Horizontal scale of a big value of two digits. It keeps them nearly as high as single digits.
 _TWO_DIGIT_SCALE = 0.75
 # Half of the gap between the big value and the big suit.
 _VALUE_GAP_MM = 1.0
 # Gap between the line across the middle and the big value and suit.
-_ABOVE_RULE_MM = 5.0
+_ABOVE_MIDDLE_LINE_MM = 5.0
 # Gap between two places for piles, and around them.
 _PLACE_GAP_MM = 3.0
 # Gap between the places and what is printed beside them.
@@ -155,15 +155,16 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
     # ink reaches a little beyond the outer cards, so that an inexact cut shows no white
     bleed_x = min(_BLEED_MM, grid.free_x)
     bleed_y = min(_BLEED_MM, grid.free_y)
-    left, top = grid.cells[0]
-    right, bottom = grid.cells[-1]
+    # lower left corners of the upper left and of the lower right cell
+    first_x, first_y = grid.cells[0]
+    last_x, last_y = grid.cells[-1]
     for x, y in grid.cells:
         # only the outer edges of the grid have a bleed: a factor is 1 there and 0 elsewhere
         clip = Rectangle(
-            -bleed_x * (x == left),
-            -bleed_y * (y == bottom),
-            grid.cell_width + bleed_x * (x == right),
-            grid.cell_height + bleed_y * (y == top),
+            -bleed_x * (x == first_x),
+            -bleed_y * (y == last_y),
+            grid.cell_width + bleed_x * (x == last_x),
+            grid.cell_height + bleed_y * (y == first_y),
         )
         with pen.at(x, y):
             draw_shutter(pen, grid.cell_width, grid.cell_height, clip)
@@ -179,7 +180,7 @@ def _card_axes(pen: Pen, grid: CardGrid, cell: Point) -> AbstractContextManager[
 def _draw_cutting_marks(pen: Pen, grid: CardGrid, rows: int) -> None:
     """Draw ticks around the upper `rows`, and crosses where four cards meet.
 
-    Ticks are as long as the margin allows. One cut separates two cards.
+    Ticks are up to `_TICK_MM` long, as far as the margin allows. One cut separates two cards.
     """
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
     # rows are filled from the top
@@ -228,17 +229,21 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     pen.notation(inset, top - _INDEX_MM, card.value + card.suit, _INDEX_MM / DIGIT_HEIGHT_EM)
     middle = deck.height_mm / 2
     pen.rectangle(
-        inset + marker_mm, middle, deck.width_mm - 2 * (inset + marker_mm), _RULE_MM, fill=BLACK
+        inset + marker_mm,
+        middle,
+        deck.width_mm - 2 * (inset + marker_mm),
+        _MIDDLE_LINE_MM,
+        fill=BLACK,
     )
     centre = deck.width_mm / 2
 
     # the big value at the left of the middle, and the big suit at its right
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
     # width of the value at a font size of 1 mm, which makes it at most as wide as the suit
-    value_width = CELL_WIDTH_EM * width_scale * len(card.value)
-    size_mm = min(_VALUE_MM, _SUIT_MM / value_width)
-    left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width * size_mm) / 2
-    low = middle + _ABOVE_RULE_MM
+    value_width_em = CELL_WIDTH_EM * width_scale * len(card.value)
+    size_mm = min(_MAX_VALUE_FONT_MM, _SUIT_MM / value_width_em)
+    left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width_em * size_mm) / 2
+    low = middle + _ABOVE_MIDDLE_LINE_MM
     pen.notation(
         left,
         low + (_SUIT_MM - DIGIT_HEIGHT_EM * size_mm) / 2,
@@ -316,8 +321,8 @@ def draw_pile_page(
 
     Columns are as far apart as the lanes of the board.
 
-    :param draw_beside: draws something to the right of the places, which then start at the left
-        margin. It is called with the pen, its height, and its `width`
+    :param draw_beside: draws to the right of the places, which are then aligned at the left margin.
+        It is called with the pen, and the height and `width` of the free area
     """
     board = kit.board
     width = len(page) * board.pitch_mm - board.gap_mm

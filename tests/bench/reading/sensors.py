@@ -37,7 +37,7 @@ class Room:
     """Share of the light that lamps on alternating current lose, for the whole picture."""
     bands: float = 0.0
     """The same for single rows of a picture, because rows are exposed in turn."""
-    band_px: float = 0.3
+    band_period_share: float = 0.3
     """Period of the bands, as a share of the picture's height."""
     beat: float = 0.37
     """Periods by which the phase of the lamps goes on from frame to frame."""
@@ -46,7 +46,7 @@ class Room:
     drift: float = 0.0
     """Share of the light that is lost by the hundredth frame."""
     smoothing: float = 0.0
-    """Share of the frame before that a webcam's filter keeps."""
+    """Weight of the previous frame in a webcam's filter over time."""
     quality: int | None = None
     """Quality of JPEG. None: not encoded."""
 
@@ -85,7 +85,7 @@ class Sensor:
         whole = room.light * (1 - room.drift * min(1.0, self._number / 100))
         whole *= 1 - room.flicker * (0.5 + 0.5 * math.sin(2 * math.pi * phase))
         whole *= 1 + room.jitter * float(self._rng.standard_normal())
-        wave = np.sin(2 * np.pi * (np.arange(rows) / (room.band_px * rows) + phase))
+        wave = np.sin(2 * np.pi * (np.arange(rows) / (room.band_period_share * rows) + phase))
         return (whole * (1 - room.bands * (0.5 + 0.5 * wave)))[:, None].astype(np.float32)
 
     def _noise(self, lit: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -112,7 +112,7 @@ def _between(low: float, high: float, share: float) -> float:
 
 
 def _dim(share: float) -> Room:
-    """Dim the light down to 18 %. The sensor's gain makes up for it, and raises its noise."""
+    """Return a room lit by 100 % to 18 %, whose noise grows as it gets darker."""
     light = _between(1.0, 0.18, share)
     return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
@@ -131,7 +131,7 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "bands": lambda share, rng: Room(
         noise=2.0,
         bands=_between(0.02, 0.2, share),
-        band_px=rng.uniform(0.25, 0.7),
+        band_period_share=rng.uniform(0.25, 0.7),
         beat=rng.uniform(0.02, 0.98),
     ),
     "exposure": lambda share, _: Room(noise=2.0, jitter=_between(0.005, 0.05, share)),

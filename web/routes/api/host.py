@@ -61,7 +61,7 @@ class HostRoutes(TableRouteGroup):
 
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
-        """Replace the owner's key. Every other owner's browser must enter it again."""
+        """Replace the owner's key. The owner's other browsers have to enter the new one."""
         answer = jsonify(host_key=self._auth.change_host_key())
         # this browser stays the owner's, all others lose their cookies and streams
         self._auth.set_host_cookie(answer)
