@@ -225,8 +225,14 @@ def test_a_flooding_table_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.is_shut_out
-        hub.members.admit(south.member.table_id)
-        until("the table is connected again", lambda: south.line.is_connected)
+
+        def is_connected_again() -> bool:
+            # Messages of the flood that the hub handles only now shut the table out once more.
+            if hub.room.table(south.member.number).is_shut_out:  # type: ignore[union-attr]
+                hub.members.admit(south.member.table_id)
+            return south.line.is_connected
+
+        until("the table is connected again", is_connected_again)
 
 
 def test_a_message_that_does_not_fit_is_reported(hub: Hub, tmp_path: Path) -> None:
