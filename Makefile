@@ -7,7 +7,7 @@ VENV4 := .venv-opencv4
 # What its version can change: how boards and cards are found and read, cameras' formats, and how markers are printed.
 READING := board_reader boards calibrate cards colours corners frame_reader glints heap lens_models lenses order_tiles printed_boards shaded_squares simulation still_pictures
 VISION := $(READING:%=tests/vision/test_%.py) $(wildcard tests/vision/test_*camera*.py) tests/vision/test_usb.py \
-	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_there_once
+	tests/printing/test_sheets_cards.py tests/printing/test_sheets.py::test_every_tag_is_printed_once
 # On a Raspberry Pi the libraries of camera and pins come from the distribution: the environment must see its packages.
 SITE := $(shell python3 -c "import importlib.util as u; print('--system-site-packages' if u.find_spec('picamera2') or u.find_spec('lgpio') else '')" 2>/dev/null)
 # Bookworm's picamera2 was built for numpy 1: there the newest OpenCV that works with it is 4.11.
