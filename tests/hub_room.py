@@ -133,6 +133,14 @@ def store_result(
     at_s: float = 0.0,
 ) -> None:
     """Store a result as if a table had sent it."""
+    league_file_of(league).write(put_result(make_result(south, north, winner, game, at_s)))
+    league_file_of(league).notify()
+
+
+def make_result(
+    south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
+) -> StoredResult:
+    """Return the result of a game between the people with these numbers."""
     result = GameResult(
         table="a" * 16,
         key=f"{at_s}-{south}-{north}",
@@ -146,8 +154,7 @@ def store_result(
         entry=7,
         mark="0123456789ab",
     )
-    league_file_of(league).write(put_result(StoredResult(result, south, north)))
-    league_file_of(league).notify()
+    return StoredResult(result, south, north)
 
 
 @contextmanager

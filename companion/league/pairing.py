@@ -125,7 +125,7 @@ def _swiss_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
         # stands for the bye, after all players
         graph.add_node(None)
     graph.add_edges_from(list(_possible_matches(players)))
-    # the library maximizes weight, so subtract the cost
+    # the library maximises weight, so subtract the cost
     matching = max_weight_matching(
         graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
     )

@@ -6,7 +6,7 @@ A game is identified by a key (`GameResult.key`), in one of three ways:
 - at one table, by the mark of the input that began it (a digest, see `PublicRecord.mark`)
 - if that input was missed, by table, epoch (see `PublicRecord.epoch`) and game number
 
-So a result that arrives again is recognized: after an outage or a lost store, from a restored
+So a result that arrives again is recognised: after an outage or a lost store, from a restored
 journal, or from a table that has rejoined.
 """
 

@@ -13,7 +13,7 @@ from random import Random
 
 import msgspec
 import pytest
-from hub_room import open_league
+from hub_room import make_result, open_league
 from internals import simulate_full_disk
 from table_tools import TableRig, follow_instructions
 
@@ -24,7 +24,6 @@ from companion.league.league import League
 from companion.league.league_file import LeagueFile, put
 from companion.league.people import PlayerCard, shown_name
 from companion.league.ratings import rate_players
-from companion.league.results import GameResult, ReportedPlayer, StoredResult
 from companion.storage.journal import Journal
 from companion.storage.outbox import Outbox
 from companion.table.public.messages import PublicPair
@@ -193,20 +192,7 @@ def test_ratings_find_the_stronger() -> None:
     for number in range(3000):
         south, north = rng.sample(range(1, 61), 2)
         winner = Seat.SOUTH if south < north else Seat.NORTH  # the lower number always wins
-        result = GameResult(
-            table="a" * 16,
-            key=str(number),
-            game="scouts",
-            options={},
-            began_s=number,
-            ended_s=number,
-            south=ReportedPlayer(),
-            north=ReportedPlayer(),
-            winner=winner,
-            entry=7,
-            mark="mark",
-        )
-        games.append(StoredResult(result, south, north))
+        games.append(make_result(south, north, winner, at_s=number))
     rows = rate_players(games)
     assert len(rows) == 60
     assert sum(row.person <= 20 for row in rows[:20]) >= 17

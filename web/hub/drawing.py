@@ -137,7 +137,7 @@ def side_of(view: PublicView, seat: Seat) -> Side:
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
 
-def summarize_seats(latest: TimedRecord, names: Mapping[Seat, str]) -> tuple[SeatSummary, ...]:
+def summarise_seats(latest: TimedRecord, names: Mapping[Seat, str]) -> tuple[SeatSummary, ...]:
     """Return what pages show of both seats, South first. `names` has the players by seat."""
     view = latest.record.view
     seats = []

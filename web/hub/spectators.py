@@ -12,7 +12,7 @@ from flask import Response, redirect, render_template
 from companion.table.public.messages import unpack_sentence
 from companion.table.session import Phase
 from web.context import Fragments
-from web.hub.drawing import summarize_seats
+from web.hub.drawing import summarise_seats
 from web.hub.room import (
     MAX_RECENT_RECORDS,
     HubContext,
@@ -107,7 +107,7 @@ class SpectatorPages(HubRouteGroup):
             f"_hub_{page}.html",
             table=table,
             public=view,
-            seats=summarize_seats(timed_record, names) if timed_record else (),
+            seats=summarise_seats(timed_record, names) if timed_record else (),
             title=unpack_sentence(view.title) if view else "",
             delay_words=delay_text(self._room.delay_s) if self._room.delay_s else "",
         )

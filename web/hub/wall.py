@@ -15,7 +15,7 @@ from companion.table.public.messages import PublicRecord, PublicView
 from companion.table.seats.staff_call import Call
 from companion.table.session import Phase
 from web.context import Fragments
-from web.hub.drawing import SeatSummary, summarize_seats
+from web.hub.drawing import SeatSummary, summarise_seats
 from web.hub.host import TableJoinCode
 from web.hub.room import HubContext, HubRoom, HubRouteGroup, HubTable, TimedRecord, delay_text
 from web.hub.tournaments import TournamentWords
@@ -143,7 +143,7 @@ def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Til
     names = {**(table.state.names if table.state else {}), **paired}
     # a table with a pairing shows its players before it has sent anything
     latest = table.latest or (NOTHING_SENT if paired else None)
-    seats = summarize_seats(latest, names) if latest else ()
+    seats = summarise_seats(latest, names) if latest else ()
     return Tile(table, _state_of(table, now_s, bool(paired)), seats)
 
 

@@ -183,7 +183,7 @@ class Auth:
     @property
     def host_token(self) -> str:
         """Return the content of the owner's cookie, a digest of the owner key."""
-        return hashlib.sha256(_normalize_key(self.host_key).encode()).hexdigest()
+        return hashlib.sha256(_normalise_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:
         """Replace the owner key and return it. Raises `Illegal`, `JournalError`."""
@@ -228,7 +228,7 @@ class Auth:
 
         def is_right() -> bool:
             return hmac.compare_digest(
-                _normalize_key(key).encode(), _normalize_key(self.host_key).encode()
+                _normalise_key(key).encode(), _normalise_key(self.host_key).encode()
             )
 
         is_right_key = self._guesses.check_guess(request.remote_addr or "", is_right)
@@ -326,6 +326,6 @@ def require_own_origin() -> None:
         )
 
 
-def _normalize_key(key: str) -> str:
+def _normalise_key(key: str) -> str:
     """Return an owner key in lower case without dashes and spaces."""
     return "".join(key.split()).replace("-", "").lower()

@@ -78,7 +78,7 @@ class MachineNames:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(_normalize_name(name) for name in names)
+        self._names = frozenset(_normalise_name(name) for name in names)
 
     def knows(self, host: str) -> bool:
         """Return whether a `Host` header, which may have a port, names this machine.
@@ -88,7 +88,7 @@ class MachineNames:
         ... "Table.Example.org.:443", "evil.example")]
         [True, True, True, False]
         """
-        name = _normalize_name(parse_host(host))
+        name = _normalise_name(parse_host(host))
         if parse_address(name):
             return True
         return name in self._names or name in _current_names() or name in HOTSPOT_NAMES
@@ -96,11 +96,11 @@ class MachineNames:
 
 def _current_names() -> tuple[str, ...]:
     """Return the current names of this machine, with and without `.local` of mDNS."""
-    full = _normalize_name(socket.gethostname())
+    full = _normalise_name(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)
 
 
-def _normalize_name(name: str) -> str:
+def _normalise_name(name: str) -> str:
     """Return a name in lower case, without spaces and the dot at its end."""
     return name.strip().lower().removesuffix(".")

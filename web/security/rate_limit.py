@@ -181,11 +181,10 @@ class GuessLimit:
 
         The message is `wrong_message`, or `limit_message` after too many wrong guesses.
         """
-        is_permitted = self.check_guess(address, is_right)
-        if not is_permitted:
-            raise Illegal(
-                Refusal.JOIN_CODE, limit_message if is_permitted is None else wrong_message
-            )
+        result = self.check_guess(address, is_right)
+        if not result:
+            message = limit_message if result is None else wrong_message
+            raise Illegal(Refusal.JOIN_CODE, message)
 
 
 def plain_address(address: str) -> str:

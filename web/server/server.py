@@ -223,7 +223,7 @@ class Server(Closeable):
             asyncore_use_poll=True,
             outbuf_high_watermark=MAX_UNREAD_BYTES,
             log_socket_errors=False,
-            # `ProxyMiddleware` needs these headers to recognize a proxy
+            # `ProxyMiddleware` needs these headers to recognise a proxy
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
