@@ -224,7 +224,7 @@ class CuePlayer:
         if is_blinking and overlay.priority < Priority.TIME:
             return lasting
         level, change_ms = overlay.patterns[lamp].at(now_ms - overlay.start_ms)
-        # the track has ended
+        # the pattern has ended
         if level is None:
             return lasting
         if level in (LampLevel.ON, LampLevel.OFF):

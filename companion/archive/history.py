@@ -311,7 +311,7 @@ class History:
         count = 0
         for line in self.lines(0, self.count()):
             names = {
-                sitter.name.casefold() for sitters in line.players.values() for sitter in sitters
+                player.name.casefold() for players in line.players.values() for player in players
             }
             count += folded_name in names
         if not folded_name or not count:

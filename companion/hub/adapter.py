@@ -117,12 +117,12 @@ class HubAdapter(Closeable):
         problems = view.board.problems[:_MAX_SENTENCES]
         names = {}
         for seat in SEATS:
-            sitter = view.seats[seat]
-            is_named = self.membership.sends_names or sitter.door == MACHINE
+            seat_view = view.seats[seat]
+            is_named = self.membership.sends_names or seat_view.door == MACHINE
             # the door is how a seat is played: phone, pad, machine or remote. The other table sends
             # the name of a remote player itself.
-            if sitter.name and is_named and sitter.door != REMOTE:
-                names[seat] = str(sitter.name)
+            if seat_view.name and is_named and seat_view.door != REMOTE:
+                names[seat] = str(seat_view.name)
         state = PublicState(
             version=__version__,
             names=names,
