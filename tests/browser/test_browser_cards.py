@@ -13,7 +13,7 @@ import pytest
 from in_process import in_process_service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
-from service import tap, until, wait_for_phase, wait_for_sign
+from service import Client, tap, until, wait_for_phase, wait_for_sign
 from window_tools import (
     Windows,
     assert_no_errors,
@@ -44,10 +44,17 @@ def deal(**tops: str) -> list[str]:
     return deck
 
 
-def pick(window: WebDriver, *picks: str) -> None:
-    """Tap picks such as `key:draw`, `lane:3` or `card:5&` in turn, once it is the phone's turn."""
-    script = "return document.getElementById('picks')?.dataset.choices.length > 2"
-    until("the phone's turn", lambda: window.execute_script(script))
+def pick(window: WebDriver, client: Client, *picks: str) -> None:
+    """Tap picks such as `key:draw`, `lane:3` or `card:5&`, once the phone shows that it is on turn.
+
+    A slow phone may still show its last turn, whose picks the table would refuse as late.
+    """
+    script = """
+    const [moment] = arguments, choices = document.getElementById('picks')?.dataset.choices ?? '[]';
+    return document.getElementById('live').dataset.moment === moment && JSON.parse(choices).length > 0;
+    """
+    moment = client.get("/api/view")["moment"]
+    until("the phone's turn", lambda: window.execute_script(script, moment))
     classes = {"key": "pick", "lane": "ln", "card": "card"}
     for each_pick in picks:
         kind, _, name = each_pick.partition(":")
@@ -60,17 +67,17 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
         tap(south, ".picks [data-post$='/resume']")
-        pick(south, "key:draw", "lane:0")
+        pick(south, client, "key:draw", "lane:0")
         wait_for_turns_left(client, 109)
         until("the card", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"))
-        pick(north, "lane:1", "key:draw")
+        pick(north, client, "lane:1", "key:draw")
         wait_for_turns_left(client, 108)
         assert "5&amp;" not in wall.page_source
         assert not texts_of(wall, ".bigcard")
-        pick(south, "card:3%")
+        pick(south, client, "card:3%")
         until("what comes next", lambda: "3%: play face down" in text_of(south, "#told"))
         assert text_of(south, ".pick[data-key='up']") == "Face up"
-        pick(south, "lane:2")
+        pick(south, client, "lane:2")
         wait_for_turns_left(client, 107)
         assert "3%" not in wall.page_source
         until("the card in the lane", lambda: text_of(south, ".ln[data-lane='2'] .own") == "3%")
@@ -87,22 +94,22 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
             "the card taken back",
             lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"),
         )
-        pick(south, "lane:3", "card:3%")
+        pick(south, client, "lane:3", "card:3%")
         wait_for_turns_left(client, 107)
-        pick(north, "card:5&", "lane:2")
+        pick(north, client, "card:5&", "lane:2")
         wait_for_turns_left(client, 106)
-        pick(south, "key:pass")
+        pick(south, client, "key:pass")
         wait_for_turns_left(client, 105)
-        pick(north, "key:draw", "lane:1")
+        pick(north, client, "key:draw", "lane:1")
         wait_for_turns_left(client, 104)
-        pick(south, "key:pass")
+        pick(south, client, "key:pass")
         wait_for_turns_left(client, 103)
-        pick(north, "card:>%")
+        pick(north, client, "card:>%")
         until(
             "a single lane to choose",
             lambda: len(north.find_elements(By.CSS_SELECTOR, ".ln.dim")) == 5,
         )
-        pick(north, "card:>%")
+        pick(north, client, "card:>%")
         until(
             "the card face up",
             lambda: (
@@ -112,7 +119,7 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
                 == "true"
             ),
         )
-        pick(north, "lane:2")
+        pick(north, client, "lane:2")
         wait_for_phase(client, "stages")
         until("the combat on the screen", lambda: texts_of(wall, ".bigcard b") == ["5", ">"])
         assert texts_of(wall, ".bigcard i") == ["&", "%"]
