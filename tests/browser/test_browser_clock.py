@@ -154,6 +154,7 @@ def test_only_the_phone_in_turn_vibrates(tmp_path: Path, windows: Windows) -> No
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")
         for window in (south, north):
+            wait_for_turns_on_page(window, 110)
             window.execute_script(NOTE_VIBRATIONS)
             sign = window.find_element(By.CSS_SELECTOR, ".sign")
             ActionChains(window).move_to_element(sign).click().perform()
