@@ -50,8 +50,9 @@ def pick(window: WebDriver, client: Client, *picks: str) -> None:
     A slow phone may still show its last turn, whose picks the table would refuse as late.
     """
     script = """
-    const [moment] = arguments, choices = document.getElementById('picks')?.dataset.choices ?? '[]';
-    return document.getElementById('live').dataset.moment === moment && JSON.parse(choices).length > 0;
+    const [moment] = arguments;
+    const choices = document.getElementById('picks')?.dataset.choices ?? '[]';
+    return document.getElementById('live').dataset.moment === moment && choices !== '[]';
     """
     moment = client.get("/api/view")["moment"]
     until("the phone's turn", lambda: window.execute_script(script, moment))
