@@ -184,7 +184,7 @@ def test_times_stay_readable_beside_damage(path: Path) -> None:
 def record_page_offsets(path: Path, content: bytes) -> list[int]:
     """Return the offsets of the pages that hold orders.
 
-    They are record_page_offsets of the B-tree of `entries`, whose pages begin with the byte 13.
+    They are the leaf pages of the B-tree of `entries`. A leaf page begins with the byte 13.
     """
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()

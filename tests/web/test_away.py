@@ -1,6 +1,6 @@
 """Tests of a seat whose phone is gone, through Flask's client on a fake clock.
 
-They cover where that is shown, and how the game lose_souths_phone on without the phone.
+They cover where that is shown, and how the game goes on without the phone.
 """
 
 from __future__ import annotations

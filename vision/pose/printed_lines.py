@@ -239,7 +239,7 @@ class PrintedLines:
     def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> LineMeasurements:
         """Measure all lines in a picture, each at most `reach_px` (N,) from where it is predicted.
 
-        LineMeasurements with a reach of NaN are not searched.
+        Lines whose reach is NaN are not searched.
         """
         middles, normals, scale = self.geometry(pose)
         samples_px = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
