@@ -112,7 +112,7 @@ class TableAtHub:
         if self.table.view().phase in (Phase.LOBBY, Phase.OVER):
             self.rig.begin()
         for _ in range(turns):
-            self.rig.turn("III", "III")
+            self.rig.hand_in_both("III", "III")
             self.rig.finish_stages()
 
     def sit(self, *names: str) -> None:

@@ -1,4 +1,7 @@
-"""Helpers: run the real service as a process, lend real browsers, and act in them as people do."""
+"""Helpers: run the real service as a process, lend real browsers, and act in them as people do.
+
+Most tests run the service in their own process instead (`in_process.py`), which is faster.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +54,13 @@ MAX_PAUSE_S = 0.25
 def until(
     what: str, condition: Callable[[], Any], timeout_s: float = PATIENCE_S, pause_s: float = 0.02
 ) -> Any:
-    """Wait until the condition returns something true, and return it.
+    """Check the condition until it returns something true, and return that.
 
-    After the timeout, fail with `what`, a noun phrase for what did not happen. An element that is
-    missing or gone, because the next page is loading, counts as a condition that is not true yet.
+    After the timeout, fail with `what`, a noun phrase for what did not happen. If the condition
+    raises that an element is missing or gone, the next page is probably loading, so check again.
+    The pauses between two checks grow from `pause_s` to `MAX_PAUSE_S`.
+
+    Tests without a browser use `waiting.until`, which does not need Selenium.
     """
     pause = threading.Event()
     end_s = time.monotonic() + timeout_s
@@ -87,12 +93,16 @@ class Service:
         assert status == 200, answer
 
     def new_game(self, game: str, **options: Any) -> None:
-        """Start a game with options."""
+        """Start a game with options. Its seed is always the same."""
         self.post_as_host("new-game", game=game, options=options, seed=7)
 
 
 class ServiceProcess(Service):
-    """A process of `companion play` on a free port, with its state in a folder."""
+    """A process of `companion play` with these arguments, and with its state in a folder.
+
+    The constructor returns once the service answers requests. `reading_time_s` is its setting for
+    how long words stay on the table screen.
+    """
 
     def __init__(self, folder: Path, *arguments: str, reading_time_s: float = 0.3) -> None:
         self.folder = folder
@@ -118,6 +128,7 @@ class ServiceProcess(Service):
         self.output_lines: list[str] = []
         """The lines that it has printed until it was ready."""
         assert self._process.stdout is not None
+        # the line that says how to end it comes last, when it answers requests
         for line in self._process.stdout:
             self.output_lines.append(line.rstrip())
             if line.startswith("Ctrl-C"):
@@ -167,7 +178,7 @@ class ServiceProcess(Service):
 def service_process(
     folder: Path, *arguments: str, reading_time_s: float = 0.3
 ) -> Iterator[ServiceProcess]:
-    """Run the service until the end of the block."""
+    """Run the service as a process of its own until the end of the block."""
     service = ServiceProcess(folder, *arguments, reading_time_s=reading_time_s)
     try:
         yield service
@@ -181,7 +192,7 @@ def wait(seconds: float) -> None:
 
 
 class Client:
-    """An HTTP client without a browser. It keeps cookies."""
+    """An HTTP client in place of a browser. It keeps cookies, so it can have a seat."""
 
     timeout_s = PATIENCE_S
 
@@ -210,7 +221,7 @@ class Client:
                 return error.code, error.read(), dict(error.headers)
 
     def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON of a successful answer."""
+        """Get a path, require success, and return the answer's JSON."""
         status, body, _ = self.send(path)
         assert status == 200, body
         return dict(json.loads(body))
@@ -253,8 +264,8 @@ _MOVABLE_CLOCK = """
 })();
 """
 # Defines a function that returns whether a key takes taps now. If not, it moves the page's clock
-# on, so that the key's rest is over at the next call. In a second tab the clock cannot be moved,
-# and the rest takes its time.
+# on, so that the key's rest is over at the next call. The pages of a second tab do not have this
+# clock, so there the rest takes its real time.
 IS_RESTED = """
 const isRested = key => {
   const restMs = window.remainingRestMs?.(key) ?? 0;
@@ -297,7 +308,8 @@ def sit_down(window: WebDriver, service: Service, seat: str, name: str) -> None:
     until("the seat page", lambda: window.current_url.endswith(f"/seat/{seat}"))
 
 
-# Commands of the Chrome DevTools Protocol without a lasting effect that `_reset` could not undo.
+# Commands of the Chrome DevTools Protocol that do not spoil a window for the next test: `_reset`
+# undoes their effects, or they have none that lasts.
 HARMLESS_COMMANDS = {
     "Accessibility.enable",
     "Accessibility.getFullAXTree",
@@ -347,11 +359,14 @@ class PageElement(WebElement):
 
 
 class Window(webdriver.Chrome):
-    """A headless Chromium that notes whether a test has changed it beyond what can be reset."""
+    """A headless Chromium that can be lent to one test after the other.
+
+    It notes what a test changes, so that the change can be undone, or the window thrown away.
+    """
 
     _web_element_cls = PageElement
     is_spoiled = False
-    """Whether a test has changed it so that no other test may use it."""
+    """Whether a test has changed it beyond what can be reset, so that no other test may use it."""
     is_whole = False
     """Whether it is the complete Chromium and not Debian's headless shell."""
 
@@ -395,8 +410,9 @@ def browser(
     """Lend a headless Chromium without a trace of earlier tests until the end of the block.
 
     If Chromium is not installed, skip the test, or fail it if COMPANION_REQUIRE_BROWSER is set.
-    `is_whole` asks for the complete Chromium, which only a page behind another tab needs.
-    `is_moving` asks for animations, for tests of them. Each makes a test half as long again.
+    `size` is the page's width and height in CSS pixels. `is_whole` asks for the complete Chromium,
+    which only a page behind another tab needs. `is_moving` asks for animations, which only tests of
+    animations need. With either of these, a test takes half as long again.
     """
     idle = next((window for window in _IDLE_WINDOWS if window.is_whole == is_whole), None)
     if idle:
@@ -430,7 +446,7 @@ def browser(
 def overflow_px(window: WebDriver) -> int:
     """Return by how many pixels a page is wider than its window.
 
-    `innerWidth` would not do: on a phone it grows with the page.
+    The window's width is not taken from `innerWidth`, because on a phone that grows with the page.
     """
     script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     return int(window.execute_script(script))
@@ -445,7 +461,7 @@ HEADLESS_SHELL = "/usr/lib/chromium/chromium-headless-shell"
 
 @contextmanager
 def browser_with(*flags: str) -> Iterator[Window]:
-    """Start a complete browser of a phone's size with more flags, for this block only."""
+    """Start a complete Chromium of a phone's size with more flags, for this block only."""
     window = _start_window(True, flags)
     try:
         width, height = PHONE
@@ -506,7 +522,9 @@ def close_browsers() -> None:
 
 # ---- taps on a board -----------------------------------------------------------------------------
 
-# Taps a square, given as file and rank from 0. Returns false if it is covered or not shown.
+# Taps a square, given as file and rank from 0. Returns false if it is covered or not shown. In the
+# board's drawing, a square is 100 units wide and the next one begins after `pitch` units. North
+# sees the board turned round.
 _TAP = """
 const svg = document.querySelector('#live .view .board[tabindex]');
 if (!svg) return false;
@@ -525,7 +543,7 @@ return true;
 
 
 def tap_square(window: WebDriver, *squares: str) -> None:
-    """Tap squares of the board on a seat's page, each once it is visible and not covered."""
+    """Tap squares such as `c4` on a seat's page, each once it is visible and not covered."""
     for square in squares:
         until(f"the square {square}", partial(try_to_tap_square, window, square))
 
@@ -536,7 +554,7 @@ def try_to_tap_square(window: WebDriver, square: str) -> bool:
 
 
 def tap_main_key(window: WebDriver, words: str) -> None:
-    """Tap the main key once it has these words."""
+    """Tap a seat's main key, which hands in or ends the turn, once it has these words."""
     key = "#live :is(.act.main .key.go, #commit:not(.off))"
     script = "return document.querySelector(arguments[0])?.innerText ?? ''"
     until(f"the main key “{words}”", lambda: words in window.execute_script(script, key))

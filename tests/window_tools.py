@@ -1,4 +1,8 @@
-"""Helpers: two phones and a table screen in real browsers, mostly for BINMAT with a clock."""
+"""Helpers: the steps of tests in real browsers.
+
+They serve pages from the test's own process, seat players, enter orders, and read pages. `begin`
+and what is about turns left are for BINMAT with a clock on two phones and a table screen.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ Windows = tuple[WebDriver, WebDriver, WebDriver]
 def service_on_still_clock(folder: Path, **web: Any) -> Iterator[tuple[Companion, str]]:
     """Run the service in this process on a clock that only tests advance.
 
-    Yield the service and its address.
+    Yield the service and its address. `web` has settings of its pages.
     """
     pages = WebSettings(**{"host": "127.0.0.1", "port": 0, **web})
     with simulated(folder, camera=CameraSettings(source="none"), web=pages) as companion:
@@ -41,7 +45,7 @@ def serve(app: Flask) -> Iterator[str]:
 
 
 def take_seat(window: WebDriver, url: str) -> None:
-    """Take South's seat with the window's browser, and open its page."""
+    """Take South's seat, give its cookie to the window's browser, and open the seat's page."""
     client = Client(url)
     client.post("/api/seat/south/take", name="Mara")
     cdp(window, "Network.clearBrowserCookies")
@@ -51,13 +55,13 @@ def take_seat(window: WebDriver, url: str) -> None:
 
 
 def enter(window: WebDriver, letters: str) -> None:
-    """Tap the keys of these orders."""
+    """Tap the keys of these orders of Outbuffered, such as `UUS`."""
     for letter in letters:
         tap(window, f".order[data-letter='{letter}']")
 
 
 def hand_in(window: WebDriver, letters: str) -> None:
-    """Tap the keys of these orders, and hand them in."""
+    """Enter these orders of Outbuffered, such as `UUS`, and hand them in."""
     enter(window, letters)
     until("a complete action", lambda: "missing" not in text_of(window, "#hand-in"))
     tap(window, "#hand-in")
@@ -66,7 +70,8 @@ def hand_in(window: WebDriver, letters: str) -> None:
 def begin(service: Service, windows: Windows, way: str, **options: Any) -> Client:
     """Seat both players, start a game of BINMAT as the owner, and open all three pages.
 
-    The clock of the game does not run yet.
+    The clock of the game does not run yet. `way` is `full` for the full game on the phones, or
+    `referee` for a game with real cards. Return a client, which may do what the table screen may.
     """
     south, north, wall = windows
     client = Client(service.url)
@@ -80,6 +85,7 @@ def begin(service: Service, windows: Windows, way: str, **options: Any) -> Clien
 
 
 def turns_left(client: Client) -> int:
+    """Return how many of BINMAT's 110 turns are left."""
     return int(client.get("/api/view")["tableau"]["count"]["number"])
 
 
@@ -90,7 +96,7 @@ def wait_for_turns_left(client: Client, turns: int) -> None:
 def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
     """Wait until the page shows this number of turns left, and then until its keys take taps.
 
-    They do not for a moment after each turn.
+    For a moment after each turn, the keys take no taps.
     """
     script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
     until(f"“{turns} turns left” on the page", lambda: window.execute_script(script) == str(turns))
@@ -104,7 +110,10 @@ def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
 
 
 def assert_no_errors(*windows: WebDriver) -> None:
-    """Require that the windows have logged no error, except refusals of actions that came late."""
+    """Require that the windows have logged no error since their logs were read the last time.
+
+    Refusals of actions that came late are allowed: a test may tap while the game goes on.
+    """
     for window in windows:
         severe = [entry for entry in window.get_log("browser") if entry["level"] == "SEVERE"]  # type: ignore[attr-defined] # Chrome has it
         assert [
@@ -113,6 +122,7 @@ def assert_no_errors(*windows: WebDriver) -> None:
 
 
 def text_of(window: WebDriver, selector: str) -> str:
+    """Return the visible text of the first element, or an empty text if there is none."""
     return str(
         window.execute_script(
             "return document.querySelector(arguments[0])?.innerText ?? ''", selector
@@ -121,5 +131,6 @@ def text_of(window: WebDriver, selector: str) -> str:
 
 
 def texts_of(window: WebDriver, selector: str) -> list[str]:
+    """Return the visible texts of all elements that match a selector."""
     script = "return [...document.querySelectorAll(arguments[0])].map(part => part.innerText)"
     return list(window.execute_script(script, selector))

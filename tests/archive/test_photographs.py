@@ -76,7 +76,7 @@ def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Pat
     rig.begin()
     # the board of the first turn is still after 5 s, that of the second only after 60 s
     for wait_s, moments in ((5, ("1.1",)), (60, ("1.1",))):
-        rig.turn("UII", "DII")
+        rig.hand_in_both("UII", "DII")
         photographer.step()
         camera.picture = None
         rig.finish_stages()
@@ -108,7 +108,7 @@ def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
             assert troubles[0].startswith("Photographs of the turns cannot be kept (")
             assert album.trouble == troubles[0]
             in_the_way.unlink()
-        rig.turn("UII", "DII")
+        rig.hand_in_both("UII", "DII")
         photographer.step()
         rig.finish_stages()
         photographer.step()

@@ -174,7 +174,7 @@ def test_a_simulation_only_says_it_would_switch_off(tmp_path: Path) -> None:
 def test_a_late_press_confirms_nothing(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.begin()
-        rig.turn("UUU", "III")
+        rig.hand_in_both("UUU", "III")
         stamp_s = rig.clock.monotonic_s()
         rig.clock.advance(0.2)
         rig.table.confirm("host", rig.table.view().moment, 0, force=True)

@@ -86,7 +86,7 @@ def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
         housekeeper.run_round()
         rig.table.step()
         assert rig.view.devices.notices == (housekeeper.disk_space.warning,)
-        rig.turn("UUS", "UUS")
+        rig.hand_in_both("UUS", "UUS")
         rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
             album.store(1, "1.1", b"picture")

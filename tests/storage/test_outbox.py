@@ -43,7 +43,7 @@ def play_a_turn(rig: TableRig) -> None:
     rig.table.take_seat(Seat.SOUTH, "Mara")
     rig.table.take_seat(Seat.NORTH, "Jonas")
     rig.begin()
-    rig.turn("URU", "IDS")
+    rig.hand_in_both("URU", "IDS")
     rig.finish_stages()
 
 

@@ -40,7 +40,7 @@ def see(
 ) -> None:
     """Let time pass, and then let the camera see a layout, except for squares that are hidden."""
     rig.clock.advance(after_s)
-    rig.show(layout, unknown=hidden, quiet=quiet, game="scouts")
+    rig.show_reading(layout, unknown=hidden, quiet=quiet, game="scouts")
 
 
 def expected_layout(rig: TableRig) -> Layout:
@@ -330,12 +330,12 @@ def test_a_scout_that_crosses_is_turned_over_first(rig: TableRig) -> None:
 
 def test_a_vanished_robot_counts_after_a_hand(rig: TableRig) -> None:
     rig.begin(board=".N\nsn\nS.")
-    rig.turn("UII", "III")
+    rig.hand_in_both("UII", "III")
     target = rig.view.board.target
     assert target is not None
     without_robot = with_changes(target, a2=("purple flag",))
-    rig.show(without_robot)
+    rig.show_reading(without_robot)
     assert rig.view.turn.stage == 0, "a robot that may be in a hand counts as put down"
-    rig.show(without_robot, unknown="a2")
-    rig.show(without_robot)
+    rig.show_reading(without_robot, unknown="a2")
+    rig.show_reading(without_robot)
     assert rig.view.turn.stage == 1

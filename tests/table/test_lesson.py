@@ -38,7 +38,7 @@ def follow_guide(rig: TableRig, max_steps: int = 100) -> int:
 
 
 def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
-    rig.show({})
+    rig.show_reading({})
     rig.press(SOUTH, "U")
     rig.press(SOUTH, "S", held=True)
     assert rig.view.phase is Phase.LOBBY, "another key than A begins the lesson"
@@ -107,7 +107,7 @@ def test_a_lessons_last_sentence_stays_for_one_turn(rig: TableRig) -> None:
     view = rig.view
     assert (view.guide, view.sign.text) == (None, "That’s all there is. Now play.")
     assert rig.table.view(SOUTH).sign.small == "That’s all there is. Now play."
-    rig.turn("UUU", "UUU")
+    rig.hand_in_both("UUU", "UUU")
     rig.finish_stages()
     assert rig.view.sign.text != "That’s all there is. Now play."
 

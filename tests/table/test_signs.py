@@ -38,7 +38,7 @@ def test_the_lobbys_sign_names_the_devices_key(rig: TableRig) -> None:
     assert signs(rig) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
     rig.table.return_to_lobby()
     rig.table.change_door(SOUTH, "pad")
-    rig.show({})
+    rig.show_reading({})
     by_pad = "Press ready to start Outbuffered"
     assert signs(rig) == (by_pad, "Choose a game", by_pad)
 
@@ -56,7 +56,7 @@ def test_a_seated_person_waits_for_the_other_side(rig: TableRig) -> None:
 def test_signs_of_stages_name_the_key(rig: TableRig) -> None:
     rig.table.change_door(SOUTH, "pad")
     rig.begin()
-    rig.turn("UII", "UII")
+    rig.hand_in_both("UII", "UII")
     assert signs(rig) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
     south, north, public = small_lines(rig)
     # South's own part is on its sign. Its pad has no list of instructions as North's phone has.
@@ -79,7 +79,7 @@ def test_signs_name_the_key_that_starts_clocks(rig: TableRig) -> None:
 
 def test_the_winners_sign_says_you_win(rig: TableRig) -> None:
     rig.begin()
-    rig.turn("UII", "III")
+    rig.hand_in_both("UII", "III")
     rig.finish_stages()
     rig.table.resign(NORTH)
     assert signs(rig) == ("You win", "Purple wins", "Purple wins")
@@ -154,16 +154,16 @@ def test_three_lamps_count_entered_orders(rig: TableRig) -> None:
     assert ambiguous == SeatLamps(frozenset({2}), TurnLamp.WRONG)
     by_tiles = replace(live, tiles=replace(live.tiles, ready_seats=frozenset({SOUTH})))
     assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}
-    rig.turn("III", "III")
+    rig.hand_in_both("III", "III")
     assert lamps_of(live_of(rig.table), NORTH).order_lamps == {1}
 
 
 def test_a_refused_confirmation_changes_no_view(rig: TableRig) -> None:
     rig.begin()
     before = session_of(rig.table).layout or {}
-    rig.show(before)
-    rig.turn("UUU", "DDD")
-    rig.show(before)
+    rig.show_reading(before)
+    rig.hand_in_both("UUU", "DDD")
+    rig.show_reading(before)
     view = rig.view
     with pytest.raises(Illegal, match="Not seen yet: Purple"):
         rig.confirm(NORTH)
@@ -178,7 +178,7 @@ def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
     for layout in (right, right, wrong, wrong, right, right):
         rig.signals.clear()
         for _ in range(3):
-            rig.show(layout)
+            rig.show_reading(layout)
             rig.wait(1.0)
         cues_by_layout.append([cue for cue in rig.cues if cue.startswith("board")])
     assert cues_by_layout == [[], [], ["board_wrong"], [], ["board_agrees"], []]
@@ -187,7 +187,7 @@ def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
 def test_robots_orders_are_revealed_with_their_stage(rig: TableRig) -> None:
     rig.table.new_game("arena", {}, seed=1)
     rig.confirm()
-    rig.turn("1:N 2:aE 3:D", "1:N 2:N 3:N")
+    rig.hand_in_both("1:N 2:aE 3:D", "1:N 2:N 3:N")
     sheets = []
     while rig.view.phase is Phase.STAGES:
         sheets.append([order.order for order in rig.view.turn.sheets[SOUTH]])

@@ -25,7 +25,7 @@ def begin(rig: TableRig, game: str) -> Layout:
     """Begin a game whose set-up the camera has seen. Return its layout."""
     rig.table.new_game(game, {}, seed=1)
     target = rig.view.board.target or {}
-    rig.show(target, game=game)
+    rig.show_reading(target, game=game)
     assert rig.view.phase is Phase.ORDERS
     if (clock := rig.view.time.clock) and clock.paused:
         rig.table.resume("table")
@@ -41,9 +41,9 @@ def test_a_board_set_up_early_starts_the_rematch(rig: TableRig, game: str) -> No
         if layout
         else {}
     )
-    rig.show(incomplete, game=game)
+    rig.show_reading(incomplete, game=game)
     rig.table.resign(Seat.SOUTH)
-    rig.show(layout, game=game)
+    rig.show_reading(layout, game=game)
     rig.table.rematch()
     rig.wait(0.2)
     assert rig.view.phase is Phase.ORDERS
@@ -53,10 +53,10 @@ def test_a_move_under_stopped_clocks_counts_later(rig: TableRig) -> None:
     start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
     rig.table.new_game("scouts", {"start": start}, seed=1)
     board = dict(rig.view.board.target or {})
-    rig.show(board, game="scouts")
+    rig.show_reading(board, game="scouts")
     moment = rig.view.moment
     board[Square.parse("c2")] = board.pop(Square.parse("c1"))
-    rig.show(board, game="scouts")
+    rig.show_reading(board, game="scouts")
     assert rig.view.moment == moment
     rig.table.resume("host")
     rig.wait(0.2)
@@ -81,7 +81,7 @@ def test_a_stage_done_in_advance_is_over(rig: TableRig, game: str) -> None:
     session = session_of(rig.table)
     stage = session.stages[session.stage_index]
     assert stage.expected is not None, "no stage of this game has a layout"
-    rig.show(stage.expected, game=game)
+    rig.show_reading(stage.expected, game=game)
     for _ in range(20):
         rig.wait(3.0)
     after = session_of(rig.table)

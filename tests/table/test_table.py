@@ -50,7 +50,7 @@ def begin_and_show(rig: TableRig) -> Layout:
     """Begin a game, and let the camera see its board as it should lie. Return the layout."""
     rig.begin()
     board = rig.view.board.layout
-    rig.show(board)
+    rig.show_reading(board)
     return board
 
 
@@ -70,7 +70,7 @@ def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
     rig.confirm("south")
     assert rig.view.sign.text == "Both: hand in your orders"
     assert rig.table.view(SOUTH).sign.text == "Three orders to go"
-    rig.turn("UUS", "UUS")
+    rig.hand_in_both("UUS", "UUS")
     assert rig.cues[-1] == "reveal"
     turn = rig.view.turn
     assert (turn.title, rig.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
@@ -93,40 +93,40 @@ def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
 def test_the_camera_ticks_off_set_up_and_stages(rig: TableRig) -> None:
     rig.table.new_game("outbuffered", seed=1)
     board = rig.view.board.layout
-    rig.show(with_move(board, "a1", "a2"))
+    rig.show_reading(with_move(board, "a1", "a2"))
     assert rig.view.sign.text == "Move the purple robot a2 to a1"
-    rig.show(board, quiet=False)
+    rig.show_reading(board, quiet=False)
     assert rig.view.phase is Phase.SETUP
-    rig.show(board)
+    rig.show_reading(board)
     assert rig.view.phase is Phase.ORDERS
-    rig.turn("UII", "III")
-    rig.show(with_move(board, "a1", "a2"), quiet=False)
+    rig.hand_in_both("UII", "III")
+    rig.show_reading(with_move(board, "a1", "a2"), quiet=False)
     assert rig.view.turn.stage == 0
-    rig.show(with_move(board, "a1", "a2"))
+    rig.show_reading(with_move(board, "a1", "a2"))
     assert rig.view.turn.stage == 1
     assert "board_agrees" in rig.cues
 
 
 def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
     board = dict(begin_and_show(rig))
-    rig.turn("UII", "III")
+    rig.hand_in_both("UII", "III")
     del board[Square.parse("a1")]
-    rig.show(board, unknown="c2")
+    rig.show_reading(board, unknown="c2")
     assert rig.view.sign.small.startswith("The camera cannot see c2: take away your hand")
-    rig.show(board)
+    rig.show_reading(board)
     assert rig.view.sign.small == "", "a piece in a hand is asked for"
     moved = board | {Square.parse("a2"): ("purple robot",)}
-    rig.show(moved, unknown="a2")
+    rig.show_reading(moved, unknown="a2")
     assert rig.view.sign.text == "Camera cannot see a2"
-    rig.show(moved, unknown="a2", quiet=False)
+    rig.show_reading(moved, unknown="a2", quiet=False)
     assert rig.view.sign.text == "Purple: robot, a1 to a2", "a moving hand is reported as trouble"
     assert rig.view.turn.stage == 0
 
 
 def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
     board = begin_and_show(rig)
-    rig.turn("UII", "III")
-    rig.show(with_move(board, "a1", "b2"))
+    rig.hand_in_both("UII", "III")
+    rig.show_reading(with_move(board, "a1", "b2"))
     (problem,) = rig.view.board.problems
     assert problem.text == "Purple robot expected on a2, seen on b2: move it to a2."
     sign = rig.table.view(SOUTH).sign
@@ -135,16 +135,16 @@ def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
     assert rig.cues[-1] == "board_wrong"
     with pytest.raises(Illegal, match="expected on a2, seen on b2"):
         rig.confirm("south")
-    rig.show({}, game="scouts")
+    rig.show_reading({}, game="scouts")
     rig.confirm("south")
     assert rig.view.turn.stage == 1, "a reading of another game stops the turn"
 
 
 def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
     board = begin_and_show(rig)
-    rig.turn("UII", "III")
+    rig.hand_in_both("UII", "III")
     misread = with_move(board, "a1", "b2")
-    rig.show(misread)
+    rig.show_reading(misread)
     view = rig.view
     # The camera may be overruled 5 s after the stage began.
     rig.clock.advance(4.5)
@@ -154,20 +154,20 @@ def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
     rig.table.confirm("south", view.moment, view.turn.stage, force=True)
     assert rig.view.turn.stage == 1
     assert rig.view.board.problems == ()
-    rig.show(misread, quiet=False)
-    rig.show(misread)
+    rig.show_reading(misread, quiet=False)
+    rig.show_reading(misread)
     assert rig.view.board.problems == ()
 
 
 def test_a_bumped_board_stops_no_orders(rig: TableRig) -> None:
     board = begin_and_show(rig)
-    rig.show(with_move(board, "c4", "c3"))
+    rig.show_reading(with_move(board, "c4", "c3"))
     assert rig.view.sign.text == "Move the lime robot c3 to c4"
-    rig.turn("III", "III")
+    rig.hand_in_both("III", "III")
     assert rig.view.phase is Phase.STAGES
     rig.wait(5)
     assert rig.view.turn.stage == 0, "the next stage begins with a wrong board"
-    rig.show(board)
+    rig.show_reading(board)
     assert rig.view.turn.stage == 1
 
 
@@ -213,9 +213,9 @@ SMALL_BOARD = {"board": ".N\nsn\nS."}
 
 def test_a_win_counts_for_the_match(rig: TableRig) -> None:
     rig.begin(**SMALL_BOARD)
-    rig.turn("URI", "III")
+    rig.hand_in_both("URI", "III")
     rig.finish_stages()
-    rig.turn("LDD", "III")
+    rig.hand_in_both("LDD", "III")
     assert rig.view.turn.stage_count == 3, "the number of stages reveals that the game ends early"
     rig.finish_stages()
     view = rig.view
@@ -226,7 +226,7 @@ def test_a_win_counts_for_the_match(rig: TableRig) -> None:
 
 def test_a_draw_is_played_again_by_itself(rig: TableRig) -> None:
     rig.begin(turn_limit=1)
-    rig.turn("III", "III")
+    rig.hand_in_both("III", "III")
     rig.finish_stages()
     assert rig.view.sign.text == "A draw: once more"
     # The next game begins after 6 s.
@@ -258,7 +258,7 @@ def test_resigned_drawn_and_abandoned_games_are_scored(rig: TableRig) -> None:
 
 def test_an_undone_turn_asks_for_its_board(rig: TableRig) -> None:
     rig.begin()
-    rig.turn("UUS", "UUS")
+    rig.hand_in_both("UUS", "UUS")
     rig.finish_stages()
     rig.wait(4)
     stale = rig.view.moment
@@ -269,7 +269,7 @@ def test_an_undone_turn_asks_for_its_board(rig: TableRig) -> None:
     with pytest.raises(Stale):
         rig.table.hand_in(SOUTH, stale, "UUS")
     rig.confirm("south")
-    rig.turn("III", "III")
+    rig.hand_in_both("III", "III")
     assert rig.view.phase is Phase.STAGES
 
 
@@ -302,7 +302,7 @@ def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
 
 def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
     begin_and_show(rig)
-    rig.turn("UUI", "III")
+    rig.hand_in_both("UUI", "III")
     rig.press(SOUTH, "ready")
     assert rig.cues[-1] == "key_refused"
     rig.wait(5.1)
@@ -325,7 +325,7 @@ def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
         follow_instructions(rig.table)
     after = rig.view.board.layout
     rig.table.undo()
-    rig.show(with_move(after, "f10", "f5"), game="scouts")
+    rig.show_reading(with_move(after, "f10", "f5"), game="scouts")
     rig.wait(6)
     pressed_s = rig.clock.monotonic_s()
     for is_held in (False, True):
@@ -357,7 +357,7 @@ def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
-        rig.turn("III", "III")
+        rig.hand_in_both("III", "III")
         rig.finish_stages()
         rig.wait(4)
         rig.hand_in(SOUTH, "RII", "salt1")
@@ -385,7 +385,7 @@ def test_a_replayed_journal_makes_the_same_session(
         for south, north in turns:
             if rig.view.phase is not Phase.ORDERS:
                 break
-            rig.turn(south, north)
+            rig.hand_in_both(south, north)
             for viewer in (None, *SEATS):
                 assert len(rig.table.view(viewer).sign.text) <= 40, (
                     "the sign is too long to be read from afar"
@@ -467,14 +467,14 @@ def test_an_ambiguous_board_asks_the_acting_seat(
     rig.table.new_game("toy", seed=1)
     board = rig.view.board.layout
     for layout in (board, with_move(board, "a1", "a3")):
-        rig.show(layout, game="toy")
+        rig.show_reading(layout, game="toy")
     assert [rig.table.view(seat).own.possible_actions for seat in SEATS] == [("1", "2"), ()]
     assert rig.cues[-1] == "asked"
 
 
 def test_tiles_not_read_in_time_are_asked_for(rig: TableRig) -> None:
     rig.begin(tiles=True)
-    rig.show(rig.view.board.layout)
+    rig.show_reading(rig.view.board.layout)
     for seat in SEATS:
         rig.table.set_tiles_ready(seat, rig.view.moment, True)
     rig.wait(CAMERA_ANSWER_TIMEOUT_S - 0.1)
@@ -494,7 +494,7 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
     actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
-    rig.show(pieces, game="kahmate")
+    rig.show_reading(pieces, game="kahmate")
     view = rig.table.view(SOUTH)
     assert view.own.laid_action == game.format(actions[SOUTH])
     assert rig.view.own.laid_action is None

@@ -63,12 +63,12 @@ def test_a_misplaced_piece_is_reported_beside_sealed_orders(
         seat_both(rig)
         rig.begin()
         faces = top_faces(rig.table.view().board.layout)
-        rig.show({square: (face,) for square, face in faces.items()})
+        rig.show_reading({square: (face,) for square, face in faces.items()})
         rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UUS")
         (square, face), *rest = sorted(faces.items())
         squares = rig.table.view().kit.board.squares
         free = next(place for place in squares if place not in faces)
-        rig.show({free: (face,), **{other: (other_face,) for other, other_face in rest}})
+        rig.show_reading({free: (face,), **{other: (other_face,) for other, other_face in rest}})
         (problem,) = rig.table.view().board.problems
         assert (problem.square, problem.home) == (free, square)
     assert "failed" not in caplog.text
