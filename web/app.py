@@ -244,7 +244,7 @@ def create_base_app(
 
     @app.before_request
     def check_request() -> None:
-        g.received_s = now_s()  # an input counts from here, however long it has to wait
+        g.received_at_s = now_s()  # an input counts from here, however long it has to wait
         g.previous_language = current_language()
         # order of precedence: the browser's cookie, the screen's setting, the accepted languages
         chosen = request.cookies.get("language", "")

@@ -33,25 +33,28 @@ from web.server.sse import Streams
 from web.server.worker import Worker
 from web.templating.phrases import end_words, rule_words
 
-# Seconds without a stream after which a seat's phone counts as gone. Phones that reload a page, or
-# change their network, need a few.
+# Seconds without an open stream after which a seat's phone counts as gone. A phone that loads its
+# page again, or changes its network, is without a stream for only a few seconds.
 GONE_AFTER_S = 30.0
-# Names of the choices for whom the coach advises.
+# Names of the choices of the setting that says whom the coach advises.
 _COACH_CHOICES = WORDS["table.coach"].choices
 
 
 class PhonePresence:
-    """Finds the seats whose phone is gone, by counting the streams of each seat. Thread-safe.
+    """Finds the seats whose phone is gone. Thread-safe.
 
-    The service's housekeeping calls `update` every few seconds.
+    The page of a seat holds a stream open as long as a phone shows it. So a seat counts as gone
+    when no stream of it has been open for `GONE_AFTER_S` during a game. The service's housekeeping
+    calls `update` every few seconds.
     """
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
         self._table = table
         self._now_s = now_s
         self._stream_counts: Counter[Seat] = Counter()
-        # When each seat's sitting (see `SeatView.sitting`) was last present.
-        self._last_present_s: dict[tuple[Seat, str], float] = {}
+        # When the phone of each seat was last present. The key also has the sitting
+        # (`SeatView.sitting`), because the next person at the seat starts anew.
+        self._last_present_at_s: dict[tuple[Seat, str], float] = {}
         self._lock = threading.Lock()
         self.gone_seats: frozenset[Seat] = frozenset()
 
@@ -72,20 +75,20 @@ class PhonePresence:
         now_s = self._now_s()
         is_game_on = view.phase not in BETWEEN_GAMES
         with self._lock:
-            previous = self._last_present_s
-            self._last_present_s = {}
+            previous = self._last_present_at_s
+            self._last_present_at_s = {}
             for seat in SEATS:
                 sitter = view.seats[seat]
                 # a door is what a seat is played by, and only phones need a stream
                 needs_stream = is_game_on and sitter.door == "phone"
                 is_present = not needs_stream or self._stream_counts[seat] > 0
-                # a new sitting starts now, because its phone had no chance to open a stream
+                # a sitting that is new starts now, because its phone cannot have a stream yet
                 key = (seat, sitter.sitting)
-                self._last_present_s[key] = now_s if is_present else previous.get(key, now_s)
+                self._last_present_at_s[key] = now_s if is_present else previous.get(key, now_s)
             gone_seats = frozenset(
                 seat
-                for (seat, _), present_s in self._last_present_s.items()
-                if now_s - present_s >= GONE_AFTER_S
+                for (seat, _), present_at_s in self._last_present_at_s.items()
+                if now_s - present_at_s >= GONE_AFTER_S
             )
             has_changed = gone_seats != self.gone_seats
             self.gone_seats = gone_seats
@@ -94,14 +97,15 @@ class PhonePresence:
 
 
 class Fragments:
-    """Cache of fragments, which all viewers with the same language and URL prefix share.
+    """Cache of fragments, so that a page is drawn once for all its viewers. Thread-safe.
 
-    It has the latest `max_versions` of each page. Thread-safe.
+    Viewers share a fragment if they have the same language and URL prefix. The cache keeps the
+    fragments of the latest `max_versions` versions of each page.
     """
 
     def __init__(self, max_versions: int) -> None:
         self._max_versions = max_versions
-        # For each page a lock that is held while it is drawn, and its fragments by version.
+        # For each page, a lock that is held while the page is drawn, and its fragments by version.
         self._pages: dict[tuple[object, ...], tuple[threading.Lock, dict[object, str]]] = {}
 
     def get(self, page: object, version: object, draw: Callable[[], str]) -> str:
@@ -109,10 +113,11 @@ class Fragments:
 
         `page` is any hashable value that stands for the page.
         """
-        # behind a proxy, a page may be served under several paths
+        # the prefix is in every link, and behind a proxy a page may be served under several
         key = (page, current_language(), request.script_root)
         lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
-        # many viewers wake at once: with the lock only the first one draws, and no other page waits
+        # Many viewers wake at once. The page's lock lets the first one draw while they wait, and
+        # viewers of other pages do not wait for it.
         with lock:
             if version not in versions:
                 versions[version] = draw()
@@ -132,7 +137,7 @@ class LivePart(NamedTuple):
     is_own_screen: bool = False
     """Whether the machine's own screen shows it."""
     is_at_table: bool = False
-    """Whether the viewer is at the table, and so may know how to join."""
+    """Whether the viewer is at the table, and so may see the join code and the Wi-Fi."""
 
 
 @dataclass
@@ -165,7 +170,10 @@ class PageContext:
 
     @property
     def is_first_evening(self) -> bool:
-        """Return whether a new owner has neither ended the first questions nor played a game."""
+        """Return whether the table still asks a new owner its first questions.
+
+        It stops when the owner has ended the questions, or when a game has been played.
+        """
         upkeep = self.features.upkeep
         history = self.features.history
         if not self.features.has_first_evening or upkeep is None or upkeep.is_first_evening_over():
@@ -207,12 +215,12 @@ class PageContext:
         return (is_own_screen() or is_near) and not self.auth.site.is_key_used()
 
     def needs_code(self) -> bool:
-        """Return whether the requester needs the code to sit down."""
+        """Return whether the requester needs the join code to sit down."""
         is_at_table = self.auth.is_at_table() or self.auth.is_host()
         return self.join_code is not None and not is_at_table
 
     def require_at_table(self) -> None:
-        """Raise `Illegal` if a code is needed and the request comes from nobody at the table."""
+        """Raise `Illegal` if a code is needed and the requester is not at the table."""
         if self.needs_code():
             message = say("Only a seat, the owner or the table’s own screen can do that here")
             raise Illegal(Refusal.NOT_YOUR_SEAT, message)
@@ -249,14 +257,18 @@ class PageContext:
         return self._fragments.get(part, self.table.version, partial(self._draw, part))
 
     def _draw(self, part: LivePart) -> str:
-        """Render the template of a part, with all values that any of these templates needs."""
+        """Render the template of a part.
+
+        All templates of parts get the same values, and a few get some more by `_page_values`.
+        """
         table = self.table
         features = self.features
         viewer = part.viewer
         view, public_view = self._views(viewer)
         # only in a game of pieces can moves be tapped on the board
         acting_seat = cards.acting_seat(view) if view.board.board_ui else None
-        # buttons name moves if the viewer has to choose one, in an open game, and in a lesson
+        # only these pages have buttons for moves: to choose what the board means, and for anybody
+        # to tap in an open game or in a lesson
         shows_plays = view.own.possible_actions or view.turn.is_open or view.guide is not None
         may_know_code = part.is_at_table or part.page == "host"
         with side_names(table.player_names()):
@@ -309,13 +321,13 @@ class PageContext:
         return {}
 
     def _views(self, viewer: Seat | None) -> tuple[TableView, TableView]:
-        """Return a viewer's view of the table, and the public one of the same version.
+        """Return a viewer's view of the table, and the public view of the same version.
 
-        Templates find secrets by comparing the two.
+        A card that only the viewer's own view shows is secret, and templates mark it.
         """
         while True:
             view = self.table.view(viewer)
             public_view = view if viewer is None else self.table.view()
-            # otherwise the table has changed between the two calls
+            # if the table has changed between the two calls, take both views again
             if public_view.version == view.version:
                 return view, public_view

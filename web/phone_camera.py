@@ -47,7 +47,7 @@ class PhoneCameraPages:
 
     def __init__(self, auth: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
         self._auth, self._phone_camera, self._is_secure = auth, phone_camera, is_secure
-        self._last_drawing_s = -DRAW_INTERVAL_S
+        self._last_drawn_at_s = -DRAW_INTERVAL_S
 
     @get("/eye")
     @get(f"/eye/<string(length={PAIRING_CODE_LENGTH}):code>")
@@ -102,8 +102,8 @@ class PhoneCameraPages:
         answer = EyeJson(
             now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.connection.period_s)
         )
-        if now_s - self._last_drawing_s >= DRAW_INTERVAL_S:
-            self._last_drawing_s = now_s
+        if now_s - self._last_drawn_at_s >= DRAW_INTERVAL_S:
+            self._last_drawn_at_s = now_s
             self._add_reading(answer)
         return answer
 

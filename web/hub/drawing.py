@@ -171,5 +171,5 @@ def clock_attributes(clock: PublicClock, latest: TimedRecord) -> Markup:
 
     All times are in seconds, `data-due` is the hub's monotonic time at which it runs out.
     """
-    due = f"{latest.accepted_s + clock.left_s:.3f}" if clock.runs else ""
+    due = f"{latest.accepted_at_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')

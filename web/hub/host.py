@@ -95,12 +95,12 @@ class TableJoinCode:
     def renew(self) -> None:
         """Replace the code."""
         self.code = new_code(JOIN_CODE_LENGTH)
-        self._expires_s = self._clock.monotonic_s() + TABLE_CODE_S
+        self._expires_at_s = self._clock.monotonic_s() + TABLE_CODE_S
         self._on_renewal()
 
     def renew_if_expired(self) -> None:
         """Replace the code if it has expired."""
-        if self._clock.monotonic_s() >= self._expires_s:
+        if self._clock.monotonic_s() >= self._expires_at_s:
             self.renew()
 
     def join(self, typed_code: str, key: str, name: str, address: str) -> JoinedTable:

@@ -42,8 +42,11 @@ class TimedRecord:
     """A record, and when its table accepted it."""
 
     record: PublicRecord
-    accepted_s: float
-    """Hub's monotonic time of that in seconds. For spectators it is later by the delay."""
+    accepted_at_s: float
+    """When the table accepted it, in the hub's monotonic time in seconds.
+
+    In a `SpectatorFeed` it is later by the delay, so that clocks run as late as everything else.
+    """
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class HubTable:
     latest: TimedRecord | None = None
     """Latest record, without the delay for spectators."""
     state: PublicState | None = None
-    last_heard_s: float = 0.0
+    last_heard_at_s: float = 0.0
     """Monotonic time of the last message, 0 if there was none since the hub's start."""
     refusal: str = ""
     """Why the last message was refused, as a sentence. Empty if it was not."""
@@ -68,7 +71,7 @@ class HubTable:
 
     def is_lost(self, now_s: float) -> bool:
         """Return whether the table has been silent for more than `SILENCE_TIMEOUT_S`."""
-        return now_s - self.last_heard_s > SILENCE_TIMEOUT_S
+        return now_s - self.last_heard_at_s > SILENCE_TIMEOUT_S
 
     @property
     def phase(self) -> Phase:
@@ -118,24 +121,25 @@ class Notifier:
 
 
 class _EncodedRecord(NamedTuple):
-    """A record as bytes, which take a tenth of the memory."""
+    """A `TimedRecord` whose record is encoded, which takes a tenth of the memory."""
 
-    accepted_s: float
-    """As in `TimedRecord`."""
+    accepted_at_s: float
     content: bytes
 
 
 class SpectatorFeed(Notifier):
-    """The records of a table for its spectators. New ones wait here until the delay has passed.
+    """The records of a table for its spectators.
 
-    The most recent ones stay available, so that slow spectators see each of them. The hub's
-    connection to NATS calls `add` and `show_due`, in its one thread. Any thread may call the other
-    methods.
+    A new record waits here until the delay has passed, and is then shown. The records that were
+    shown most recently stay available, so that slow spectators see each of them.
+
+    Only the thread of the hub's connection to NATS calls `add` and `show_due`. Any thread may call
+    `records_after` and `wait`.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # The newest record whose delay has passed.
+        # The record that was shown last, None before the first one.
         self.latest: TimedRecord | None = None
         # Records whose delay has not passed, oldest first.
         self._waiting: deque[_EncodedRecord] = deque()
@@ -144,23 +148,24 @@ class SpectatorFeed(Notifier):
         self._recent: deque[tuple[int, _EncodedRecord]] = deque(maxlen=MAX_RECENT_RECORDS)
 
     def add(self, timed_record: TimedRecord) -> None:
-        """Add a record to those that wait. If they are too large, drop the oldest ones."""
+        """Add a record to those that wait. If all of them are too large, drop the oldest ones."""
         content = encode_public(timed_record.record)
-        self._waiting.append(_EncodedRecord(timed_record.accepted_s, content))
+        self._waiting.append(_EncodedRecord(timed_record.accepted_at_s, content))
         self._waiting_bytes += len(content)
         while self._waiting_bytes > MAX_WAITING_BYTES:
             self._take_oldest()
 
     def show_due(self, now_s: float, delay_s: float) -> None:
         """Show the records whose delay has passed."""
-        while self._waiting and self._waiting[0].accepted_s + delay_s <= now_s:
-            accepted_s, content = self._take_oldest()
-            # clocks run as late as everything else
-            shown_s = accepted_s + delay_s
-            # record and version change together, so that nobody gets the record twice
+        while self._waiting and self._waiting[0].accepted_at_s + delay_s <= now_s:
+            accepted_at_s, content = self._take_oldest()
+            # a clock in the record must run as late as everything else
+            shown_at_s = accepted_at_s + delay_s
+            # one lock for record and version: whoever reads one without the other could get the
+            # record twice
             with self._changed:
-                self.latest = TimedRecord(decode_record(content), shown_s)
-                self._recent.append((self.version + 1, _EncodedRecord(shown_s, content)))
+                self.latest = TimedRecord(decode_record(content), shown_at_s)
+                self._recent.append((self.version + 1, _EncodedRecord(shown_at_s, content)))
                 self.notify()
 
     def _take_oldest(self) -> _EncodedRecord:
@@ -170,11 +175,12 @@ class SpectatorFeed(Notifier):
         return oldest
 
     def records_after(self, version: int) -> list[tuple[int, TimedRecord | None]]:
-        """Return the records after a version, oldest first, each with its version.
+        """Return the records that a spectator at a version has missed, oldest first.
 
-        The newest record always comes last, with the current version. It also comes again after a
-        change without a record, such as of the delay, and is None before the table's first one. For
-        the version -1 it is the only one. Empty if the version is the current one.
+        Each record comes with its version. The list is empty if the version is the current one.
+        Otherwise it ends with the current version and the latest record, which is None before the
+        table's first one. That record comes again if something else has changed, such as the delay.
+        A new spectator has the version -1, and gets only the latest record.
         """
         with self._changed:
             newest_version = self.version
@@ -183,11 +189,11 @@ class SpectatorFeed(Notifier):
         if version == newest_version:
             return []
         between = [
-            (number, TimedRecord(decode_record(content), accepted_s))
-            for number, (accepted_s, content) in recent
+            (number, TimedRecord(decode_record(content), accepted_at_s))
+            for number, (accepted_at_s, content) in recent
             if 0 <= version < number < newest_version
         ]
-        # the newest is always included, even if some of those between are gone
+        # some of the records between may be gone already, but the newest is always there
         return [*between, (newest_version, latest)]
 
 
@@ -195,9 +201,10 @@ class HubRoom(Notifier):
     """All tables of a hub.
 
     The wall follows the room itself, and spectators follow the `feed` of a table. `step` has to be
-    called regularly: it shows records that are due, and detects lost tables. The hub's connection
-    to NATS calls it and the two `receive` methods, in its one thread. Any thread may call the other
-    methods.
+    called regularly: it shows records that are due, and detects lost tables.
+
+    Only the thread of the hub's connection to NATS calls `step`, `receive_record` and
+    `receive_state`. Any thread may call the other methods.
     """
 
     def __init__(self, name: str, clock: Clock, delay_s: float = 0.0) -> None:
@@ -213,7 +220,7 @@ class HubRoom(Notifier):
         self._feeds: dict[str, SpectatorFeed] = {}
         self._lost_tables: frozenset[str] = frozenset()
         self._needs_drawing = False
-        self._last_draw_s = -WALL_INTERVAL_S
+        self._last_drawn_at_s = -WALL_INTERVAL_S
 
     @property
     def title(self) -> str:
@@ -228,7 +235,7 @@ class HubRoom(Notifier):
 
     def due_s(self, wall_s: float) -> float | None:
         """Convert a Unix time to monotonic time. Return None for 0, which means never."""
-        # the distance from now is the same on both clocks
+        # the time from now until then is the same on both clocks
         return self._clock.monotonic_s() + wall_s - self._clock.wall_s() if wall_s else None
 
     def tables(self) -> tuple[HubTable, ...]:
@@ -237,7 +244,10 @@ class HubRoom(Notifier):
             return tuple(sorted(self._tables.values(), key=lambda table: table.number))
 
     def free_tables(self) -> list[str]:
-        """Return the ids of all connected tables. Those without a running game come first."""
+        """Return the ids of the tables that can play, those without a running game first.
+
+        A table can play if it is connected, has told its state and is not shut out.
+        """
         now_s = self.now_s()
         usable = [
             table
@@ -263,7 +273,7 @@ class HubRoom(Notifier):
         return table.number if table else None
 
     def feed(self, table_id: str) -> SpectatorFeed:
-        """Return the feed of a table. Without such a table it is a feed that never changes."""
+        """Return the feed of a table, or for an unknown table a feed that never changes."""
         return self._feeds.get(table_id) or SpectatorFeed()
 
     # ---- called by the hub ----
@@ -285,7 +295,10 @@ class HubRoom(Notifier):
         self._request_drawing()
 
     def receive_record(self, table_id: str, record: PublicRecord, age_s: float = 0.0) -> None:
-        """Handle a record that a table accepted `age_s` seconds ago, unless it has a newer one."""
+        """Take in a record that a table accepted `age_s` seconds ago.
+
+        It is ignored if the table is unknown or has already sent a newer record.
+        """
         now_s = self.now_s()
         timed_record = TimedRecord(record, now_s - max(0.0, age_s))
         with self._lock:
@@ -296,22 +309,22 @@ class HubRoom(Notifier):
             if last and (record.epoch, record.entry) <= (last.epoch, last.entry):
                 return  # the record is not new
             self._tables[table_id] = replace(
-                table, latest=timed_record, last_heard_s=now_s, refusal=""
+                table, latest=timed_record, last_heard_at_s=now_s, refusal=""
             )
             feed = self._feeds[table_id]
-        # after the lock is free, because this encodes the record and wakes all followers
+        # without the lock, because this takes long: it encodes the record and wakes all followers
         feed.add(timed_record)
         feed.show_due(now_s, self.delay_s)
         self._request_drawing()
 
     def receive_state(self, table_id: str, state: PublicState) -> None:
-        """Handle the state of a table."""
+        """Take in the state of a table, which also shows that the table is connected."""
         now_s = self.now_s()
         with self._lock:
             table = self._tables.get(table_id)
             if table is None:
                 return
-            self._tables[table_id] = replace(table, state=state, last_heard_s=now_s)
+            self._tables[table_id] = replace(table, state=state, last_heard_at_s=now_s)
         # an unchanged state causes no new drawing
         if table.is_lost(now_s) or table.state != state:
             self._request_drawing()
@@ -338,9 +351,9 @@ class HubRoom(Notifier):
             self._request_drawing()
 
     def set_delay(self, delay_s: float) -> None:
-        """Set the delay for spectators. What they have seen already stays."""
+        """Set the delay for spectators. Records that they have seen already stay on their pages."""
         self.delay_s = delay_s
-        # all pages say the new delay
+        # every page names the delay, so all are drawn again
         for feed in tuple(self._feeds.values()):
             feed.notify()
         self._request_drawing()
@@ -357,16 +370,16 @@ class HubRoom(Notifier):
         self._draw_if_due()
 
     def _request_drawing(self) -> None:
-        """Let the wall be drawn again, at once or after `WALL_INTERVAL_S`."""
+        """Let the wall be drawn again: at once, or `WALL_INTERVAL_S` after it was last drawn."""
         self._needs_drawing = True
         self._draw_if_due()
 
     def _draw_if_due(self) -> None:
         now_s = self.now_s()
-        # tables send at the same time: without this limit the wall would be drawn for each message
-        if self._needs_drawing and now_s - self._last_draw_s >= WALL_INTERVAL_S:
+        # many tables send at once, and the wall must not be drawn for each message
+        if self._needs_drawing and now_s - self._last_drawn_at_s >= WALL_INTERVAL_S:
             self._needs_drawing = False
-            self._last_draw_s = now_s
+            self._last_drawn_at_s = now_s
             self.notify()
 
 

@@ -28,14 +28,14 @@ from web.server.sse import CHECK_INTERVAL_S, format_event
 class SpectatorPages(HubRouteGroup):
     """The routes under `/watch` and `/overlay`, and the short link of a table, such as `/7`.
 
-    A stream only wakes for the table that it follows.
+    A stream follows the feed of one table, so that other tables do not wake it.
     """
 
     name = "watch"
 
     def __init__(self, hub: HubContext) -> None:
         super().__init__(hub)
-        # no stream asks for older versions than these
+        # a feed keeps no older records than these, so no stream asks for older fragments
         self._fragments = Fragments(MAX_RECENT_RECORDS)
 
     @get("/watch")
@@ -74,14 +74,14 @@ class SpectatorPages(HubRouteGroup):
 
         def message_of(version: int, timed_record: TimedRecord | None) -> str:
             current = self._room.table(number)
-            # the number may belong to another table by now
+            # if the table was removed, its number may belong to another table by now
             if current is None or current.id != table.id:
                 return format_event('<main id="live" data-go="/watch"></main>')
             return format_event(self._fragment(page, current, version, timed_record))
 
         def next_messages() -> str:
             nonlocal sent_version
-            # a slow spectator gets each missed record in turn
+            # a slow spectator gets every record that was shown meanwhile, one after the other
             messages = []
             for version, timed_record in feed.records_after(sent_version):
                 messages.append(message_of(version, timed_record))

@@ -32,7 +32,7 @@ NOTHING_SENT = TimedRecord(
     PublicRecord(
         entry=0, mark="", epoch=0, what="", game=0, at=0.0, view=PublicView(phase=Phase.LOBBY)
     ),
-    accepted_s=0.0,
+    accepted_at_s=0.0,
 )
 
 
@@ -92,8 +92,8 @@ class WallPages(HubRouteGroup):
         )
 
     def _fragment(self, on_own_screen: bool) -> str:
-        """Return the wall. It shows the code for joining only on the machine's own screen."""
-        # the code on the wall may have expired
+        """Return the wall's fragment. Only that for the machine's own screen has the join code."""
+        # the code that the wall shows may have expired
         self._table_join_code.renew_if_expired()
         return self._fragments.get(
             on_own_screen, self._room.version, lambda: self._draw(on_own_screen)
@@ -148,7 +148,7 @@ def build_tile(table: HubTable, now_s: float, paired: Mapping[Seat, str]) -> Til
 
 
 def _state_of(table: HubTable, now_s: float, is_paired: bool) -> WallTileState:
-    """Return the state of a table. `is_paired` tells whether its next game is one of the round."""
+    """Return the state of a table. `is_paired` tells whether the round has a game for it."""
     call = table.state.call if table.state else Call.NONE
     if table.is_lost(now_s):
         return WallTileState(say("Not connected"), "noentry", "lost")
@@ -158,7 +158,8 @@ def _state_of(table: HubTable, now_s: float, is_paired: bool) -> WallTileState:
         return WallTileState(say("Somebody is coming"), "bell", "coming")
     if table.latest is None or table.phase is Phase.LOBBY:
         return WallTileState("", "", "on") if is_paired else WallTileState(say("Free"), "", "free")
-    # a table is paired until the result of its board is in, so a game that is over was another one
+    # A paired table whose game is over has not begun the game of the round: a table is paired only
+    # until the result of that game is in. So it is not finished.
     if table.phase is Phase.OVER and not is_paired:
         return WallTileState(say("Finished"), "tick", "done")
     view = table.latest.record.view
@@ -188,7 +189,11 @@ def tables_in_need(tables: tuple[HubTable, ...], now_s: float) -> list[tuple[Hub
 def choose_sign(
     room: HubRoom, tables: tuple[HubTable, ...], needs: Sequence[tuple[HubTable, str]]
 ) -> WallSign:
-    """Return the most important sentence: of trouble, else a table in need, else a free table."""
+    """Return the wall's most important sentence.
+
+    It is about the hub's own trouble, else about a table in need, else about a free table, and else
+    it says how many tables are playing.
+    """
     if room.trouble:
         return WallSign(room.trouble, needs_somebody=True)
     if needs:

@@ -58,7 +58,7 @@ class CameraReports:
     def __init__(self, page_context: PageContext) -> None:
         self.page_context = page_context
         self._lock = threading.Lock()
-        self._last_measurement_s = -MEASURE_INTERVAL_S
+        self._last_measured_at_s = -MEASURE_INTERVAL_S
         self._frame_number = 0
         self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
 
@@ -78,7 +78,7 @@ class CameraReports:
             return CameraReport(status.state, False, status.sentence)
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
-            if now_s - self._last_measurement_s >= MEASURE_INTERVAL_S:
+            if now_s - self._last_measured_at_s >= MEASURE_INTERVAL_S:
                 # if too much waits for the worker, the last measurement stays
                 with contextlib.suppress(ServiceUnavailable):
                     self._report = self._measure(self.board_eye, status.state, now_s)
@@ -88,11 +88,11 @@ class CameraReports:
         """Return a new report on a camera that works. `state` is that of the camera."""
         board = self.page_context.worker.run(board_eye.board)
         number = board_eye.latest_number()
-        age_s = now_s - self._last_measurement_s
+        age_s = now_s - self._last_measured_at_s
         # over a long time the mean says nothing about the present rate
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         frames_per_s = (number - self._frame_number) / age_s if is_recent else 0.0
-        self._last_measurement_s = now_s
+        self._last_measured_at_s = now_s
         self._frame_number = number
         advice = board.advice if board else board_eye.advice_without_board()
         return replace(_judge_board(state, board, advice), frames_per_s=frames_per_s)

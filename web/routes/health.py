@@ -137,14 +137,14 @@ class HealthPages(TableRouteGroup):
     def live(self) -> Response:
         """Stream the changing parts of the page."""
         findings = self.health_source.run_checks()
-        examined_s = time.monotonic()
+        examined_at_s = time.monotonic()
 
         def draw() -> str:
-            nonlocal findings, examined_s
+            nonlocal findings, examined_at_s
             # drawing happens every second, examining less often
-            if time.monotonic() - examined_s > EXAMINATION_INTERVAL_S:
+            if time.monotonic() - examined_at_s > EXAMINATION_INTERVAL_S:
                 findings = self.health_source.run_checks()
-                examined_s = time.monotonic()
+                examined_at_s = time.monotonic()
             return render_template("_health.html", **self._changing_values(findings))
 
         return self._streams.stream_redrawn(draw, Audience.SEAT)

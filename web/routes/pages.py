@@ -21,7 +21,7 @@ from web.rendering.answers import ClockTime
 from web.routes.api.body import SEAT_PART
 from web.routes.join import occupied_page, redirect_to_swapped_seat
 from web.routes.route import TableRouteGroup, get, host_only, seat_holder
-from web.routes.shared_phone import COVER_FRAGMENT, must_cover, opening_reason, uncovered_seat
+from web.routes.shared_phone import COVER_FRAGMENT, must_cover, opening_reason, seat_without_cover
 from web.security.auth import is_own_screen
 from web.server.sse import Audience, TooManyViewers
 
@@ -34,7 +34,7 @@ DARK_UNTIL_H = 7
 
 
 class TablePages(TableRouteGroup):
-    """The routes of pages that follow the table, their streams, and its clock."""
+    """The routes of pages that follow the table, of their streams, and of the table's clock."""
 
     name = "pages"
 
@@ -42,7 +42,12 @@ class TablePages(TableRouteGroup):
 
     @get("/")
     def table_screen(self) -> Any:
-        """Show the table screen. The machine's own screen first asks a new owner some questions."""
+        """Show the table screen. The machine's own screen first asks a new owner some questions.
+
+        The machine's own screen opens `/?screen&kiosk`. With `kiosk` the page hides the cursor and
+        plays tones. With `screen` even a phone stays on this page, which otherwise leads phones to
+        the page for joining.
+        """
         is_kiosk = "kiosk" in request.args
         if is_kiosk and is_own_screen() and self.page_context.is_first_evening:
             return redirect("/host/first/1")
@@ -51,17 +56,22 @@ class TablePages(TableRouteGroup):
         return render_template(
             "table.html",
             fragment=self._table_fragment(),
-            live=f"/live/table?look={self._screen_settings()}",
+            # the query `look` tells the stream with which theme and language the page was drawn
+            live=f"/live/table?look={self._theme_and_language()}",
             viewer=None,
             theme="" if theme == "system" else theme,
             is_screen=is_screen,
             is_kiosk=is_kiosk,
+            # a screen for everybody has no link back to somebody's seat
             own=() if is_screen or is_kiosk else self._auth.own_seats(),
         )
 
     @get("/watch")
     def watch(self) -> Any:
-        """Show spectators what everybody may know. Raises `TooManyViewers`."""
+        """Show spectators what everybody may know.
+
+        Raises `TooManyViewers` if no place for the page's stream is free.
+        """
         if not self._streams.has_spectator_place:
             raise TooManyViewers(say("All spectator places are taken"))
         return render_template(
@@ -74,11 +84,13 @@ class TablePages(TableRouteGroup):
     def seat(self, seat: str) -> Any:
         """Show the page of a seat to the browser that has it.
 
-        Other browsers may join if the seat is free, or learn that it is occupied (403).
+        Another browser is led to the form for this seat if it is free, or else learns that it is
+        occupied (403).
 
-        A shared phone shows the cover instead, unless this side is open. The template has two modes
-        for it. If nothing is secret, players pass the page on `openly`, by a key for the other
-        side. Otherwise the phone is `covered` in between, by a key for the cover.
+        A shared phone has both seats and shows a cover page between their pages, as
+        `web.routes.shared_phone` explains. It gets this page only while this seat's page is the
+        opened one. The page then has one more key: a key that opens the other seat's page if
+        neither page has a secret (`openly`), or else a key for the cover (`covered`).
         """
         this_seat = Seat(seat)
         if not self._auth.has_seat(this_seat):
@@ -92,11 +104,11 @@ class TablePages(TableRouteGroup):
         live = f"/live/seat/{this_seat}"
         shared_phone_mode = ""
         if self._auth.is_shared_phone():
-            # a shared phone shows only the side that was opened last
-            if self._auth.shown_side() is not this_seat:
+            # the other seat's page is open, or none, so the cover decides what the phone shows
+            if self._auth.opened_seat() is not this_seat:
                 return redirect("/pass")
-            shared_phone_mode = "openly" if uncovered_seat(view) else "covered"
-            # the query has why the side is open, and the stream covers it once that has changed
+            shared_phone_mode = "openly" if seat_without_cover(view) else "covered"
+            # the stream leads to the cover as soon as this reason no longer holds
             live += f"?why={quote(opening_reason(view, this_seat))}"
         fragment = self.page_context.fragment(_seat_template(view, this_seat), this_seat)
         return render_template(
@@ -111,16 +123,17 @@ class TablePages(TableRouteGroup):
 
     @get("/live/table")
     def live_table(self) -> Response:
-        """Stream the table screen. A page that was loaded with other settings is told to reload.
+        """Stream the table screen.
 
-        While a stream with the query `voice` is open, the screen speaks instead of the machine.
+        A page that was drawn with another theme or language (query `look`) is told to reload. While
+        a stream with the query `voice` is open, the screen speaks instead of the machine.
         """
-        loaded_settings = request.args.get("look")
+        drawn_with = request.args.get("look")
         voice = self._features.equipment.voice
 
         def render() -> str:
-            # theme and language are in the page itself and cannot be streamed
-            if loaded_settings not in (None, self._screen_settings()):
+            # theme and language are in the page around the fragment, so a stream cannot change them
+            if drawn_with not in (None, self._theme_and_language()):
                 return RELOAD_FRAGMENT
             return self._table_fragment()
 
@@ -133,7 +146,7 @@ class TablePages(TableRouteGroup):
 
     @get("/live/watch")
     def live_watch(self) -> Response:
-        """Stream what everybody may know."""
+        """Stream the page of spectators."""
         return self._streams.stream_changes(
             self._table, partial(self.page_context.fragment, "watch", None)
         )
@@ -148,8 +161,8 @@ class TablePages(TableRouteGroup):
     def live_seat(self, seat: Seat) -> Response:
         """Stream the page of a seat. While the stream is open, the seat's phone counts as present.
 
-        Once this browser has lost the seat, the stream leads to the page for joining. On a shared
-        phone it leads to the cover when the side must be hidden, see `must_cover`.
+        Once this browser has lost the seat, the stream leads to the form for joining. On a shared
+        phone it leads to the cover as soon as the page must be covered, see `must_cover`.
         """
 
         def render() -> str:
@@ -177,17 +190,20 @@ class TablePages(TableRouteGroup):
             "table", None, is_own_screen=is_own_screen(), is_at_table=self._auth.is_at_table()
         )
 
-    def _screen_settings(self) -> str:
-        """Return theme and language, which are in the table screen's page itself."""
+    def _theme_and_language(self) -> str:
+        """Return the table screen's theme and language, such as `dark-en`."""
         return f"{self._theme()}-{self._table.settings.language}"
 
     def _theme(self) -> str:
-        """Return the current theme of the table screen: `night` is dark at night, light by day."""
+        """Return the theme that the table screen has now: `system`, `light` or `dark`.
+
+        The setting `night` stands for `dark` at night and `light` by day.
+        """
         theme = self._table.settings.theme
         if theme != "night":
             return theme
         hour = time.localtime(self.page_context.clock.wall_s()).tm_hour
-        # the interval includes midnight
+        # the dark hours are in two parts, before and after midnight
         return "dark" if hour >= DARK_FROM_H or hour < DARK_UNTIL_H else "light"
 
 

@@ -96,12 +96,12 @@ def attachment(content: bytes, media_type: str, name: str) -> Response:
 
 
 def own_seat(values: dict[str, Any]) -> None:
-    """Permit only the browser that has the seat and, on a shared phone, shows its side."""
+    """Permit only the browser that has the seat. A shared phone must have the seat's page open."""
     values["seat"] = current_app.extensions["auth"].require_seat(values["seat"])
 
 
 def seat_holder(values: dict[str, Any]) -> None:
-    """Permit only the browser that has the seat."""
+    """Permit only the browser that has the seat, for requests that concern no secrets."""
     values["seat"] = current_app.extensions["auth"].require_sitting(values["seat"])
 
 

@@ -1,10 +1,13 @@
 """One phone for both seats, which the players pass to each other.
 
-While one player holds it, no page shows the other player's secrets. The browser has the cookies of
-both seats, and a third one (`pass`) that names the seat whose page is open. Between the two pages
-it shows the *cover*, a page with public information only. While no seat's page is open, no stream
-or JSON route returns secrets either. A tap on a seat's button opens its page. The cover returns
-when that seat has handed in, when the page is hidden, and by the browser's back button.
+While one player holds the phone, it must not show the other player's secrets. So only one of three
+pages can be open: South's, North's, or the *cover* between them, which shows what everybody may
+know. The browser has the cookies of both seats, and a third one (`pass`) that names the seat whose
+page is open, or nobody for the cover. Streams and JSON routes return the secrets of that seat
+alone.
+
+A tap on a seat's button on the cover opens its page. The phone is covered again when that seat has
+handed in, when the browser no longer shows the page, and by the browser's back button.
 """
 
 from __future__ import annotations
@@ -36,10 +39,14 @@ class SharedPhonePages(TableRouteGroup):
 
     @get("/pass")
     def page(self) -> Any:
-        """Show the cover, the seat on turn in an open game, or the form for both seats."""
+        """Show the cover, or what this browser gets instead of it.
+
+        A browser without both seats gets the form for taking them. If nothing is secret now, the
+        page of the seat on turn is opened without a cover.
+        """
         if not self._auth.is_shared_phone():
             return redirect_to_swapped_seat(self._auth) or self._begin_page()
-        seat = uncovered_seat(self._table.view())
+        seat = seat_without_cover(self._table.view())
         if seat is not None:
             return self._open(seat)
         page = render_template(
@@ -54,13 +61,13 @@ class SharedPhonePages(TableRouteGroup):
 
     @form("/pass")
     def begin(self, south: str, north: str, code: str) -> Any:
-        """Take both seats, or the missing one."""
+        """Take both seats, or the one that this browser does not have yet, and share the phone."""
         names = {Seat.SOUTH: south, Seat.NORTH: north}
         own_seats = self._auth.own_seats()
         nonces = {}
         answer = make_response(redirect("/pass", 303))
         try:
-            # the code is needed only to take a seat
+            # a browser that already has both seats takes none, so it needs no join code
             if len(own_seats) < len(SEATS):
                 self.page_context.require_join_code(code)
             for seat in SEATS:
@@ -70,21 +77,21 @@ class SharedPhonePages(TableRouteGroup):
             self._auth.set_pass_cookie(answer, None)
         except (Malformed, Illegal) as refusal:
             answer = self._begin_page(refusal)
-        # also after a refusal, because one seat may have been taken before it
+        # also after a refusal: the first seat may have been taken before the second was refused
         for seat, nonce in nonces.items():
             self._auth.set_seat_cookie(answer, seat, nonce)
         return answer
 
     @form("/pass/open")
     def open_side(self, seat: str) -> Any:
-        """Open the page of a seat after a tap on its button."""
+        """Open the page of a seat, after a tap on its button on the cover."""
         if seat not in SEATS or not self._auth.is_shared_phone():
             return redirect("/pass", 303)
         return self._open(Seat(seat))
 
     @form("/pass/end")
     def end(self) -> Any:
-        """Leave both seats."""
+        """Leave both seats, and stop sharing the phone."""
         answer = make_response(redirect("/join", 303))
         for seat in SEATS:
             if self._auth.has_seat(seat):
@@ -98,7 +105,11 @@ class SharedPhonePages(TableRouteGroup):
         """Stream the cover, which shows only what everybody may know."""
 
         def render() -> str:
-            if not self._auth.is_shared_phone() or uncovered_seat(self._table.view()) is not None:
+            # `/pass` itself decides what this browser gets once the cover is out of place
+            if (
+                not self._auth.is_shared_phone()
+                or seat_without_cover(self._table.view()) is not None
+            ):
                 return COVER_FRAGMENT
             return self.page_context.fragment("pass", None)
 
@@ -116,7 +127,7 @@ class SharedPhonePages(TableRouteGroup):
         return answer
 
     def _begin_page(self, refusal: Malformed | Illegal | None = None) -> Response:
-        """Return the form for taking both seats by one phone, with the reason for a refusal."""
+        """Return the form for taking both seats, with the reason why an earlier try was refused."""
         page = render_template(
             "pass_begin.html",
             view=self._table.view(),
@@ -127,35 +138,41 @@ class SharedPhonePages(TableRouteGroup):
         return make_response(page, status_of(refusal) if refusal else 200)
 
 
-def uncovered_seat(view: TableView) -> Seat | None:
-    """Return the seat on turn if its page needs no cover, because nothing on it is secret."""
+def seat_without_cover(view: TableView) -> Seat | None:
+    """Return the seat on turn if a shared phone may show its page without a cover.
+
+    It may if neither seat's page has a secret. Return None while there is one, and while no seat
+    or both seats have to act.
+    """
     # an order that was handed in stays secret until the end of the turn
     if view.phase is not Phase.ORDERS or any(view.seats[seat].receipt for seat in SEATS):
         return None
     board_ui = view.board.board_ui
     # hands of cards are secret, and so are the choices in a duel
     is_open_board = board_ui is not None and board_ui.duel is None and view.board.card_ui is None
-    # in an open game anybody may act for the seat on turn
+    # in an open game anybody may act for the seat on turn, so its page has no secrets either
     return acting_seat(view) if view.turn.is_open or is_open_board else None
 
 
 def opening_reason(view: TableView, seat: Seat) -> str:
-    """Return why a shared phone shows a seat's page: `due` if the seat has to act, or its moment.
+    """Return why the page of a seat is open on a shared phone.
 
-    The page's stream has it as `why` in its query. Once it has changed, the phone must be covered.
+    That is `due` while the seat has to act, and otherwise the moment and phase in which somebody
+    wanted to look at the page. The address of the page's stream has the reason as `why`. As soon as
+    the reason is another one, as after the seat has handed in, the phone must be covered.
     """
     return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
 def must_cover(auth: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
-    """Return whether this is a shared phone that must show its cover instead of a seat's page.
+    """Return whether this browser is a shared phone that must not show a seat's page any more.
 
-    It must if the page of another seat or none is open, or once the reason for opening this one is
-    past (`opening_reason`).
+    It must show the cover if this seat's page is not the opened one, or once the reason for opening
+    the page is past (`opening_reason`). `view` returns the public view of the table.
     """
     if not auth.is_shared_phone():
         return False
-    if auth.shown_side() is not seat:
+    if auth.opened_seat() is not seat:
         return True
-    earlier_reason = request.args.get("why")
-    return earlier_reason is not None and earlier_reason != opening_reason(view(), seat)
+    reason_at_opening = request.args.get("why")
+    return reason_at_opening is not None and reason_at_opening != opening_reason(view(), seat)

@@ -78,20 +78,20 @@ class WorkbenchPages(TableRouteGroup):
         sent_version = -1
         sent_frame = 0
         sent_panel: dict[str, Any] = {}
-        checked_s = -1.0
+        checked_at_s = -1.0
 
         def next_messages() -> str:
             """Return the changes since the last call as messages."""
-            nonlocal sent_version, sent_frame, sent_panel, checked_s
+            nonlocal sent_version, sent_frame, sent_panel, checked_at_s
             messages = ""
             now_s = time.monotonic()
             panel = _panel_json(self.workbench.panel.view())
             if panel != sent_panel:
                 sent_panel = panel
                 messages += format_event(json.dumps(panel), "panel")
-            if now_s - checked_s < WORLD_INTERVAL_S:
+            if now_s - checked_at_s < WORLD_INTERVAL_S:
                 return messages
-            checked_s = now_s
+            checked_at_s = now_s
             if self._table.version != sent_version:
                 sent_version = self._table.version
                 messages += format_event(self.page_context.fragment("workbench", None))

@@ -1,7 +1,7 @@
-"""Authentication: signed cookies for seats and owner, the owner's key, and a check of the request's
-origin.
+"""Authentication: signed cookies, the owner key, and a check of where a request comes from.
 
-The owner is `host` in addresses, cookies and names of the program.
+Cookies prove who has a seat and who is the owner. The owner is `host` in addresses, cookies and
+names of the program.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 # Lifetime of cookies in seconds, the maximum that browsers allow.
 COOKIE_AGE_S = 400 * 24 * 3600
-# Length of the suffix that distinguishes cookies of several tables on one machine.
-#
-# Eight hexadecimal digits are enough, because it only has to differ among a few tables.
+# Number of hexadecimal digits of the suffix that distinguishes cookies of several tables on one
+# machine. Eight are enough, because the suffix only has to differ among a few tables.
 COOKIE_SUFFIX_LENGTH = 8
 # Maximum number of names that are remembered in a browser.
 MAX_OFFERED_NAMES = 4
@@ -47,18 +46,20 @@ class ForeignOrigin(CompanionError, PermissionError):
 class Auth:
     """Says who sends the current request, and sets the cookies that prove it.
 
-    Each application has one, which all its routes use. Methods read Flask's current request. The
-    only state is the owner key and the recent wrong keys.
+    Each application has one `Auth`, which all its routes use. Methods read Flask's current request.
+    The only state is the owner key and the recent wrong keys.
 
-    `seat_nonce` returns the nonce that the cookie of a seat must carry now, or None for a free
-    seat. Whenever somebody sits down, the seat gets a new nonce, which makes older cookies void.
+    `seat_nonce` returns the nonce (a random text) that the cookie of a seat must carry now, or None
+    for a free seat. Whenever somebody sits down, the seat gets a new nonce, which makes older
+    cookies void.
     """
 
     def __init__(
         self, site: SiteConfig, seat_nonce: Callable[[Seat], str | None], clock: Clock
     ) -> None:
         self._signer = URLSafeSerializer(site.signing_key, salt="tabletop-companion")
-        # Browsers send a cookie to every port of a machine, so its name identifies the table.
+        # Browsers send a cookie to every port of a machine. Several tables may run on one machine,
+        # so the names of cookies end in a digest of the table's own signing key.
         self._cookie_suffix = hashlib.sha256(site.signing_key).hexdigest()[:COOKIE_SUFFIX_LENGTH]
         self.host_key = site.host_key
         """The key that a person types to become the owner."""
@@ -87,7 +88,7 @@ class Auth:
         return bool(nonce) and hmac.compare_digest(content.encode(), str(nonce).encode())
 
     def _cookie_nonce(self, seat: Seat) -> str:
-        """Return the nonce in the seat's cookie, valid or not. Empty if there is no cookie."""
+        """Return the nonce in the seat's cookie, even one of the past. Empty without a cookie."""
         match self._read_cookie(f"seat_{seat}"):
             case [name, nonce] if name == str(seat):
                 return str(nonce)
@@ -104,7 +105,8 @@ class Auth:
     def swapped_seats(self) -> tuple[tuple[Seat, str], ...]:
         """Return the seats to which swapping the sides has moved this browser, with their nonces.
 
-        Empty if its cookies are up to date.
+        The browser's cookies still name the seats that it had before. Empty if nobody has swapped
+        the sides since the cookies were set.
         """
         swapped = []
         for seat in SEATS:
@@ -115,12 +117,13 @@ class Auth:
         return tuple(swapped)
 
     def require_seat(self, name: str) -> Seat:
-        """Return the seat of this name.
+        """Return the seat of this name, for a request that concerns its secrets.
 
-        Raises `Illegal` unless this browser has it and, on a shared phone, shows its side.
+        Raises `Illegal` unless this browser has the seat. A shared phone must also have the seat's
+        page open.
         """
         seat = self.require_sitting(name)
-        if self.is_shared_phone() and self.shown_side() is not seat:
+        if self.is_shared_phone() and self.opened_seat() is not seat:
             raise Illegal(
                 Refusal.NOT_YOUR_SEAT,
                 say("This phone is covered: tap {seat!c}’s button first", seat=seat),
@@ -130,7 +133,8 @@ class Auth:
     def require_sitting(self, name: str) -> Seat:
         """Return the seat of this name, for a request that concerns no secrets.
 
-        Raises `Illegal` unless this browser has it, even if another side is shown.
+        Raises `Illegal` unless this browser has the seat. Whether a shared phone has the seat's
+        page open makes no difference.
         """
         seat = Seat(name)
         if not self.has_seat(seat):
@@ -147,18 +151,18 @@ class Auth:
     # ---- one phone for both seats, and remembered names ----
 
     def is_shared_phone(self) -> bool:
-        """Return whether this browser is one phone for both seats, which players pass on."""
+        """Return whether this browser is one phone for both seats (`web.routes.shared_phone`)."""
         has_pass_cookie = isinstance(self._read_cookie("pass"), str)
-        # once a seat is freed, it is an ordinary phone again
+        # once one of its seats is freed, the phone is an ordinary one again
         return has_pass_cookie and self.own_seats() == SEATS
 
-    def shown_side(self) -> Seat | None:
-        """Return the side that a shared phone shows, or None for its cover."""
+    def opened_seat(self) -> Seat | None:
+        """Return the seat whose page is open on a shared phone, or None for the cover."""
         content = self._read_cookie("pass")
         return next((seat for seat in SEATS if seat == content), None)
 
     def set_pass_cookie(self, answer: Response, seat: Seat | None) -> None:
-        """Share this phone between both seats. It shows one of them, or its cover (None)."""
+        """Share this phone between both seats, and open the page of one, or the cover (None)."""
         self._set_cookie(answer, "pass", str(seat) if seat else "")
 
     def drop_pass_cookie(self, answer: Response) -> None:
@@ -173,7 +177,7 @@ class Auth:
     def remember_names(self, answer: Response, *names: str) -> None:
         """Remember these names for the next game in this browser, besides earlier ones."""
         new_names = [name.strip() for name in names if name.strip()]
-        # a dict has every name once, in order
+        # a dict keeps the order of the names and drops those that are repeated
         offered = dict.fromkeys((*new_names, *self.remembered_names()))
         if new_names:
             self._set_cookie(answer, "names", list(offered)[:MAX_OFFERED_NAMES])
@@ -249,7 +253,7 @@ class Auth:
         self._set_cookie(answer, "camera", token)
 
     def camera_token(self) -> str:
-        """Return the token in a phone camera's cookie, valid or not. Empty without a cookie."""
+        """Return the token in a phone camera's cookie, even one of the past. Empty without one."""
         content = self._read_cookie("camera")
         return content if isinstance(content, str) else ""
 
@@ -258,15 +262,16 @@ class Auth:
     def is_at_table(self) -> bool:
         """Return whether the request comes from the machine's own screen, the owner or a seat.
 
-        The owner counts by the cookie only, see `requester`.
+        The owner is recognised by the cookie only, see `requester`.
         """
         return is_own_screen() or self.requester() is not None
 
     def requester(self) -> str | None:
         """Return who sends the request: `south`, `north`, `host` for the owner, None for strangers.
 
-        A browser with both seats counts as South. A program with the owner key is a stranger here:
-        rate limits ask this for every request, and a wrong key would use up a guess each time.
+        A browser with both seats counts as South. A program that sends the owner key in a header is
+        a stranger here. Rate limits call this for every request, and each check of a wrong key
+        would use up a guess.
         """
         own_seat = next((str(seat) for seat in SEATS if self.has_seat(seat)), None)
         return own_seat or ("host" if self._has_host_cookie() else None)
@@ -303,15 +308,13 @@ class Auth:
 
 
 def is_own_screen() -> bool:
-    """Return whether the request comes from this machine, so that the person is at the table's own
-    screen.
-    """
+    """Return whether the request comes from this machine, and so from its own screen."""
     return request.remote_addr in OWN_ADDRESSES
 
 
 def require_own_origin() -> None:
     """Raise `ForeignOrigin` if another site's page sends the request or embeds a page of ours."""
-    # browsers report the site of the sending page (Fetch Metadata)
+    # browsers report which site's page has sent the request (W3C Fetch Metadata)
     is_foreign = request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
     if request.method in ("GET", "HEAD", "OPTIONS"):
         # any site may link to a page, as long as it does not embed it

@@ -103,16 +103,16 @@ class PhonePairing:
         self._guesses = GuessLimit(CODE_GUESS_RATE, now_s)
         self._lock = threading.Lock()
         self._code = ""
-        self._expires_s = 0.0
+        self._expires_at_s = 0.0
         self.token = self._read_token()
         """Token of the paired phone, empty if no phone is the camera."""
 
     def code(self) -> str:
         """Return the code for the next phone. A used or expired code is replaced."""
         with self._lock:
-            if not self._code or self._now_s() >= self._expires_s:
+            if not self._code or self._now_s() >= self._expires_at_s:
                 self._code = new_code(PAIRING_CODE_LENGTH)
-                self._expires_s = self._now_s() + PAIRING_CODE_S
+                self._expires_at_s = self._now_s() + PAIRING_CODE_S
             return self._code
 
     def pair(self, typed: str, address: str) -> str:
@@ -144,7 +144,7 @@ class PhonePairing:
         return bool(current) and hmac.compare_digest(token.encode(), current.encode())
 
     def _is_code(self, code: str) -> bool:
-        is_valid = bool(self._code) and self._now_s() < self._expires_s
+        is_valid = bool(self._code) and self._now_s() < self._expires_at_s
         return is_valid and hmac.compare_digest(code.encode(), self._code.encode())
 
     def _read_token(self) -> str:

@@ -1,7 +1,7 @@
 """Rate limits by token buckets, one per address, in bounded memory.
 
-A token bucket holds some tokens and is refilled at a constant rate. Each request takes a token, and
-is refused if there is none.
+A token bucket holds some tokens and is refilled at a constant rate. Each request takes a token out
+of the bucket of its address, and is refused if that bucket is empty.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from werkzeug.exceptions import TooManyRequests
 from companion.core.errors import Illegal, Refusal
 
 Key = TypeVar("Key")
-# Maximum number of names with their own bucket. A café has some hundred addresses.
+# Maximum number of names with a bucket of their own. A café has some hundred addresses.
 MAX_BUCKETS = 1024
 # Addresses of this machine, from which only its own screen and programs connect.
 OWN_ADDRESSES = ("127.0.0.1", "::1")
-# Name of the bucket for everybody who gets none of their own.
+# Name of the bucket that is shared by all who get no bucket of their own.
 SHARED_BUCKET = "others"
 # Seconds that a refused browser is told to wait (header `Retry-After`).
 RETRY_AFTER_S = 2
@@ -41,11 +41,11 @@ class Rate:
 
 
 class TokenBuckets:
-    """Token buckets by name. Thread-safe.
+    """Token buckets by name, such as an address. Thread-safe.
 
-    Once there are `max_buckets`, full ones are removed, because a new bucket is full as well. If
-    that frees none, all new names share one bucket. So memory is bounded, and nobody can replace an
-    empty bucket by a new one.
+    Each name has a bucket of its own, which is full at first. Once there are `max_buckets`, full
+    buckets are removed: they can be made again, and nothing is lost. If no bucket is full, all new
+    names share one. So memory is bounded, and nobody gets rid of an empty bucket by making others.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class TokenBuckets:
         self._rate = rate
         self._now_s = now_s
         self._max_buckets = max_buckets
-        # Tokens of each bucket, and the time in seconds at which it had them.
+        # Number of tokens that each bucket had when it was last used, and that time in seconds.
         self._levels: dict[str, tuple[float, float]] = {}
-        self._swept_s = now_s()
+        self._swept_at_s = now_s()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._levels)
 
     def take_token(self, name: str) -> bool:
-        """Take a token. Return False if none is left."""
+        """Take a token out of the bucket of a name. Return False if no token is left."""
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
@@ -74,25 +74,25 @@ class TokenBuckets:
             return True
 
     def return_token(self, name: str) -> None:
-        """Return an unused token to a bucket."""
+        """Put a token back that was taken but not used."""
         with self._lock:
             now_s = self._now_s()
             name = self._bucket_name(name, now_s)
             self._levels[name] = (min(self._rate.burst, self._level(name, now_s) + 1), now_s)
 
     def _level(self, name: str, now_s: float) -> float:
-        """Return the number of tokens that a bucket has now."""
-        tokens, updated_s = self._levels.get(name, (self._rate.burst, now_s))
-        # refill for the time since then, up to a full bucket
-        return min(self._rate.burst, tokens + (now_s - updated_s) * self._rate.per_s)
+        """Return the number of tokens that a bucket has now. A new bucket is full."""
+        tokens, updated_at_s = self._levels.get(name, (self._rate.burst, now_s))
+        # add the tokens for the time since then, but no more than the bucket holds
+        return min(self._rate.burst, tokens + (now_s - updated_at_s) * self._rate.per_s)
 
     def _bucket_name(self, name: str, now_s: float) -> str:
-        """Return the name of the bucket for a name, which may be the shared one."""
+        """Return the name of the bucket that a name uses: its own, or the shared one."""
         if name in self._levels or len(self._levels) < self._max_buckets:
             return name
-        # at most once a second, because the sweep visits every bucket
-        if now_s - self._swept_s >= 1:
-            self._swept_s = now_s
+        # remove full buckets, at most once a second because this visits every bucket
+        if now_s - self._swept_at_s >= 1:
+            self._swept_at_s = now_s
             self._levels = {
                 bucket: level
                 for bucket, level in self._levels.items()
@@ -102,13 +102,13 @@ class TokenBuckets:
 
 
 class UsageCounts(Counter[Key]):
-    """Numbers of connections, streams or requests in use, by key, such as an address.
+    """Numbers of connections, streams or requests in use now, by a key such as an address.
 
-    Keys with 0 are removed, so that memory is bounded. Not thread-safe.
+    A key with nothing in use is removed, so that memory is bounded. Not thread-safe.
     """
 
     def release(self, key: Key) -> None:
-        """Reduce the number of a key by one."""
+        """Count one less for a key."""
         self[key] -= 1
         if not self[key]:
             del self[key]
@@ -121,10 +121,14 @@ MEMBER_RATE = Rate(200, 50.0)
 
 
 class RequestLimits:
-    """Rate limits for all requests of an application: per address for strangers, and one for each
-    seat and the owner, whatever their address.
+    """Rate limits for all requests of an application.
 
-    `requester` returns the seat or `host` that sends the current request, or None for a stranger.
+    Strangers have one limit per address. Each seat and the owner have a limit of their own, which
+    follows them to any address. So a stranger who floods the service, even from the same address,
+    uses up nothing of theirs.
+
+    `requester` returns who sends the current request, as `Auth.requester` does: a seat, `host`, or
+    None for a stranger.
     """
 
     def __init__(self, requester: Callable[[], str | None], now_s: Callable[[], float]) -> None:
@@ -133,7 +137,7 @@ class RequestLimits:
         self._members = TokenBuckets(MEMBER_RATE, now_s)
 
     def check(self) -> None:
-        """Count the current request. Raises `TooManyRequests` above the rate.
+        """Count the current request. Raises `TooManyRequests` if it is one too many.
 
         The machine's own screen has no limit.
         """
@@ -150,27 +154,27 @@ class RequestLimits:
 
 
 class GuessLimit:
-    """Rate limit for guesses at a secret, per address.
+    """Rate limit for wrong guesses at a secret, per address.
 
-    There is no limit for all addresses together, because strangers could then lock out people who
-    know the secret. With many addresses the total is at most the rate times `MAX_BUCKETS`, because
-    further addresses share a bucket.
+    There is no limit for all addresses together, because strangers could use it up and so lock out
+    people who know the secret. Even somebody with many addresses cannot guess without end: beyond
+    `MAX_BUCKETS` addresses, all others share one bucket.
     """
 
     def __init__(self, rate: Rate, now_s: Callable[[], float]) -> None:
         self._buckets = TokenBuckets(rate, now_s)
 
     def check_guess(self, address: str, is_right: Callable[[], bool]) -> bool | None:
-        """Return whether the guess is right, or None after too many wrong ones from the address.
+        """Return whether a guess is right, or None after too many wrong guesses from its address.
 
-        Then even a right one is not looked at.
+        In that case the guess is not checked, so that even the right one tells nothing.
         """
         name = address_group(address)
         if not self._buckets.take_token(name):
             return None
         if not is_right():
             return False
-        # right guesses do not count
+        # only wrong guesses count
         self._buckets.return_token(name)
         return True
 
@@ -188,7 +192,9 @@ class GuessLimit:
 
 
 def plain_address(address: str) -> str:
-    """Return an address as plain IPv4 if it is IPv4 mapped into IPv6, as on a dual-stack port.
+    """Return an IPv4 address that is mapped into IPv6 as plain IPv4, and others unchanged.
+
+    A port that serves both IPv4 and IPv6 reports its IPv4 clients in the mapped form.
 
     >>> plain_address("::ffff:192.0.2.7"), plain_address("::1")
     ('192.0.2.7', '::1')
@@ -197,7 +203,7 @@ def plain_address(address: str) -> str:
 
 
 def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Parse a numeric address, with or without a zone. Return None for anything else."""
+    """Parse a numeric address, with or without a zone such as `%eth0`. Return None for a name."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -206,8 +212,9 @@ def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 @lru_cache(maxsize=MAX_BUCKETS)
 def address_group(address: str) -> str:
-    """Return the key under which an address is counted: its /64 network for IPv6, as a home has all
-    of it.
+    """Return the key under which the requests of an address are counted.
+
+    For IPv6 that is the /64 network, because a single home can use all addresses in it.
 
     >>> [address_group(address) for address in ("192.0.2.7", "2001:db8::1:7%eth0",
     ... "::ffff:192.0.2.7", "nowhere")]

@@ -140,7 +140,7 @@ class Connection(socket.socket):
         super().__init__(fileno=fileno)
         self.group = address_group(address)
         self._listener = listener
-        self._request_start_s = 0.0
+        self._request_began_at_s = 0.0
         # Bytes received since the last answer.
         self._unanswered_bytes = 0
         self._is_counted = True
@@ -155,13 +155,13 @@ class Connection(socket.socket):
         now_s = time.monotonic()
         # the first bytes after an answer start a new request
         if not self._unanswered_bytes:
-            self._request_start_s = now_s
+            self._request_began_at_s = now_s
             if data[:1] == TLS_GREETING:
                 raise ConnectionResetError(errno.ECONNRESET, "TLS is spoken on a port without it")
         self._unanswered_bytes += len(data)
         # a large request has more time as long as it keeps the minimum speed
         allowed_s = REQUEST_TIMEOUT_S + self._unanswered_bytes / MIN_BYTES_PER_S
-        if now_s - self._request_start_s > allowed_s:
+        if now_s - self._request_began_at_s > allowed_s:
             raise ConnectionResetError(errno.ECONNRESET, "A request took too long to come in")
         if self._unanswered_bytes > MAX_SMALL_BYTES:
             uploads = self._listener.uploads

@@ -1,9 +1,11 @@
 """Live pages by server-sent events, with one generator and one thread of the web server per stream.
 
-A page opens one stream. It receives the HTML of the page's changing part (a fragment) at once and
-after every change, see `web/static/live.js`. A viewer who is too slow for every change gets only
-the latest. The number of streams is limited. Some places are reserved for seats and table screens,
-so that spectators cannot take them.
+A page opens one stream. The stream sends the HTML of the page's changing part (a fragment) at once
+and after every change, and `web/static/live.js` shows it. A viewer who is too slow for every change
+gets only the latest fragment.
+
+The number of streams is limited, because each occupies a thread. Some places are reserved for seats
+and table screens, so that spectators cannot take them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ CHECK_INTERVAL_S = 1.0
 # Interval in seconds between two messages of a stream without news. A page that receives nothing
 # for three intervals says that its connection is lost (`CONNECTION_LOST_AFTER_MS` in `live.js`).
 PING_INTERVAL_S = 10.0
-# Message of a stream without news, which shows that the connection is alive.
+# Message of a stream without news. It shows the page that the connection is alive.
 PING = "event: here\ndata: .\n\n"
 # Tells the page to reconnect after a second.
 RETRY = "retry: 1000\n\n"
@@ -50,14 +52,14 @@ class Audience(Enum):
 
 
 # Number of reserved places by audience. When they are taken, that audience uses spectators' places.
-# Seats have more, because a player may open several windows.
+# There are more for seats than seats, because a player may open several windows.
 RESERVED_PLACES = {Audience.TABLE: 4, Audience.SEAT: 12}
-# Number of the table screens' places that are reserved for the machine's own screen.
+# Number of the table screens' places that only the machine's own screen may take.
 OWN_SCREEN_PLACES = 1
-# Maximum number of seat places per address: both seats and the owner, with spare ones.
+# Maximum number of seat places per address: for both seats and the owner, and some to spare.
 MAX_SEAT_STREAMS_PER_ADDRESS = 8
-# Maximum share of spectators' places per address. It is large, because all guests of a café may
-# have the same address.
+# Maximum share of all spectators' places for one address. It is large, because all guests of a café
+# may have the same address.
 MAX_SPECTATOR_SHARE = 0.75
 
 
@@ -86,12 +88,15 @@ class Streams:
         self.closing = threading.Event()
         self._free_places = {Audience.SPECTATOR: max_spectators, **RESERVED_PLACES}
         self._lock = threading.Lock()
-        # Number that each stream notes when it begins. A new number ends all open streams.
+        # Each stream notes this number when it begins, and ends when the number has changed.
         self._generation = 0
 
     @property
     def has_spectator_place(self) -> bool:
-        """Return whether a spectators' place is free. One address may not take all of them."""
+        """Return whether any place for spectators is free.
+
+        A spectator may still be refused, because one address cannot take all places.
+        """
         return self._free_places[Audience.SPECTATOR] > 0
 
     @property
@@ -104,7 +109,7 @@ class Streams:
         self.closing.set()
 
     def reconnect_all(self) -> None:
-        """End every stream. Pages reconnect, unless they are no longer permitted to."""
+        """End every stream, so that pages reconnect and are checked again whether they may."""
         self._generation += 1
 
     def stream_changes(
@@ -131,8 +136,9 @@ class Streams:
         return self.stream(next_messages, wait_for_change, audience, on_close)
 
     def stream_redrawn(self, draw: Callable[[], str], audience: Audience) -> Response:
-        """Return a stream of a fragment that is drawn every `CHECK_INTERVAL_S` and sent if it has
-        changed.
+        """Return a stream of a fragment whose source cannot tell when it changes.
+
+        The fragment is drawn every `CHECK_INTERVAL_S`, and sent if it differs from the last one.
         """
         sent_html = ""
 
@@ -155,10 +161,11 @@ class Streams:
     ) -> Response:
         """Return a stream of the messages that `next_messages` returns, empty for no news.
 
-        `next_messages` runs in the context of the current request and its language. `pause` is
-        called after each call of it, and waits for news or for a while. `on_close` is called once,
-        when the stream ends or is refused. Raises `TooManyViewers` if all places for this address
-        are taken, or the server is closing.
+        The stream calls `next_messages` and `pause` in turn. `next_messages` runs in the context of
+        the current request, and so in its language. `pause` waits for news or for a while.
+        `on_close` is called once, when the stream ends or is refused.
+
+        Raises `TooManyViewers` if all places for this address are taken, or the server is closing.
         """
         address = request.remote_addr or ""
         place_kind = None if self.closing.is_set() else self._take_place(audience, address)
@@ -170,41 +177,42 @@ class Streams:
         is_gone: Callable[[], bool] = request.environ.get(
             "waitress.client_disconnected", lambda: False
         )
-        # the generator runs later, with the request of this context
+        # the generator runs after this request has been answered, but still needs its context
         context = copy_context()
         generation = self._generation
 
         def messages() -> Iterator[str]:
             yield RETRY
-            last_message_s = time.monotonic()
+            last_message_at_s = time.monotonic()
             while not (self.closing.is_set() or self._generation != generation or is_gone()):
                 text = context.run(next_messages)
-                # a page takes a long silence for a lost connection
-                if not text and time.monotonic() - last_message_s >= PING_INTERVAL_S:
+                # a page takes a long silence for a lost connection, so send a ping without news
+                if not text and time.monotonic() - last_message_at_s >= PING_INTERVAL_S:
                     text = PING
                 if text:
                     yield text
-                    last_message_s = time.monotonic()
+                    last_message_at_s = time.monotonic()
                 pause()
 
         releasing = threading.Lock()
 
         def release() -> None:
-            # once, even if the answer is closed several times
+            # Only the first call does anything, because an answer may be closed several times. The
+            # lock is never released.
             if releasing.acquire(blocking=False):
                 self._return_place(place_kind, address)
                 on_close()
 
         answer = Response(messages(), mimetype="text/event-stream")
-        # otherwise nginx buffers small messages
+        # tell nginx not to hold small messages back until it has more
         answer.headers["X-Accel-Buffering"] = "no"
         answer.call_on_close(release)
         return answer
 
     def _take_place(self, audience: Audience, address: str) -> Audience | None:
-        """Take a place of this audience, or else of the spectators, and return its kind.
+        """Take a place for this audience, or else one of the spectators' places. Return its kind.
 
-        Return None if this address gets neither.
+        Return None if this address may take neither.
         """
         with self._lock:
             for kind in (audience, Audience.SPECTATOR):
@@ -240,7 +248,7 @@ class Streams:
 def format_event(data: str, event: str = "") -> str:
     """Format a server-sent event. Every line of `data` that is not blank becomes a data line.
 
-    `event` is its name, empty for the default event of browsers (`message`).
+    `event` is the name of the event. Without one, browsers call it `message`.
     """
     head = f"event: {event}\n" if event else ""
     body = "\n".join(f"data: {line}" for line in data.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""A thread for everything that takes long: pictures, PDFs and films."""
+"""A single thread for everything that takes long: pictures, PDFs and films."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from companion.core.ports import Closeable
 from web.security.rate_limit import UsageCounts, address_group
 
 T = TypeVar("T")
-# Maximum number of waiting requests. Each of them occupies one of the web server's threads for
-# requests (`SPARE_THREADS`), and some must stay free.
+# Maximum number of waiting requests. Each occupies one of the web server's 16 threads for requests
+# (`SPARE_THREADS`), and some of these must stay free for pages.
 MAX_WAITING = 12
-# Maximum number of waiting requests per address: browsers open as many connections to one server.
+# Maximum number of waiting requests per address. Six, because a browser opens at most six
+# connections to one server.
 MAX_WAITING_PER_ADDRESS = 6
 
 
 class Worker(Closeable):
     """Runs one slow task at a time, in a single thread. The web server starts and closes it.
 
-    If each of the server's threads did such work, each would retain the memory that it has freed.
+    There is one thread for all such work, because a thread keeps the memory that its work has freed
+    for later. If each of the server's threads did such work, each would keep as much.
     """
 
     def __init__(self) -> None:
@@ -34,8 +36,9 @@ class Worker(Closeable):
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the thread now, and not at the first request."""
-        self._thread.submit(int).result()  # any quick function starts it
+        """Start the thread now instead of at the first request."""
+        # an executor starts its thread for its first task, so give it one that does nothing
+        self._thread.submit(int).result()
 
     def run(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread and return its result, once all earlier work is done.
@@ -51,7 +54,7 @@ class Worker(Closeable):
                 raise ServiceUnavailable
             self._waiting[address] += 1
         try:
-            # in the request's context, which includes its language
+            # in the context of the request, because drawings need its language
             return self._thread.submit(copy_context().run, work).result()
         finally:
             with self._lock:

@@ -29,9 +29,9 @@ from web.routes.route import TableRouteGroup, get, own_seat, post, seat_holder, 
 class SeatRoutes(TableRouteGroup):
     """The routes under `/api/seat`, for the browser that has the seat.
 
-    The guard `own_seat`, the default of `seat_post`, also demands of a shared phone that it shows
-    this side. `seat_holder` does not, for what is no secret of the seat: to leave it, or to start a
-    game.
+    The guard `own_seat`, the default of `seat_post`, also demands of a shared phone that it has the
+    page of this seat open. `seat_holder` does not: it guards what concerns no secret of the seat,
+    such as leaving it or starting a game.
 
     A `moment` names the decision that the page shows, such as `3.2`. The table refuses an older
     one. An order is sealed when it is handed in: it is stored, and shown to nobody until all orders
@@ -98,7 +98,7 @@ class SeatRoutes(TableRouteGroup):
         press of a chess clock waits until the camera sees a still board, and for a second press,
         which has no effect.
         """
-        receipt = self._table.hand_in(seat, moment, action, salt, g.received_s)
+        receipt = self._table.hand_in(seat, moment, action, salt, g.received_at_s)
         return {"receipt": receipt}
 
     @seat_post("take-back")
@@ -110,7 +110,7 @@ class SeatRoutes(TableRouteGroup):
         """
         # read first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
-        self._table.take_back(seat, moment, at_s=g.received_s)
+        self._table.take_back(seat, moment, at_s=g.received_at_s)
         return {"action": sealed.action if sealed else None}
 
     @seat_post("plan")

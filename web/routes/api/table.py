@@ -34,7 +34,7 @@ class SharedRoutes(TableRouteGroup):
     def pause(self, actor: str) -> None:
         """Stop the clock. The table screen may do so only in a game as open as a chess clock."""
         self._require_clock_right(actor)
-        self._table.pause(actor, at_s=g.received_s)
+        self._table.pause(actor, at_s=g.received_at_s)
 
     @shared_post("resume", "seat", "table", "host")
     def resume(self, actor: str) -> None:
@@ -100,7 +100,7 @@ class TableRoutes(TableRouteGroup):
     @post("/api/table/act", guard=at_table)
     def table_act(self, moment: ShortText, action: LongText) -> None:
         """Act for the seat on turn. The table raises unless anybody may do so."""
-        self._table.act(moment, action, at_s=g.received_s)
+        self._table.act(moment, action, at_s=g.received_at_s)
 
     @post("/api/table/back", guard=at_table)
     def table_back(self, moment: ShortText) -> None:

@@ -64,17 +64,17 @@ class PanelTrials(TableRouteGroup):
         """Stream pressed keys and lit lamps. The check continues while the stream is open."""
         panel = self._panel()
         sent_trial: TrialJson | None = None
-        renewed_s = time.monotonic()
+        renewed_at_s = time.monotonic()
 
         def next_messages() -> str:
-            nonlocal sent_trial, renewed_s
+            nonlocal sent_trial, renewed_at_s
             now_s = time.monotonic()
             # a game that starts takes the keys back
             if self.page_context.is_game_on:
                 panel.end()
-            elif now_s - renewed_s > RENEW_INTERVAL_S:
+            elif now_s - renewed_at_s > RENEW_INTERVAL_S:
                 # the check expires by itself once no stream renews it
-                renewed_s = now_s
+                renewed_at_s = now_s
                 panel.renew()
             trial = build_answer(TrialJson, panel.state())
             if trial == sent_trial:
