@@ -1,7 +1,8 @@
 """The factories of the web applications: they combine routes, authentication, errors and headers.
 
 `create_app` makes the application of a table, `create_phone_app` the one for a phone camera, and
-`web.hub.app` that of a hub. All three begin with `create_base_app`. None knows a game by name.
+`web.hub.app` the one of a hub. All three begin with `create_base_app`. No application knows a game
+by name.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ from web.server.sse import Streams
 from web.static_files import StaticFiles
 from web.templating.environment import CompiledTemplates, prepare_templates
 
-# Maximum size of a request. Routes for pictures and files set a larger one themselves.
+# Maximum size of a request. Routes for pictures and files set a larger maximum themselves.
 MAX_BODY_BYTES = 16 * 1024
-# Paths whose sentences have the names of the players in the place of their sides.
+# Paths of answers in which sentences call the players by their names instead of their sides.
 PATHS_WITH_PLAYERS = ("/api/seat/", "/api/table/")
 # Paths of the shared screen, which has its own language.
 SCREEN_PATHS = ("/", "/live/table", "/live/wall")
@@ -76,9 +77,9 @@ def create_app(
 ) -> Flask:
     """Return the application of a table, with pages for the features that it has.
 
-    What others need without a page context is in `app.extensions`: the guards of routes and the
-    error pages read it in a request, `Server` the worker, and the service the join code and the
-    presence.
+    Objects that are needed by code without a page context are in `app.extensions`. Guards of routes
+    and error pages read them during a request. `Server` takes the worker from there, and the
+    service the join code and the presence of phones.
     """
     features = features or Features()
     auth = Auth(site, table.nonce_of, clock)
@@ -117,7 +118,6 @@ def create_app(
     @app.before_request
     def name_players() -> None:
         if request.path.startswith(PATHS_WITH_PLAYERS):
-            # sentences of these answers have the players' names in the place of sides
             set_language(current_language(), table.player_names())
 
     for group in route_groups(page_context):
@@ -244,14 +244,15 @@ def create_base_app(
 
     @app.before_request
     def check_request() -> None:
-        g.received_at_s = now_s()  # an input counts from here, however long it has to wait
+        # an input counts as made at this time, however long the request has to wait
+        g.received_at_s = now_s()
         g.previous_language = current_language()
-        # order of precedence: the browser's cookie, the screen's setting, the accepted languages
+        # the language is that of the browser's cookie, or of the shared screen, or of the browser
         chosen = request.cookies.get("language", "")
         if request.path in SCREEN_PATHS and screen_language() != "auto":
             chosen = chosen or screen_language()
         set_language(best_language((chosen, *request.accept_languages.values())))
-        # the rate limit comes before name and origin are checked
+        # the rate limit comes first, so that refused requests count, too
         limits.check()
         require_known_name(names, site.join_urls)
         require_own_origin()
@@ -269,11 +270,11 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
     """Raise `UnknownName` unless the request is for this machine.
 
     Static files are served under any name. Raises `BadRequest` for an invalid `Host` header, and
-    for a target with another host.
+    for a request whose target names another host than the header.
     """
     host = request.headers.get("Host", "")
     target = request.environ.get("REQUEST_URI", "/").lower()
-    # the target of a request is a path, or an absolute URL with the same host
+    # the target of a request is a path, or an absolute URL with the host of the header
     own_starts = ("/", f"http://{host.lower()}/", f"https://{host.lower()}/")
     if not parse_host(host) or not target.startswith(own_starts):
         raise BadRequest
@@ -282,10 +283,10 @@ def require_known_name(names: MachineNames, join_urls: Callable[[], tuple[str, .
 
 
 def _set_headers(answer: Response) -> Response:
-    """Set the headers that every answer has, and a cookie that marks it as arrived.
+    """Set the headers that every answer has.
 
-    If a page has sent a token with a long request, a cookie with that token tells the page that the
-    answer has arrived.
+    A page cannot see when a download begins. So it may send a token with a request for a file that
+    takes long to make. The answer has a cookie with that token, which the page waits for.
     """
     token = request.args.get("wait", "")
     if _WAIT_TOKEN.fullmatch(token):

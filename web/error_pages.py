@@ -1,5 +1,6 @@
-"""Answers to errors, never with a traceback: a page for people, or for programs
-`{"error": {kind, message, rule, reason, link}}`.
+"""Answers to errors: a page for people, and JSON for programs. Neither has a traceback.
+
+The JSON is `{"error": {kind, message, rule, reason, link}}`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _ADVICE = {
     500: say("Nothing was changed. The companion’s log says more."),
     503: say("Wait a moment and load the page again."),
 }
-# Seconds after which a browser retries if the table could not answer.
+# Seconds after which a browser tries again if the table could not answer.
 RETRY_AFTER_S = 5
 
 
@@ -65,7 +66,7 @@ def register(app: Flask) -> None:
 
 def status_of(error: CompanionError) -> int:
     """Return the HTTP status of an error."""
-    # what another browser, or the right code, would be allowed to do
+    # refusals of what another browser, or one with the right code, may do
     for_others = (Refusal.NOT_YOUR_SEAT, Refusal.HOST_ONLY, Refusal.JOIN_CODE)
     if isinstance(error, ForeignOrigin) or getattr(error, "reason", None) in for_others:
         return HTTPStatus.FORBIDDEN
@@ -77,14 +78,14 @@ def status_of(error: CompanionError) -> int:
 
 
 def _answer_known(error: CompanionError) -> Response:
-    # only errors that break a rule have these
+    # only refusals have these attributes
     rule = getattr(error, "rule", None)
     reason = getattr(error, "reason", None)
     return _answer(status_of(error), error.kind, error.message, rule=rule, reason=reason)
 
 
 def _answer_unknown_name(error: UnknownName) -> Response:
-    """Refer to the pages under a known name."""
+    """Refuse an unknown name of this machine, with a link to the pages under a known one."""
     url = error.message
     message = say("The table’s pages have another address: open {address}", address=short_url(url))
     return _answer(HTTPStatus.MISDIRECTED_REQUEST, error.kind, message, link=(url, url))
@@ -92,7 +93,7 @@ def _answer_unknown_name(error: UnknownName) -> Response:
 
 def _answer_http(error: HTTPException) -> Response:
     status = error.code or 500
-    # redirects and responses given to `abort` are complete answers
+    # a redirect, or the response that was given to `abort`, is a complete answer already
     if error.response is not None or status < 400:
         return make_response(error.get_response())
     return _answer(status, f"http_{status}", _ADVICE.get(status, say("Go back and try again.")))
@@ -103,7 +104,10 @@ def _answer_timeout(_: TimeoutError) -> Response:
 
 
 def _answer_unexpected(error: Exception) -> Response:
-    """Answer without any detail, and log no request data, because it may contain a secret order."""
+    """Answer an error in the program without details.
+
+    The log has no data of the request either, because these may contain a secret order.
+    """
     log.error("%s failed: %s", request.endpoint, format_trace(error))
     return _answer(500, "internal", _ADVICE[500])
 
@@ -127,7 +131,8 @@ def _answer(
 ) -> Response:
     """Return an error as a page or as JSON, whichever the client asks for.
 
-    `link` is an address and its text, by default those of the paragraph about the rule.
+    `rule` is the id of the paragraph of the rules that forbids what was requested. `link` is an
+    address and its text, by default those of that paragraph.
     """
     link = link or current_app.extensions["rule_link"](rule)
     title = _TITLES.get(status, HTTPStatus(status).phrase)

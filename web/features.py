@@ -51,8 +51,10 @@ class SiteConfig:
     key_command: str = "companion host-key"
     """Command that shows the owner key on the machine."""
     is_key_used: Callable[[], bool] = lambda: True
-    """Returns whether anybody has become the owner by the key. Until then the screen that is
-    connected to the machine shows the key, and so do browsers in its own Wi-Fi.
+    """Returns whether anybody has become the owner by the key.
+
+    Until then the machine's own screen shows the key, and so does a browser in the machine's own
+    Wi-Fi.
     """
     note_key_used: Callable[[], None] = lambda: None
     """Notes that somebody has become the owner by the key."""
@@ -73,9 +75,9 @@ class TableEquipment:
     """What a table has for its players besides their phones: Wi-Fi, a voice, pads."""
 
     wifi: Callable[[], Wifi | None] = lambda: None
-    """Returns the Wi-Fi for guests, which pages show as a code to scan, or None."""
+    """Returns the Wi-Fi for guests, or None. Pages show it as a code to scan."""
     voice: Spoken | None = None
-    """What the table screen speaks, if it may."""
+    """The sentences that the table speaks, which a table screen may speak instead of it."""
     has_pads: bool = False
     """Whether seats have pads."""
 
@@ -95,8 +97,9 @@ class PhoneCameraFeature:
     urls: Callable[[], tuple[str, ...]]
     """Returns the addresses of the first page, the best one for phones first."""
     open_address: Callable[[], str]
-    """Opens the HTTPS port for the phone's page and returns its address, or raises a
-    `CompanionError`.
+    """Opens the HTTPS port for the phone's page, and returns the address of that port.
+
+    Raises a `CompanionError` if it cannot be opened.
     """
     is_open: Callable[[], bool]
     """Returns whether the HTTPS port is open already."""
@@ -108,9 +111,7 @@ class PhoneCameraFeature:
         return bool(self.pairing.token)
 
     def choose_camera(self) -> None:
-        """Read the paired phone's pictures, or those of the configured camera if no phone is
-        paired.
-        """
+        """Let the reader of the board use the paired phone, or else the configured camera."""
         self.connection.phone = self.pairing.token
         board_eye = self.board_eye()
         if board_eye:
@@ -164,14 +165,15 @@ class HubClient(Protocol):
     def join(self, address: str, code: str, sends_names: bool, ca: str = "") -> None:
         """Join a hub and leave the previous one.
 
-        `sends_names` is whether the hub learns the players' names. `ca` is the path of the
-        certificate of the authority that signed the hub's. Raises a `CompanionError`.
+        `sends_names` is whether the hub learns the players' names. `ca` is the path of a file: the
+        certificate of the authority that has signed the hub's own. Raises a `CompanionError`.
         """
 
     def show_card(self, seat: Seat, code: str, sitting: str) -> None:
-        """Show the hub the player's card of the person at a seat.
+        """Tell the hub the code of the player's card of the person at a seat.
 
-        An empty code removes it. Raises a `CompanionError`.
+        `sitting` identifies that person (`SeatView.sitting`). An empty code removes the card.
+        Raises a `CompanionError`.
         """
 
     def leave(self) -> None:
@@ -179,10 +181,7 @@ class HubClient(Protocol):
 
     @property
     def offered_code(self) -> str:
-        """Return the code of the game for two tables that this table offers.
-
-        Empty if it offers none.
-        """
+        """Return the code of the game for two tables that this table offers, or an empty text."""
 
     @property
     def pairs(self) -> HubPairs:
@@ -199,7 +198,7 @@ class Features:
     camera: CameraFeature | None = None
     printer: KitPrinter | None = None
     upkeep: Upkeep | None = None
-    """What writes the settings."""
+    """What changes the settings, makes backups and restarts the service."""
     panel_check: PanelCheckFeature | None = None
     """The test of keys, lamps and tones."""
     history: History | None = None

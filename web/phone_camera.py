@@ -1,8 +1,8 @@
 """An old phone as the camera: the owner's page with a code, and the phone's page for pictures.
 
 The phone scans the code and gets a token (a random text) in a cookie. Whoever has the token is the
-camera. The phone sees no orders: it receives only the reading of the board that it shows. Its
-addresses begin with `/eye`.
+camera. The table sends the phone no orders of the players, but only what it reads in the phone's
+pictures. The addresses of the phone's page and pictures begin with `/eye` and `/api/eye`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from web.security.auth import Auth, is_own_screen
 from web.security.codes import PAIRING_CODE_LENGTH
 from web.server.sse import Audience, Streams
 
-# Minimum interval in seconds between two drawings of the reading for the phone. A shorter one is
-# smoother on the phone, but more work for the table.
+# Minimum interval in seconds between two drawings of the reading for the phone. With a shorter
+# interval the drawing would follow the board better, but be more work for the table.
 DRAW_INTERVAL_S = 0.4
 
 
 class PhoneCameraPages:
     """The routes of the phone: its page, its pairing, its pictures.
 
-    Browsers give a camera only to pages over HTTPS. `is_secure` means that all pages are served
-    over HTTPS. Otherwise the page leads there and explains the browser's warning.
+    Browsers give a camera only to pages over HTTPS. `is_secure` is whether the application of these
+    routes is served over HTTPS. If not, the page leads to the address where it is, and explains the
+    warning that the browser shows there.
     """
 
     # prefix of the endpoints
@@ -54,11 +55,11 @@ class PhoneCameraPages:
     def page(self, code: str = "") -> Any:
         """Show the phone's page, or without HTTPS how to get past the browser's warning.
 
-        Raises `NotFound` if that page is needed while the HTTPS port is closed.
+        Without HTTPS, raises `NotFound` while the HTTPS port is closed.
         """
         phone_camera = self._phone_camera
         if not (self._is_secure or request.is_secure or is_own_screen()):
-            # only the owner's page opens the HTTPS port, no stranger
+            # a stranger must not open the HTTPS port: that is for the owner's page
             if not phone_camera.is_open():
                 raise NotFound
             address = f"{phone_camera.open_address()}eye/{code}"
@@ -82,11 +83,12 @@ class PhoneCameraPages:
     def picture(self) -> EyeJson:
         """Receive a picture from the phone.
 
-        Return when to send the next one, and every `DRAW_INTERVAL_S` the reading of the board.
+        The answer says when to send the next picture. Every `DRAW_INTERVAL_S` it also has what the
+        table reads in the pictures.
 
         `taken_ms` in the query is the time at which the picture was taken, by the table's clock.
-        The phone does not know that clock: it counts on from the `now_ms` of the last answer. It
-        asks for the first one by a request without a picture.
+        The phone cannot read that clock, so it counts on from `now_ms` in the last answer. Its
+        first request has no picture and only asks for `now_ms`.
         """
         phone_camera = self._phone_camera
         if not phone_camera.pairing.is_camera(self._auth.camera_token()):
@@ -95,10 +97,10 @@ class PhoneCameraPages:
         request.max_content_length = MAX_JPEG_BYTES
         jpeg = request.get_data()
         if jpeg:
-            # replaces the last picture, if that has not been read yet
+            # this replaces the previous picture if nothing has read it yet
             phone_camera.connection.put(jpeg, request.args.get("taken_ms", 0.0, float) / 1000)
         now_s = phone_camera.clock.monotonic_s()
-        # the phone waits longer while nothing moves on the board
+        # the period is longer while nothing moves on the board
         answer = EyeJson(
             now_ms=1000 * now_s, wait_ms=round(1000 * phone_camera.connection.period_s)
         )
@@ -108,7 +110,7 @@ class PhoneCameraPages:
         return answer
 
     def _add_reading(self, answer: EyeJson) -> None:
-        """Add the reading of the board to an answer: a drawing, a sentence, whether all is well."""
+        """Add the reading of the board to an answer: drawing, sentence, and whether all is well."""
         board_eye = self._phone_camera.board_eye()
         status = self._phone_camera.status()
         sees_board = status.state is CameraState.SEES_BOARD
@@ -136,17 +138,17 @@ class PhoneOwnerPages:
     def code_page(self) -> Any:
         """Show the code for a phone to scan, or why the HTTPS port cannot be opened (503).
 
-        The query `first` leads back to the first evening.
+        With the query `first`, the page leads back to the questions of the first evening.
         """
         phone_camera = self._phone_camera
         try:
-            # opens the port for the phone's page
+            # the phone needs this port as soon as it has scanned the code
             phone_camera.open_address()
         except CompanionError as error:
             trouble = error.message
             page = render_template("eye_code.html", phone_camera=phone_camera, trouble=trouble)
             return page, 503
-        # the stream keeps the query, which decides where the key to go back leads
+        # the stream draws the key that leads back, so it needs the query, too
         live = request.full_path.replace("/camera", "/live/camera", 1).rstrip("?")
         return render_template("eye_code.html", live=live, phone_camera=phone_camera)
 

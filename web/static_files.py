@@ -1,5 +1,6 @@
-"""Routes that every web application has: style sheets, scripts, favicon, and the choice of a
-language.
+"""Routes that every web application has: static files, and the choice of a language.
+
+Static files are style sheets, scripts and the favicon.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class StaticFiles:
             raise NotFound
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         answer = Response(content, mimetype=media_type)
-        # a file requested under an older version must not be cached forever
+        # a page of an older version gets the current file, which must not stay under that address
         is_current = version == self._version
         answer.headers["Cache-Control"] = (
             f"public, max-age={YEAR_S}, immutable" if is_current else "no-cache"
@@ -75,7 +76,7 @@ class StaticFiles:
 
 
 def static_version() -> str:
-    """Return a digest of all static files and catalogues."""
+    """Return the version in static files' addresses: a digest of these files and the catalogues."""
     digest = hashlib.sha256()
     for name, content in static_files().items():
         digest.update(name.encode() + content)
@@ -91,8 +92,9 @@ def static_files() -> Mapping[str, bytes]:
 
 
 def translations_module(name: str) -> bytes | None:
-    """Return the scripts' sentences as a module, for a name such as `words.es.js`. None for other
-    names.
+    """Return a script module with the translations of the scripts' sentences.
+
+    Its name is `words.es.js` or that of another language. Return None for any other name.
     """
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":

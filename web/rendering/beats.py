@@ -1,8 +1,9 @@
-"""The beats of a reveal: the order in which its events are shown and heard, and their tones.
+"""The beats of a reveal: in which order its events are shown and heard, and their tones.
 
-In beat 0 pieces slide that hands move. Each further beat shows events of one kind. Pieces that were
-hit slide after the last of them.
-`web/static/live.js` animates the marks of a board beat by beat, and plays the tones.
+A reveal runs in three parts. In beat 0 the pieces that hands will move slide to their new squares.
+Each further beat shows and sounds events of one kind. After the last beat, pieces that were hit
+slide to where they have to go. `web/static/live.js` animates the marks of a board beat by beat, and
+plays the tones.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from companion.games.events import Reach
 
 
 def assign_beats(events: Sequence[Event]) -> tuple[int, ...]:
-    """Return the beat of each event, counted from 1, or 0 if it is neither drawn nor heard."""
+    """Return the beat of each event, counted from 1, or 0 for one without drawing and tone."""
     beats = []
     last_kind = None
     beat = 0
@@ -41,12 +42,13 @@ def _is_shown(event: Event) -> bool:
 def encode_tones(events: Sequence[Event]) -> str:
     """Encode the tones of all beats for `live.js`, such as `1 A5 120 ·40 A4 60|2 A4 60`.
 
-    Each has the number of its beat, then notes with their milliseconds. `·40` is a pause of 40 ms.
+    Bars separate the tones. Each begins with its beat, and then has notes with their milliseconds.
+    `·40` is a pause of 40 ms.
     """
     tones = [
         f"{beat} {event.kind.cue.tone}"
         for event, beat in zip(events, assign_beats(events), strict=True)
         if event.kind.cue and beat
     ]
-    # equal tones in one beat sound once
+    # several events of one beat may have the same tone, which must sound once only
     return "|".join(dict.fromkeys(tones))

@@ -1,10 +1,13 @@
 """The board as SVG: pieces, moves to be made by hand, bounces, errors and unseen squares.
 
-Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. The
-picture is rotated clockwise by `quarters` of a full turn: 0 puts South at the bottom, 1 at the left
-(file a on top), 2 at the top, 3 at the right. Pieces and labels stay upright. Colours come from the
-style sheet through classes. No style attribute is written, because the pages' security policy
-forbids them. Offsets and sizes in units were chosen by eye.
+Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains. Offsets
+and sizes without a name were chosen by eye.
+
+The picture is rotated clockwise by a number of `quarters` (quarter turns): 0 puts South at the
+bottom, 1 at the left (file a on top), 2 at the top, 3 at the right. Pieces and labels stay upright.
+
+Colours come from the style sheet through classes. Style attributes are not used, because the pages'
+security policy forbids them.
 
 `data-` attributes are for the scripts of the page. The marks with `data-beat` are animated by
 `web/static/live.js`, one beat after the other.
@@ -33,30 +36,30 @@ from web.rendering.svg import box_attributes, circle, labelled_svg, text, unit_v
 
 # Width and height of a square.
 _SQUARE = 100 + 100j
-# Room for half a line width around separate tiles. Bounce bars and arrows may reach beyond the
-# picture.
+# Margin around a board of separate tiles, as wide as half of their lines. Bounce bars and arrows
+# may reach beyond the picture, because pages do not clip it.
 _MARGIN = 3.0
-# Depth of the goals.
+# Depth of the goals, the strips behind the first ranks.
 _GOAL = 36.0
-# Width of the frame around a board of two tones.
+# Width of the frame around a board with dark and light squares.
 _FRAME = 6.0
 # Distance from the board's edge to the end of an arrow that leads off the board.
 _ARROW_OVERHANG = 22.0
 
 
 def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:
-    """Draw a board, rotated clockwise by quarters of a full turn.
+    """Draw a board, rotated clockwise by a number of quarter turns.
 
-    `data-grid` gives scripts of the page files, ranks, pitch and quarters. They draw into the
-    groups `under` (below the pieces) and `plan` (above them). A board on its side has no such
-    groups.
+    The attribute `data-grid` tells scripts the numbers of files and ranks, the pitch and the
+    quarters. Scripts draw into two groups: `under` below the pieces and `plan` above them. A board
+    on its side has no such groups.
     """
     painter = _BoardPainter(picture, quarters)
     grid = f' data-grid="{painter.board.files} {painter.board.ranks} {painter.pitch:g} {quarters}"'
     if quarters % 2 == 0:
         return painter.draw(grid, '<g id="under"></g>', '<g id="plan"></g>')
-    # A size larger than any screen. Style sheets shrink the board into its place, as they do with
-    # photographs.
+    # As with a photograph, style sheets only shrink such a board into its place. So its size is
+    # larger than any screen.
     _, size = painter.view_box()
     return painter.draw(f'{grid} width="{4 * size.real:g}" height="{4 * size.imag:g}"')
 
@@ -64,7 +67,7 @@ def board_svg(picture: BoardPicture, quarters: int = 0) -> Markup:
 def past_board(kit: Kit, stage: Stage, quarters: int = 0) -> Markup:
     """Draw a stage of the last turn: where pieces went, what bounced and who was hit.
 
-    It has no groups for scripts, which draw nothing on it.
+    The drawing has no groups for scripts, because they draw only on the current board.
     """
     moves = tuple(
         (Square.parse(event.square), Square.parse(event.to))
@@ -102,15 +105,15 @@ class _BoardPainter:
         self.kit = picture.kit
         self.board = picture.kit.board
         self.quarters = quarters
-        # millimetres to units: a square has 100 units
+        # distance between the centres of two neighbours, in units of which a square has 100
         self.pitch = 100 * self.board.pitch_mm / self.board.square_mm
         files = self.board.files
         ranks = self.board.ranks
         # a quarter turn swaps files and ranks
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
-        # between the centres of the outer squares, plus half a square at either end
+        # the distance between the centres of the outer squares, plus half a square at either end
         self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
-        # squares of the big pieces once all moves are made
+        # which squares each big piece covers once all moves are made
         self.big_targets = big_piece_squares(self.kit, picture.target)
         beats = assign_beats(picture.events)
         self.last_beat = max(beats, default=0)
@@ -141,7 +144,8 @@ class _BoardPainter:
         margin = _FRAME if self.board.tones == 2 else _MARGIN
         edge = complex(margin, margin)
         if self.board.has_goals:
-            # goals are behind the first ranks, which are at the sides if the board is on its side
+            # if the board lies on its side, its first ranks and the goals behind them are at the
+            # left and right
             edge += _GOAL if self.quarters % 2 else _GOAL * 1j
         return -edge, self.size + 2 * edge
 
@@ -232,7 +236,7 @@ class _BoardPainter:
             centre = self.centre(square)
             row = str(square.rank + 1)
             column = ascii_lowercase[square.file]
-            # a board on its side has its ranks at the bottom and its files at the left
+            # on a board on its side, ranks are numbered along the bottom and files along the left
             if self.quarters % 2:
                 row, column = column, row
             # only squares along the left and the lower edge are labelled
@@ -245,7 +249,11 @@ class _BoardPainter:
     # ---- pieces ----
 
     def _draw_pieces(self) -> str:
-        """Draw big pieces, stacks from the top of the picture down, and errors in rings."""
+        """Draw big pieces, then stacks, then misplaced pieces in rings.
+
+        Stacks are drawn from the top of the picture down, so that a high stack covers what is
+        behind it.
+        """
         layout = self.picture.layout
         parts = [
             self._draw_big_piece(face, squares)
@@ -267,7 +275,7 @@ class _BoardPainter:
         return draw_big_piece(self.kit, face, [self.centre(square) for square in squares])
 
     def _mark_bump(self, square: Square, drawing: str) -> str:
-        """Wrap a stack whose move was refused in a group with the offset at which it bounces."""
+        """Wrap a stack whose move was blocked in a group that scripts bounce off that edge."""
         for event, beat in self.timed_events:
             if event.edge and event.square == str(square):
                 bump = xy(60 * self.vector(event.edge))
@@ -335,7 +343,7 @@ class _BoardPainter:
         if origin == target:
             return f'<g data-flip="{target}" data-beat="0">{frame}</g>'
         arrow = self._draw_arrow(origin, target)
-        # a piece that was hit moves after all other events
+        # a piece that was hit moves after everything else has been shown
         if self._is_hit(move):
             beat = self.last_beat + 1
             slide = self._draw_slide(move.faces, origin, target, beat)
@@ -400,36 +408,39 @@ class _BoardPainter:
     # ---- what happened ----
 
     def _draw_bounces(self) -> str:
-        """Draw a bar at every edge that refused a move. Where several pieces wanted the same
-        square, draw them faint in it.
+        """Draw a bar at every edge that blocked a move.
+
+        If several pieces have blocked each other because they wanted the same square, they are also
+        drawn faint in that square.
         """
-        refusals = [
+        blocked_moves = [
             (Square.parse(event.square), event.edge)
             for event in self.picture.events
             if event.square and event.edge
         ]
-        # a square is in it once for each piece that wanted to go there
-        targets = [square.shifted(*edge) for square, edge in refusals]
+        # a square is in this list once for each piece that wanted to go there
+        targets = [square.shifted(*edge) for square, edge in blocked_moves]
         ghosts = [
-            self._draw_refused_piece(square, edge)
-            for (square, edge), target in zip(refusals, targets, strict=True)
+            self._draw_blocked_piece(square, edge)
+            for (square, edge), target in zip(blocked_moves, targets, strict=True)
             if targets.count(target) > 1
         ]
-        return "".join(ghosts + [self._draw_bounce_bar(*refusal) for refusal in refusals])
+        return "".join(
+            ghosts + [self._draw_bounce_bar(*blocked_move) for blocked_move in blocked_moves]
+        )
 
-    def _draw_refused_piece(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a small faint piece beyond the edge that refused it, close to that edge."""
+    def _draw_blocked_piece(self, square: Square, edge: tuple[int, int]) -> str:
+        """Draw a small faint piece on the square that it did not reach, near the edge between."""
         centre = self.centre(square)
         top = self.picture.layout.get(square, ())[-1:]
         ghost = _draw_faint(self._draw_stack(square, top, self.big_targets))
-        # inside the refused square, near the edge to its origin
         place = xy(centre + (self.pitch - 18) * self.vector(edge))
         # scaled to one half about its own centre
         transform = f"translate({place}) scale(.5) translate({xy(-centre)})"
         return f'<g transform="{transform}">{ghost}</g>'
 
     def _draw_bounce_bar(self, square: Square, edge: tuple[int, int]) -> str:
-        """Draw a bar at the edge that refused a move, and three rays beyond it."""
+        """Draw a bar at the edge that blocked a move, and three rays beyond it."""
         transform = f"translate({xy(self.centre(square))}) rotate({_degrees(self.vector(edge)):g})"
         return (
             f'<g class="bounce" transform="{transform}"><path d="M50 -40V40"/>'
@@ -450,8 +461,9 @@ class _BoardPainter:
     def _draw_strikes(self) -> str:
         """Draw the shots and blows of the stage, below the pieces.
 
-        A hit over a distance is a line of fire. A line does not fit between neighbours, so a hollow
-        arrow lies across the edge between them, also for a blow that misses.
+        A hit from a distance is drawn as a line of fire, and a miss from a distance not at all.
+        Between neighbours there is no room for a line. So a hollow arrow lies across the edge
+        between them, for a hit as well as for a miss.
         """
         parts = []
         for strike in self.strikes:
@@ -468,7 +480,7 @@ class _BoardPainter:
                 attributes = f'd="{line}" pathLength="1" data-grow {beat}'
                 fire = f'<path class="fire case" {attributes}/><path class="fire" {attributes}/>'
                 parts.append(fire)
-            # the square in the sign's sentence is marked already
+            # the square of the hit that the sign announces is marked already
             if strike.is_hit and strike.target != self.picture.hit_square:
                 parts.append(_mark_pop(use("shot", end, 112, "hit"), strike.beat))
         return "".join(parts)
@@ -514,8 +526,9 @@ def plan_svg(
 ) -> str:
     """Draw the dotted path of the orders entered so far, with their numbers.
 
-    `squares` has the square that each order would reach, None for one that leads off the board or
-    into a wall. The path begins at `origin`. Empty without a board or orders.
+    `squares` has the square that each order would reach, or None for an order that leads off the
+    board or into a wall. The path begins at `origin`. The drawing is empty if there are no orders,
+    or no board on which to draw.
     """
     picture = picture_from_view(view)
     if picture is None or not squares:

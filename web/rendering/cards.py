@@ -1,10 +1,11 @@
 """Cards, counters and clocks on pages: the ring of turns and seconds, stacks, fans and keys.
 
-A lane has a stack of each side, and a deck in the middle. A fan is the open cards of a hand, as the
-camera sees them.
+A game of cards has lanes. In a lane each side has a stack, and between them lies a deck. A fan is
+the open cards of a hand, as the camera reads them.
 
-`_cards.html` draws the ring. It is 720 units wide with its centre at (0, 0). `_lanes_picture.html`
-and `_lanes_sign.html` draw lanes, which needs an application context.
+The ring shows how many turns are left (its ticks) and how many seconds (its sweep). `_cards.html`
+draws it, 720 units wide with its centre at (0, 0). `_lanes_picture.html` and `_lanes_sign.html`
+draw lanes. To render these templates, Flask needs an application context.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from companion.games.screen import CardUi, ChoiceKey, Count, Lane, Pile
 from companion.table.table_view import TableView
 from web.rendering.svg import xy
 
-# Maximum number of ticks, because more would run together.
+# Maximum number of ticks of a ring. More would run together.
 MAX_TICKS = 120
-# Maximum limit in seconds whose ring is divided into seconds. Longer limits have twelve parts.
+# Maximum limit in seconds whose ring has a mark for each second. A longer limit has twelve parts.
 MAX_SECOND_MARKS_S = 30
-# Maximum number of cards in one column. Two columns hold twice as many.
+# Maximum number of cards in one column of a stack. A stack has one column or two.
 MAX_COLUMN_CARDS = 4
 
 
@@ -42,16 +43,17 @@ def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
     """
     parts = []
     for turn in turns:
-        # an angle of 0 points to the right, so a turn of 0 (up) is a quarter less
+        # for `cmath` an angle of 0 points to the right, which is a quarter turn after the top
         spoke = cmath.rect(1, math.tau * (turn - 0.25))
         parts.append(f"M{xy(inner * spoke, '.1f')}L{xy(outer * spoke, '.1f')}")
     return "".join(parts)
 
 
 def second_marks(limit_s: float) -> tuple[float, ...]:
-    """Return where each second of a limit begins, as a fraction of a full turn.
+    """Return the marks on the ring of a clock, as fractions of a full turn.
 
-    Limits above `MAX_SECOND_MARKS_S` have twelve equal parts instead.
+    There is a mark where each second of the limit begins. Limits above `MAX_SECOND_MARKS_S` have
+    twelve equal parts instead.
     """
     if limit_s > MAX_SECOND_MARKS_S:
         return tuple(part / 12 for part in range(12))
@@ -74,12 +76,17 @@ class Ticks(NamedTuple):
 
 
 def ticks(count: Count) -> Ticks:
-    """Return the ticks of a counter. If these are too many, a tick is several steps."""
+    """Return the ticks of a counter, such as the turns of a game.
+
+    There is one tick for each step of the counter. A counter of more than `MAX_TICKS` steps has
+    `MAX_TICKS` ticks, each of which stands for several steps.
+    """
     total = min(count.total, MAX_TICKS)
     # rounded up, so that the last tick goes with the last step
     remaining = math.ceil(count.number * total / count.total)
     turns = [index / total for index in range(total)]
-    # inner and outer radii: those that change now are longest, spent ones are short
+    # Inner and outer radii of the strokes. The tick that is spent next and the one that was spent
+    # last are the longest, and ticks that were spent earlier are the shortest.
     return Ticks(
         remaining,
         others=spokes(turns[: max(remaining - 1, 0)], 322, 350),
@@ -119,22 +126,24 @@ def visible_cards(
 ) -> tuple[list[VisibleCard], int]:
     """Return the top cards of a stack, bottom first, and the number of cards below them.
 
-    `public_pile` is the stack as spectators see it. More than `column_cards` take two columns.
+    `pile` is the stack as the viewer sees it, and `public_pile` as spectators do. Both have None
+    for the back of a card. A stack of more than `column_cards` is drawn in two columns.
     """
     cards = []
     for index, name in enumerate(pile):
-        # stacks of different heights cannot be compared card by card, so all cards count as face up
+        # a card that spectators see, too, is no secret; stacks of different heights cannot be
+        # compared card by card, so there all cards count as seen
         is_public = len(public_pile) != len(pile) or public_pile[index] is not None
         text = "" if name is None else card_text(kit, name)
         cards.append(VisibleCard(text, is_secret=name is not None and not is_public))
     max_cards = 2 * column_cards if len(cards) > column_cards else column_cards
-    # "+3", for the cards that are not drawn, takes the place of one card
+    # the note "+3" for the cards that are not drawn takes the place of one card
     count_below = len(cards) - max_cards + 1 if len(cards) > max_cards else 0
     return cards[count_below:], count_below
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
-    """Describe a lane in sentences, as far as a viewer sees it. `names` has those of sides."""
+    """Describe a lane in sentences, as far as a viewer sees it. `names` are those of the sides."""
     parts: dict[str, object] = {
         "north": names[Seat.NORTH],
         "north_cards": _pile_words(kit, lane.north),
@@ -160,7 +169,7 @@ def _pile_words(kit: Kit | None, pile: Pile) -> str:
 
 
 def read_fans(view: TableView) -> dict[Seat, tuple[str, ...]]:
-    """Return the open cards that the camera reads for each seat, `X` for an unreadable card."""
+    """Return the open cards that the camera reads for each seat. `X` is an unreadable card."""
     entry = view.board.card_ui.entry if view.board.card_ui else None
     fans: dict[Seat, tuple[str, ...]] = dict.fromkeys(SEATS, ())
     for seat, zone in entry.zones.items() if entry else ():
@@ -172,7 +181,7 @@ def read_fans(view: TableView) -> dict[Seat, tuple[str, ...]]:
 
 
 def acting_seat(view: TableView) -> Seat | None:
-    """Return the seat whose turn it is, or None if it is neither's or both's."""
+    """Return the seat on turn, or None if no seat or both seats have to act."""
     seats = [seat for seat in SEATS if view.seats[seat].is_awaited]
     return seats[0] if len(seats) == 1 else None
 
@@ -183,7 +192,10 @@ def choices_json(card_ui: CardUi) -> list[list[str | None]]:
 
 
 def keys_without_card(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
-    """Return the keys that need neither card nor lane, each with its action or None."""
+    """Return the keys that need neither card nor lane.
+
+    Each comes with its action in notation, or with None if its action is not legal now.
+    """
     actions = {
         choice.key: choice.text
         for choice in card_ui.choices
@@ -193,8 +205,11 @@ def keys_without_card(card_ui: CardUi) -> list[tuple[ChoiceKey, str | None]]:
 
 
 def main_action(view: TableView) -> tuple[str, str] | None:
-    """Return label and action of the large key, or None if there is nothing to press."""
-    # the action that the camera has read from the cards on the table
+    """Return label and action of the large key, or None if there is nothing to press.
+
+    It confirms the action that the camera reads from cards or pieces on the table. Otherwise it is
+    the game's main key, such as the one that ends a turn.
+    """
     if view.own.laid_action:
         return say("That is right"), view.own.laid_action
     if view.board.card_ui:
@@ -208,12 +223,12 @@ def main_action(view: TableView) -> tuple[str, str] | None:
 
 
 def lanes_sign(kit: Kit) -> Markup:
-    """Draw a small icon of a board of lanes, each a strip with its deck."""
+    """Draw a small icon of a board of lanes. Each lane is a strip with its deck."""
     return Markup(render_template("_lanes_sign.html", lanes=kit.board.files))
 
 
 def lanes_picture(kit: Kit, lanes: Sequence[Lane]) -> Markup:
-    """Draw lanes as columns. A high stack shows its last cards and the number of the others."""
+    """Draw lanes as columns. A high stack shows its top cards and the number of those below."""
     names = {seat: kit.sides[seat].name for seat in SEATS}
     words = [
         with_heading(say("Lane {lane}", lane=lane.name), lane_words(kit, lane, names))

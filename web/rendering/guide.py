@@ -31,23 +31,23 @@ def guided_board(view: TableView, quarters: int = 0) -> Markup:
 
 
 def _lesson_moves(view: TableView, guide: GuideView, seat: Seat) -> Iterator[HandMove]:
-    """Yield one move, drawn as an arrow, for each step of the order that the lesson proposes to a
-    seat.
+    """Yield the moves whose arrows show the order that a lesson proposes to a seat.
 
-    A path from a1 over a2 to a3 makes two arrows. Only the second one carries the piece from a1,
-    which is drawn faint on a3.
+    There is one move for each step. A path from a1 over a2 to a3 makes two arrows. Its piece, which
+    stands on a1, is drawn faint where the path ends, on a3. So only the second move carries it.
     """
     layout = view.board.layout
-    # an order without an origin is for the seat's only main piece
+    # a step without an origin begins at the seat's only main piece
     steps = [
         (origin or own_square(view, seat), target) for origin, target in guide.arrows.get(seat, ())
     ]
     starts = {start for start, _ in steps}
-    # where the path to a square begins, which is where its piece stands
+    # for each square that a path reaches, the square where the path begins and its piece stands
     path_starts: dict[Square, Square] = {}
     for start, target in steps:
         if start is not None and target is not None and target != start:
             path_starts[target] = path_starts.get(start, start)
+            # draw the piece only where no other one stands and no further step begins
             ends_on_free_square = target not in layout and target not in starts
             faces = layout.get(path_starts[target], ()) if ends_on_free_square else ()
             yield HandMove(faces, start, target)

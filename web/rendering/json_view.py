@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 
 def to_builtins(value: object) -> Any:
-    """Convert a value to JSON types by msgspec, with sentences in the current language."""
+    """Convert a value to JSON types, as msgspec does, with sentences in the current language."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=translate_for_json)
 
 
@@ -49,8 +49,9 @@ def to_json(value: object) -> Any:
 def build_answer(answer_type: type[Answer], *sources: object, **values: object) -> Answer:
     """Return an answer of a type in `web.rendering.answers`, with exactly its fields.
 
-    The value of a field is that of the same name in `values`, or else the attribute of that name of
-    the first source that has one. Attributes are converted to JSON types, `values` are not.
+    A field is filled by its name: from `values`, or else from the first source with an attribute of
+    that name. Attributes are converted to JSON types. `values` are used as they are, so they must
+    be JSON types already.
     """
     answer = {}
     for name in answer_type.__annotations__:
@@ -63,7 +64,11 @@ def build_answer(answer_type: type[Answer], *sources: object, **values: object) 
 
 
 def view_json(view: TableView) -> ViewJson:
-    """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`."""
+    """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`.
+
+    Named values are fields that have another name in the view, or another form. All other fields of
+    `ViewJson` are attributes of the view or of one of its parts.
+    """
     turn = view.turn
     board = view.board
     instructions = [
@@ -114,7 +119,7 @@ def view_json(view: TableView) -> ViewJson:
 def chance_json(chance: ChanceView | None) -> ChanceJson | None:
     """Convert the source of chance to JSON types.
 
-    `seed` is text, because programs lose digits of such a large number.
+    `seed` becomes text, because many programs would round such a large number.
     """
     if chance is None:
         return None

@@ -33,12 +33,12 @@ RETURN_PATHS = (
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """What is chosen for an option of a game."""
+    """What the owner has chosen for an option of a game."""
 
     index: int | None
-    """Index of the choice, or None for a text of the owner's own, such as a map."""
+    """Index of the chosen choice, or None if the owner has typed a text, such as a map."""
     text: str
-    """That text, or a sample of one."""
+    """The typed text, or a sample to begin with. Empty for an option that takes no text."""
 
 
 class HostPages(TableRouteGroup):
@@ -60,8 +60,8 @@ class HostPages(TableRouteGroup):
         if game is None:
             raise NotFound
         chosen = self._table.last_choices.options(game.name) or {}
-        # what the stream changes is one fragment (`_host.html`), and the options stand between
-        # its three parts
+        # The stream changes one fragment (`_host.html`). On the page its three parts stand apart,
+        # with the options of the game between them, so it is split at its marks.
         seats, match, foot = self.page_context.fragment("host", None).split("<!--part-->")
         return render_template(
             "host.html",
@@ -90,7 +90,7 @@ class HostPages(TableRouteGroup):
     @form("/host", endpoint="key")
     def enter_key(self, key: str, back: str) -> Response:
         """Make this browser the owner's, and lead back to the page that asked for the key."""
-        # a forged form may name any address
+        # only known pages, because a forged form may name any address
         if back not in RETURN_PATHS:
             back = "/host/first/1" if self.page_context.is_first_evening else "/host"
         wrong = say(
@@ -101,13 +101,14 @@ class HostPages(TableRouteGroup):
 
 
 def chosen_row(chosen: Mapping[str, Any], row: OptionRow) -> ChosenRow:
-    """Return what is chosen for an option (`row`): its last choice, or else its default.
+    """Return what the owner has chosen for the option `row`: last time, or else its default.
 
-    `chosen` has the last choices of a game by the name of the option.
+    `chosen` has the values that were chosen last for a game, by the name of the option. The default
+    of an option is its first choice.
     """
-    # until the owner has typed a text, the last of the choices is shown as a sample
+    # until the owner has typed a text, the value of the last choice is shown as a sample
     sample = str(row.choices[-1][1]) if row.free_text else ""
-    # compared as text, because for Python the number 1 equals the choice True
+    # compare texts, because Python takes the number 1 and the value True for equal
     choices = [repr(choice) for _, choice in row.choices]
     value = chosen.get(row.name, row.choices[0][1])
     if repr(value) in choices:

@@ -38,8 +38,9 @@ from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT_PART, Body
 from web.security.auth import Auth
 
-# Raises `Illegal` unless the request is permitted, or answers with another page by `abort`. May
-# replace the name of a seat in the address by the seat.
+# Checks a request before its method is called, with the parameters in its address. It raises
+# `Illegal` unless the request is permitted, or answers with another page by `abort`. It may replace
+# the name of a seat among the parameters by the `Seat`.
 Guard = Callable[[dict[str, Any]], None]
 # Media type of an answer, unless its route or its address says another one.
 HTML = "text/html"
@@ -106,7 +107,7 @@ def seat_holder(values: dict[str, Any]) -> None:
 
 
 def at_table(_: dict[str, Any]) -> None:
-    """Permit only people at the table. Without a join code that is everybody."""
+    """Permit only people at the table. At a table without a join code that is everybody."""
     current_app.extensions["page_context"].require_at_table()
 
 
@@ -120,14 +121,18 @@ class Route:
     path: str
     method: str = "GET"
     endpoint: str = ""
-    """Name in the API's description, by default that of the Python method. It stays when the Python
-    method is renamed.
+    """Name in the API's description, by default that of the Python method.
+
+    Clients use this name, so it stays when the Python method is renamed.
     """
     guard: Guard | None = None
     inner_guard: Guard | None = None
-    """Guard that the Python method itself applies, with exceptions. It is only described."""
+    """Guard that the Python method itself applies, with exceptions to it.
+
+    It is here only for the API's description.
+    """
     is_json: bool = False
-    """Whether a POST has a JSON body, which is parsed strictly."""
+    """Whether a POST has a JSON body, in which unknown fields are refused."""
     body: type[msgspec.Struct] | None = None
     """Type of the JSON body."""
     answer: Any = None
@@ -138,20 +143,22 @@ class Route:
     """Name of the field of a form that uploads a file."""
     strict_slashes: bool = True
     actor: str = ""
-    """Who acts by it: `table`, `host`, or `seat` for the seat in the address, see `shared_post`.
+    """Who acts by this route: `table`, `host`, or `seat` for the seat in the address.
 
-    Empty if the method does not need to know.
+    The Python method gets it as `actor`, see `shared_post`. Empty if the method has no such
+    parameter.
     """
     form_page: str = ""
-    """Name of the method of the same group that shows the form again if it is refused.
+    """Name of the method of the same group that shows a refused form again.
 
-    It gets the reason as `error`.
+    That method gets the reason for the refusal as `error`.
     """
     docstring: str = ""
     """Docstring of the Python method."""
 
 
 def _declare(route: Route) -> Callable[[Method], Method]:
+    # the decorator only notes the route at the method, because there is no application yet
     def declare(method: Method) -> Method:
         method.routes = (*getattr(method, "routes", ()), route)  # type: ignore[attr-defined]  # read by `add_routes`
         return method
@@ -182,6 +189,7 @@ def form(path: str, **options: Any) -> Callable[[Method], Method]:
     return _declare(Route(path, "POST", **options))
 
 
+# For each kind of actor, where the addresses of its routes begin, and their guard.
 _ACTORS: Mapping[str, tuple[str, Guard]] = {
     "seat": (f"/api/seat/{SEAT_PART}", seat_holder),
     "table": ("/api/table", at_table),
@@ -219,8 +227,8 @@ class RouteGroup(Protocol):
 class TableRouteGroup:
     """Base class of a table's route groups.
 
-    `create_app` makes one object of each subclass. Subclasses set `name`, and those of an optional
-    feature have it as a field. Their methods read Flask's current request.
+    `create_app` makes one object of each subclass. A subclass sets `name`, and adds a field for the
+    optional feature that it needs. Its methods read Flask's current request.
     """
 
     page_context: PageContext
@@ -242,13 +250,14 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
     routes: list[Route] = app.extensions.setdefault("routes", [])
     for name in dir(type(group)):
         declared = getattr(getattr(type(group), name), "routes", ())
-        # a form comes first, because the view that all addresses share has to read its fields
+        # All routes of one method share the view that is made for the first of them. A form comes
+        # first, because only a view that is made for the form reads the form's fields.
         for route in sorted(declared, key=lambda route: route.method == "GET"):
             method = getattr(group, name)
             prefix = f"{route.actor}_" if route.actor else ""
             endpoint = f"{group.name}.{route.endpoint or prefix + name}"
             completed = _complete_route(route, endpoint, method)
-            # several addresses of one method share one view
+            # Flask calls the view of a route for each request
             view = app.view_functions.get(endpoint) or wraps(method)(
                 partial(_answer_request, method, completed)
             )
@@ -263,10 +272,14 @@ def add_routes(app: Flask, group: RouteGroup) -> None:
 
 
 def _complete_route(route: Route, endpoint: str, method: Callable[..., Any]) -> Route:
-    """Return a route with its full endpoint, and with what follows from the Python method."""
+    """Return a route with all fields set that follow from its Python method.
+
+    These are the fields of its body or form, the type of its answer, and its docstring.
+    """
     hints = get_type_hints(method)
     docstring = inspect.getdoc(method) or ""
-    # parameters that come neither from a body nor from a form
+    # names in the signature that are no fields of a body or form: the parameters in the address, of
+    # which `<any(south, north):seat>` is one, and the actor
     other_names = {"return", *re.findall(r"(\w+)>", route.path)}
     if route.actor:
         other_names.add("actor")
@@ -309,9 +322,9 @@ def _build_body_type(
 
 
 def _answer_request(method: Callable[..., Any], route: Route, **values: Any) -> Any:
-    """Answer the current request by the method of its route. None becomes an empty object.
+    """Answer the current request by the method of its route.
 
-    `values` are the parameters in the address.
+    `values` are the parameters in the address. The answer None becomes an empty JSON object.
     """
     if route.guard:
         route.guard(values)
@@ -335,9 +348,10 @@ def _answer_request(method: Callable[..., Any], route: Route, **values: Any) -> 
 
 
 def _read_body(body_type: type[msgspec.Struct]) -> msgspec.Struct:
-    """Parse the JSON body of the current request. Raises `Malformed` or `UnsupportedMediaType`.
+    """Parse the JSON body of the current request.
 
-    Messages may repeat an unknown name, but never a free text, which may be a secret order.
+    Raises `Malformed`, or `UnsupportedMediaType` if the request does not say that it is JSON. The
+    message may repeat the name of an unknown field, but no value, which may be a secret order.
     """
     if request.mimetype != "application/json":
         raise UnsupportedMediaType()
