@@ -36,7 +36,7 @@ class SpelledOrder:
 
     @property
     def full_text(self) -> str:
-        """Return the order in words, with its piece if it has one."""
+        """The order in words, with its piece if it has one."""
         if self.is_for_unit:
             return say("{unit}: {order}", unit=self.label, order=self.words)
         return self.words

@@ -16,7 +16,7 @@ from companion.core.kit import Seat
 class AidRow:
     """A row in the list of a player aid: a picture, a name, and figures or a few words.
 
-    The picture is one of `drawing`, `face` and `notation`. The others are empty.
+    The picture is one of `drawing`, `face` and `notation`. The other two are empty.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Extras:
 
     @property
     def shared_points(self) -> tuple[AidPoint, ...]:
-        """Return the rules in brief that are on the aids of all seats."""
+        """The rules in brief that are on the aids of all seats."""
         aids = list(self.aids.values())
         if not aids:
             return ()

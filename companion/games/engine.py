@@ -1,8 +1,16 @@
 """The engine protocol: the rules as JSON lines, for bots and tests in any language.
 
-`companion engine GAME` serves it on standard input and output. One request per line, one reply per
-line. Requests are `new`, `legal` (with `limit`), `is_legal`, `apply`, `state` and `view`. See
-docs/interfaces.md. A bad request gets an `error` reply and changes nothing.
+`companion engine GAME` serves the protocol on standard input and output. Each request is one line,
+and so is each reply. In a game of Outbuffered, for example:
+
+    {"new": {"options": {}, "seed": 1}}           {"to_act": ["north", "south"]}
+    {"legal": "south", "limit": 2}                {"legal": ["UUS", "LII"]}
+    {"is_legal": {"south": "UUS"}}                {"is_legal": true}
+    {"apply": {"south": "UUS", "north": "III"}}   {"to_act": […], "events": […], "outcome": null}
+    {"state": true}                               {"state": {…}}
+    {"view": "south"}                             {"view": {…}}
+
+A bad request gets an `error` reply and changes nothing. docs/interfaces.md has the details.
 """
 
 from __future__ import annotations
@@ -19,7 +27,8 @@ from companion.core.i18n import translate_for_json
 from companion.core.kit import Seat
 from companion.games.base import AnyGame, plain_outcome
 
-# Maximum size of a request, far above any real one. It only bounds the memory that one takes.
+# Maximum size of a request. It is far above any real one, and only bounds the memory that a request
+# takes.
 _MAX_LINE_BYTES = 1_000_000
 # Maximum number of listed actions, because sealed orders for many pieces can be millions.
 _MAX_LEGAL = 50_000
@@ -60,7 +69,8 @@ Reply = dict[str, Any]
 class Engine:
     """One game that is driven by requests, for use by a single thread.
 
-    `answer` never raises because of a request. Only a fault in a game's own code gets through.
+    `answer` never raises because of a request: it replies with an error. Only an exception that the
+    game's own code raises by mistake passes through.
 
     >>> from companion.games import game_named
     >>> engine = Engine(game_named("outbuffered"))
@@ -122,7 +132,7 @@ class Engine:
         return {"legal": [self._game.format(action) for action in first_actions]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:
-        """Reply whether all these actions are legal. Raises `Malformed` for a text that is none."""
+        """Reply whether all these actions are legal. Raises `Malformed` for a malformed action."""
         if not texts:
             raise Malformed("is_legal names a seat and its action")
         actions = self._parse(texts)

@@ -96,7 +96,7 @@ class EventKind(StrEnum):
 
     @property
     def is_loss(self) -> bool:
-        """Return whether the highlight is a loss for its side."""
+        """Whether the highlight is a loss for its side."""
         return self.highlight is not None and self.highlight.is_loss
 
 

@@ -1,8 +1,9 @@
 """A guided first game as data: options, actions with their reasons, and the events they cause.
 
-A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks for
-exactly its actions, one decision after another, and plays them by the rules. After the last one the
-same game continues freely. A test plays each lesson, so its promises hold.
+A lesson is declared in the folder of its game and named in `Game.lesson`. The table asks the seats
+for exactly the actions of the lesson, one decision after another, and carries them out by the
+rules. After the last step the same game continues, and players may do what they like. A test plays
+the lesson of each game and requires that every promised event happens.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ class LessonStep:
     """One decision of a lesson: the actions that it asks for, with their explanation."""
 
     title: str
-    """Title of its part of the lesson. Consecutive steps with the same title form one part."""
+    """Title of the part of the lesson to which this step belongs.
+
+    Consecutive steps with the same title form one part.
+    """
     orders: Mapping[Seat, str]
-    """The action of each seat, in notation."""
+    """The action of each seat that must act, in notation."""
     head: str
     """The headline of the step, in at most 40 characters."""
     why: str
@@ -33,17 +37,21 @@ class LessonStep:
     after: str = ""
     """Sentence on what has happened, shown once the pieces are moved."""
     shows: tuple[EventKind, ...] = ()
-    """Kinds of the events that must occur. A kind that must occur twice is listed twice."""
+    """Kinds of the events that must happen in this step, which a test checks.
+
+    A kind that must happen twice is listed twice. Other events may happen as well.
+    """
     told: InitVar[Mapping[Seat, str] | None] = None
-    """Older name of `tasks`, only a parameter. Kept for games written for version 1.0."""
+    """Former name of the parameter `tasks`, kept for games written for version 1.0."""
 
     def __post_init__(self, told: Mapping[Seat, str] | None) -> None:
         if told is not None:
             object.__setattr__(self, "tasks", told)
 
 
-# A stack of drawings, from the bottom to the top, as pairs (drawing, colour). The colour is that of
-# a side, or `plain` for the colour of text.
+# A stack of drawings that lie on one another, from the bottom to the top. Each drawing is a pair:
+# its name in `companion.core.drawings`, and its colour, which is that of a side, or `plain` for the
+# colour of text. So `(("diamond", "coral"), ("burst", "plain"))` is a burst on a coral diamond.
 Tile = tuple[tuple[str, str], ...]
 
 
@@ -54,14 +62,14 @@ class Lesson:
     goal: str
     """Sentence that says how the game is won."""
     picture: tuple[Tile, ...]
-    """Tiles of the picture of the goal, from left to right."""
+    """Tiles of the picture of the goal, from left to right: a piece, what it does, the result."""
     steps: tuple[LessonStep, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game, such as its start."""
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Return the titles of the parts in order."""
+        """The titles of the parts in order."""
         return tuple(title for title, _ in groupby(step.title for step in self.steps))
 
     def part_of(self, step_index: int) -> int:

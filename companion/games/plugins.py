@@ -1,7 +1,7 @@
 """Games from other packages, found by the entry points of the group `tabletop_companion.games`.
 
-Each is checked once, at the start of the program. A faulty game is left out, so that the others
-still work. The doctor and the log report it with its reason. docs/a-new-game.md explains a complete
+Each game is checked once, at the start of the program. A faulty game is left out, so that the other
+games still work, and the doctor and the log report why. docs/a-new-game.md explains a complete
 example.
 """
 
@@ -35,7 +35,8 @@ class PluginGame:
     """Why the game is left out, as a sentence. Empty if it can be played."""
 
 
-# The games that were found, by the name, the value and the package of their entry point.
+# All games that were found, faulty ones included, by the name, the value and the package of their
+# entry point.
 _plugins: dict[tuple[str, str, str], PluginGame] = {}
 
 
@@ -111,9 +112,12 @@ def _find_faults(name: str, game: AnyGame) -> Iterator[str]:
     yield from _find_marker_faults(kit)
     for command in game.tools():
         # The prefix keeps the names on the command line unique.
-        label = command.name
-        if not label.startswith(f"{name}-"):
-            yield f"The command line cannot have its “{label}”: call it “{name}-{label}”"
+        command_name = command.name
+        if not command_name.startswith(f"{name}-"):
+            yield (
+                f"The command line cannot have its “{command_name}”: "
+                f"call it “{name}-{command_name}”"
+            )
 
 
 def _drawings_of(game: AnyGame, kit: Kit) -> Iterator[str]:

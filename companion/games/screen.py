@@ -132,7 +132,7 @@ class Play:
 
     @property
     def touches(self) -> tuple[Square, ...]:
-        """Return the squares to tap in order: `taps`, or the first and the last of `squares`."""
+        """The squares to tap in order: `taps`, or the first and the last of `squares`."""
         if self.taps or len(self.squares) < 2:
             return self.taps or self.squares
         return self.squares[0], self.squares[-1]

@@ -1,6 +1,7 @@
 """Commands that a game adds to the command line, such as `companion combat` of BINMAT.
 
-The command line asks each game for its `Game.tools` and knows no game by name.
+At its start, the command line calls `Game.tools` of each game, and adds the commands that it
+returns to its own. It knows no game by name.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ class Command:
     help: str
     """Line about the command in the list of all commands."""
     add: Callable[[ArgumentParser], None]
-    """Function that adds the arguments of the command to its parser."""
+    """Function that adds the arguments of the command to the parser that it is given."""
     run: Callable[[Namespace], int | None]
-    """Function that runs the command and returns the exit status, where None means 0.
+    """Function that runs the command with its parsed arguments and returns the exit status.
 
-    The message of a `CompanionError` that it raises is printed as one line.
+    None as the status means 0. If the function raises a `CompanionError`, the message of the error
+    is printed as one line.
     """
 
 
 def parse_count(text: str) -> int:
-    """Parse a non-negative integer from the command line. Raises `ArgumentTypeError`."""
+    """Parse a non-negative integer, as the `type` of an argument. Raises `ArgumentTypeError`."""
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)

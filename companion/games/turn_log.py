@@ -43,9 +43,9 @@ class TurnLog:
         why: str | None = None,
         edge: tuple[int, int] | None = None,
     ) -> None:
-        """Add an event of a seat (None for no single seat).
+        """Add an event of a seat, or of no single seat if that is None.
 
-        `square` and `to` are squares or their names. The arguments are the fields of `Event`.
+        The arguments are the fields of `Event`. `square` and `to` are squares or their names.
         """
         self.events.append(
             Event(
@@ -62,7 +62,7 @@ class TurnLog:
 
     @property
     def events_since_stage(self) -> tuple[Event, ...]:
-        """Return the events since the last stage."""
+        """The events since the last stage."""
         return tuple(self.events[self._staged_event_count :])
 
     def add_stage(

@@ -1,5 +1,12 @@
 """Robot Arena: secret orders for all robots, carried out together in a fixed order.
 
+Each side has up to eight robots. In each turn a robot defends, moves, attacks or destroys itself. A
+robot without hit points leaves the board. A side without robots loses. After the last turn the side
+with more robots wins.
+
+An action is the orders of a seat for its robots, such as `1:N 2:aE 3:D 4:X 5:-`: robot 1 moves
+north, robot 2 attacks east, robot 3 defends, robot 4 destroys itself, and robot 5 does nothing.
+
 The files of the game: `board` (maps, terrain, kit, events), `state` (options and positions),
 `orders` (the notation of an action), `turn` (what orders do), `screen` (order sheet and pad),
 `words` (texts for people) and `lesson`. “Ruling 3” in comments is the project's decision on what
@@ -62,7 +69,6 @@ class Arena(Game[State, Orders]):
     plan = staticmethod(plan)
 
     def kit(self, options: ArenaOptions) -> Kit:
-        """Return the kit of sixteen robots and the board of the map."""
         return build_kit(options.board)
 
     def setup(self, options: ArenaOptions, rng: Random) -> State:
@@ -125,7 +131,6 @@ class Arena(Game[State, Orders]):
         }
 
     def expected(self, state: State) -> Layout:
-        """Return the layout, with one robot on each occupied square."""
         squares = state.terrain.squares
         return {
             squares[robot.place]: ROBOT_STACKS[side][robot.number]

@@ -116,8 +116,8 @@ class Terrain:
         for square in self.squares:
             # The block of nine squares with this one in the middle.
             block = square.shifted(-1, -1).area((3, 3))
-            neighbours = (other for other in block if other != square and other in self._places)
-            around.append(tuple(map(self._places.__getitem__, neighbours)))
+            neighbours = [other for other in block if other != square and other in self._places]
+            around.append(tuple([self._places[other] for other in neighbours]))
         return tuple(around)
 
     @cached_property
@@ -179,16 +179,18 @@ def build_kit(map_text: str) -> Kit:
     )
     faces = tuple(
         Face(
-            ROBOT_NAMES[side][number],
+            names[number],
             SIDES[seat].drawing,
             # The markers of a side are consecutive, in the order of its robots.
             (first + number - 1,),
             _ROBOT_HEIGHT_MM,
             seat,
             letter=str(number),
-            sign=("robot-s", "robot-n")[side],
+            sign=sign,
         )
-        for side, (seat, first) in enumerate(zip(SEATS, _FIRST_MARKERS, strict=True))
+        for seat, names, first, sign in zip(
+            SEATS, ROBOT_NAMES, _FIRST_MARKERS, ("robot-s", "robot-n"), strict=True
+        )
         for number in range(1, MAX_ROBOTS + 1)
     )
     return Kit(

@@ -1,4 +1,7 @@
-"""The lesson of Robot Arena, a guided first game: move, hit, defend."""
+"""The guided first game of Robot Arena: move, hit, defend.
+
+`companion/games/lesson.py` explains the fields, and `orders.py` the notation of the orders.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -11,11 +14,14 @@ NORTH = Seat.NORTH
 
 LESSON = Lesson(
     goal=say("Break their robots before yours break."),
+    # A robot of petrol, an attack, and a robot of coral that breaks.
     picture=(
         (("disc", "petrol"),),
         (("blade", "plain"),),
         (("diamond", "coral"), ("burst", "plain")),
     ),
+    # Petrol's robots 1, 2 and 3, then coral's. Robots with the same number face each other on one
+    # file, with one free square between robots 1 and between robots 2.
     options={"start": "c4 e4 g3 / c6 e6 g7"},
     steps=(
         LessonStep(
@@ -28,6 +34,7 @@ LESSON = Lesson(
                 NORTH: say("1 and 3 go south, 2 defends. Robot 1 will find somebody in its way."),
             },
             after=say("Both robots 1 bumped and stayed. The others are a step nearer."),
+            # Both robots 1 bounce off c5.
             shows=(CommonEvent.BOUNCE, CommonEvent.BOUNCE, CommonEvent.MOVE),
         ),
         LessonStep(
@@ -40,6 +47,7 @@ LESSON = Lesson(
                 NORTH: say("Robot 2 attacks south. The others defend."),
             },
             after=say("Each has lost 12 points. At 0 a robot leaves the board."),
+            # Each robot 2 hits the other one.
             shows=(CommonEvent.SHOT, CommonEvent.SHOT),
         ),
         LessonStep(
@@ -57,7 +65,8 @@ LESSON = Lesson(
     ),
 )
 
-# Short help text for each order, by the order's English label.
+# Effect of each order in a few words. The table looks it up by the English label that the order has
+# on the order sheet (`screen.KINDS`).
 HELP = {
     "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),

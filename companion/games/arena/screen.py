@@ -108,7 +108,11 @@ def _hint(state: State) -> str:
 def _order_with_direction(
     kind: OrderKind, code: str, direction: int, degrees_north: int
 ) -> UnitOrder:
-    """Return a revealed move or attack, whose drawing is turned by `degrees_north` for north."""
+    """Return a revealed move or attack, with the drawing turned to its direction.
+
+    `direction` is an index in `DIRECTIONS`. The drawing of `kind` shows north when it is turned by
+    `degrees_north` degrees.
+    """
     words = joined(" ", (kind.label, DIRECTION_WORDS[direction]))
     return UnitOrder("", code, words, kind.drawing, degrees_north + 90 * direction)
 
@@ -194,9 +198,9 @@ _OPPOSITE = dict(zip("NESW", "SWNE", strict=True))
 class OrdersPad(PadGrammar):
     """Pad grammar for the robots in `numbers`, one after the other. `length` is their number.
 
-    A direction key moves. `a` and a direction attack, `a` twice self-destructs, `b` defends, and a
-    short ready does nothing. Before `b` or ready an `a` is ignored. Directions are seen from the
-    seat: up is away from the player.
+    A direction key is a move. `a` and then a direction is an attack, `a` twice a self-destruct, and
+    `b` a defence. A short press of ready lets the robot do nothing. An `a` before `b` or ready is
+    ignored. Directions are seen from the seat: up is away from the player.
 
     Every key is accepted until all robots have an order, so that a refusal always means that the
     draft is full. Holding ready hands in the draft as it is. An attack without a direction and
@@ -242,22 +246,23 @@ class OrdersPad(PadGrammar):
     def _codes(self, draft: Draft) -> list[str]:
         """Return the orders of the robots that the draft covers, each one of `ORDER_CODES`."""
         codes: list[str] = []
-        is_a_pending = False
+        # Whether the last key was an `a`, whose meaning the next key decides.
+        is_attack_pending = False
         for pad_key in draft:
             key = self.key(pad_key)
-            if pad_key == "a" and not is_a_pending:
-                is_a_pending = True
+            if pad_key == "a" and not is_attack_pending:
+                is_attack_pending = True
                 continue
             if pad_key == "a":
                 codes.append(DESTRUCT)
             elif key is None:
                 # Ready: this robot does nothing, and an `a` before it is cancelled.
                 codes.append(NOTHING)
-            elif is_a_pending and pad_key != "b":
+            elif is_attack_pending and pad_key != "b":
                 codes.append(f"a{key.letter}")
             else:
                 codes.append(key.letter)
-            is_a_pending = False
+            is_attack_pending = False
         return codes
 
 

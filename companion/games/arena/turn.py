@@ -58,6 +58,7 @@ def find_failed_moves(places: Sequence[int], targets: MoveTargets) -> list[int]:
     entrants: dict[int | None, list[int]] = {}
     for index, target in targets.items():
         entrants.setdefault(target, []).append(index)
+    # Robots whose target is None run into a wall or off the board.
     failed = entrants.pop(None, [])
     # If several robots want the same square, all of them fail (Ruling 3).
     for indexes in entrants.values():
@@ -214,7 +215,7 @@ def _move(turn: _Turn) -> None:
         robot = turn.robots[index]
         direction = MOVES[robot.code]
         here = names[robot.place]
-        # The published event of a failed move is a bounce.
+        # A failed move is published as a bounce.
         if index in failed:
             why = _failure_text(turn, index, targets)
             text = say("{robot!c} bounces and stays on {square}.", robot=robot.name, square=here)
@@ -239,7 +240,8 @@ def _move(turn: _Turn) -> None:
 def _failure_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets) -> list[Headline]:
     """Return the headlines of failed moves. Moves to the same square share one headline."""
     names = {index: turn.robots[index].name for index in failed}
-    # Too many to read one after another: give their number, show the first and the last.
+    # More headlines would take too long to read. One headline says how many robots are blocked, and
+    # its picture shows the first and the last of them.
     if len(failed) > _MAX_FAILURE_HEADLINES:
         first, *_, last = names.values()
         return [Headline(say("{n} robots are blocked", n=len(failed)), "bump", (first, last))]
@@ -363,9 +365,9 @@ def _attack(turn: _Turn) -> None:
         turn.headlines.append(Headline(text))
 
 
-def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
+def _hit(turn: _Turn, attacker: _Robot, victim: _Robot) -> None:
     """Carry out an attack that hits a robot of either side."""
-    is_friend = victim.side == robot.side
+    is_friend = victim.side == attacker.side
     damage = _apply_damage(victim, turn.options.friendly if is_friend else turn.options.attack)
     reasons = []
     if is_friend:
@@ -376,20 +378,20 @@ def _hit(turn: _Turn, robot: _Robot, victim: _Robot) -> None:
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} point.",
         "{robot!c} attacks {direction} and hits {victim} on {square}: {n} points.",
         damage,
-        robot=robot.name,
-        direction=DIRECTION_WORDS[ATTACKS[robot.code]],
+        robot=attacker.name,
+        direction=DIRECTION_WORDS[ATTACKS[attacker.code]],
         victim=victim.name,
         square=turn.terrain.names[victim.place],
     )
     why = joined(" ", reasons) or None
-    turn.add_robot_event(CommonEvent.SHOT, robot, text, "attacking", why=why, to=victim.place)
-    turn.headlines.append(_hit_headline(turn, robot, victim, damage))
+    turn.add_robot_event(CommonEvent.SHOT, attacker, text, "attacking", why=why, to=victim.place)
+    turn.headlines.append(_hit_headline(turn, attacker, victim, damage))
 
 
-def _hit_headline(turn: _Turn, robot: _Robot, victim: _Robot, damage: int) -> Headline:
+def _hit_headline(turn: _Turn, attacker: _Robot, victim: _Robot, damage: int) -> Headline:
     """Return the headline of a hit, after its damage was subtracted."""
-    parts = {"side": SIDE_NAMES[robot.side], "number": victim.number, "points": damage}
-    if victim.side == robot.side:
+    parts = {"side": SIDE_NAMES[attacker.side], "number": victim.number, "points": damage}
+    if victim.side == attacker.side:
         text = say("{side!c} hits own robot {number} for {points}", **parts)
     else:
         text = say(
@@ -397,7 +399,7 @@ def _hit_headline(turn: _Turn, robot: _Robot, victim: _Robot, damage: int) -> He
             other=SIDE_NAMES[victim.side],
             **parts,
         )
-    faces = (robot.name, victim.name)
+    faces = (attacker.name, victim.name)
     square = turn.terrain.squares[victim.place]
     # Hit points may be negative here: a destroyed robot stays on the board until the turn ends.
     points_left = max(0, victim.hit_points)

@@ -1,13 +1,23 @@
 """BINMAT: an attacker against a defender in six lanes of cards.
 
-Sums of 2, 4, 8 and so on are strong. In the full game the program deals and phones hold the hands.
-With real cards the cards stay on the table, and the program counts turns and resolves combats.
+Each lane has a deck of its own, and each side builds a stack of cards there. A combat compares the
+sums of the two stacks of a lane: 2, 4, 8 and so on are strong, and all other sums are weak. Damage
+costs the defender first the stack and then cards of the lane deck. The attacker wins when a lane
+deck cannot give the cards that it owes. The defender wins when all turns are over.
+
+There are two ways to play. In the full game the program deals, and phones hold the hands. With real
+cards the cards stay on the table, and the program counts turns and resolves combats.
+
+A card is written as its value and its suit, such as `8&` or `>+`. An action of the full game begins
+with the letter of its kind: `d3` draws from lane 3, `p8&3` plays 8& face down there, `u8&3` plays
+it face up, `x8&3` discards it, `c3` declares combat in lane 3, and `--` passes. `actions` explains
+the rest of this notation, and `real_cards` the notation of the other way to play.
 
 The files of both ways to play: `cards`, `events` (with the roles of the seats), `combat`, `screen`
 (kit and screens), `words` (texts for people) and `tools` (a command). Those of the full game:
 `state` (also all options), `actions` (notation and refusals), `turn` (what actions do) and
-`lesson`. `real_cards` is the other way. A “ruling” in comments is the project's decision on what
-the rulebook leaves open. `words` says it in the rules.
+`lesson`. The file for real cards is `real_cards`. A “ruling” in comments is the project's decision
+on what the rulebook leaves open. `words` says it in the rules.
 """
 
 from __future__ import annotations
@@ -80,7 +90,7 @@ class Binmat(Game[Any, str]):
     def options(self, raw: Mapping[str, Any]) -> Any:
         """Return the options, parsed from plain JSON. Raises `Malformed`.
 
-        Games of older versions have stored `clock` for `referee`.
+        Older versions called the way to play `referee` `clock`, and have stored games by that name.
         """
         if raw.get("way") == "clock":
             raw = {**raw, "way": "referee"}
@@ -109,7 +119,6 @@ class Binmat(Game[Any, str]):
         return options.is_full_game
 
     def is_dealt_by_hand(self, options: BinmatOptions) -> bool:
-        """Return whether people deal the cards themselves, which they do with real cards."""
         return not self.hides(options)
 
     def hidden_options(self, options: BinmatOptions) -> frozenset[str]:
@@ -121,9 +130,7 @@ class Binmat(Game[Any, str]):
         With real cards the attacker acts after a combat that gives him cards to draw, even in a
         turn of the defender.
         """
-        if state.outcome:
-            return frozenset()
-        return frozenset({state.seat})
+        return frozenset() if state.outcome else frozenset({state.seat})
 
     def legal_actions(self, state: BinmatState, seat: Seat) -> Iterable[str]:
         """Return all legal actions of a seat.
@@ -170,9 +177,7 @@ class Binmat(Game[Any, str]):
 
     def lead(self, state: BinmatState) -> float | None:
         """Return South's lead by turns and cards, or None with real cards."""
-        if isinstance(state, RealCardsState):
-            return None
-        return defender_lead(state)
+        return None if isinstance(state, RealCardsState) else defender_lead(state)
 
     def time_limit(self, state: BinmatState) -> float | None:
         """Return the seconds of a turn. None in a casual game, or in a combat with real cards."""
@@ -183,9 +188,7 @@ class Binmat(Game[Any, str]):
 
     def on_timeout(self, state: BinmatState, seat: Seat) -> str | None:
         """Return a pass. None if the option `timeout` only sounds the alarm."""
-        if state.options.timeout == "pass":
-            return full_game.PASS
-        return None
+        return full_game.PASS if state.options.timeout == "pass" else None
 
     def is_reversible(self, state: BinmatState, seat: Seat, action: str) -> bool:
         """Return whether the seat may take this action back.
@@ -209,6 +212,4 @@ class Binmat(Game[Any, str]):
 
     def pad(self, state: BinmatState, seat: Seat) -> PadGrammar | None:
         """Return the keys for real cards. The full game is tapped on a phone."""
-        if isinstance(state, RealCardsState):
-            return real_cards.pad(state)
-        return None
+        return real_cards.pad(state) if isinstance(state, RealCardsState) else None

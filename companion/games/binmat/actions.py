@@ -3,9 +3,16 @@
 In the full game the program deals, and every action is sent to it. The other way to play is with
 real cards, where the program only counts turns and resolves combats (see `real_cards.py`).
 
-An action is its notation, a `str` such as `p8&3`: the kind's letter, the card if there is one, and
-the lane. `ACTION_PARTS` takes it apart. A card is a value and a suit (see `cards.py`), so `card[0]`
-is its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the
+An action is its notation, a `str`: the letter of its kind, the card if there is one, and the lane:
+
+- `d3` draws from the deck of lane 3, and `da` from the attacker deck.
+- `p8&3` plays 8& face down in lane 3, and `u8&3` face up.
+- `c3` declares combat in lane 3.
+- `x8&3` discards 8& to lane 3, and `x8&a` to the attacker discard (hackmud edition).
+- `--` is a pass.
+
+`ACTION_PARTS` takes an action apart. A card is a value and a suit (see `cards.py`), so `card[0]` is
+its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the
 rulings.
 """
 
@@ -23,6 +30,7 @@ from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import State, can_draw
 
 PASS = "--"
+# Letter of each kind of action, with which its notation begins.
 DRAW = "d"
 PLAY_DOWN = "p"
 PLAY_UP = "u"
@@ -176,7 +184,7 @@ def has_combat_stack(state: State, lane: int) -> bool:
 
 
 def _draw_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
-    """Return why a seat may not draw (rulebook, "Drawing a Card").
+    """Return why a seat may not draw (rulebook, "Drawing a Card"), or None if it may.
 
     The defender draws from any lane, the attacker from undefended lanes and the attacker deck.
     """
@@ -218,7 +226,7 @@ def _draw_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
 
 
 def _combat_refusal(state: State, seat: Seat, lane: int) -> Illegal | None:
-    """Return why a seat may not declare combat (rulebook, "Combat", and rulings)."""
+    """Return why a seat may not declare combat (rulebook, "Combat", and rulings), or None."""
     if seat is DEFENDER and state.is_hackmud:
         return Illegal(
             Reason.ATTACKER_ONLY,
@@ -245,7 +253,7 @@ def _missing_card_refusal(state: State, seat: Seat, card: str) -> Illegal | None
 
 
 def _play_refusal(state: State, seat: Seat, parts: ActionParts) -> Illegal | None:
-    """Return why a card of the hand may not be played (rulebook, "Playing a Card")."""
+    """Return why a card of the hand may not be played (rulebook, "Playing a Card"), or None."""
     is_attacker = seat is ATTACKER
     stack = (state.attacker_stacks if is_attacker else state.defender_stacks)[parts.lane]
     if parts.card[0] == BREAK and not stack:

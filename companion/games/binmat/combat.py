@@ -1,9 +1,22 @@
 """Combat in BINMAT: its resolution, its explanation in events, and the stages that show it.
 
-`Combat` resolves TRAPs, BOUNCEs, sums and damage. It knows only the two stacks of a lane, so that
-the full game, games with real cards and the command line can share it. It computes how many cards
-the lane deck owes, but not whether the deck has them. Source: the rulebook's sections "Combat" and
-"The Wild Modifier". Differences of the hackmud edition follow the rulings.
+A combat is the fight of the two stacks of one lane. `Combat` resolves it in these steps:
+
+1. Both stacks are turned face up.
+2. TRAPs that lay face down until now spring, those of the initiator first. Each takes the top card
+   of the other stack.
+3. If a stack still holds a BOUNCE, the combat ends here without damage.
+4. The numbers of each stack are added, and each WILD lifts the sum to a power of two. The power of
+   a stack is the exponent of its sum: 8 has power 3. Any sum that is no power of two has power 0.
+5. If the attacker's power is less than the defender's, the attack is repelled. Otherwise the damage
+   is the difference of the powers plus 1. A BREAK makes it larger.
+6. The defender loses as many cards as the damage says, from the top of the stack. If the stack has
+   too few, the lane deck owes the rest to the attacker's hand.
+
+`Combat` knows only the two stacks of a lane, so that the full game, games with real cards and the
+command line can share it. It computes how many cards the lane deck owes, but not whether the deck
+has them. Source: the rulebook's sections "Combat" and "The Wild Modifier". Differences of the
+hackmud edition follow the rulings.
 """
 
 from __future__ import annotations
@@ -174,12 +187,10 @@ def explain_sum(stack: Cards, stack_sum: StackSum) -> str | None:
 
 
 class Combat(TurnLog):
-    """A combat from the open cards to the damage, which the constructor resolves.
+    """A combat and its result. The constructor resolves it, as the head of this module describes.
 
-    Both stacks are turned up, and TRAPs spring. Then a BOUNCE ends the combat, or the powers are
-    compared and the damage is dealt. The attributes hold the result. Each of `stages` is one part
-    of the explanation, with its events. Raises `Malformed` if the edition allows no combat between
-    these stacks.
+    The attributes hold the result. Each of `stages` is one part of the explanation, with its
+    events. Raises `Malformed` if the edition allows no combat between these stacks.
     """
 
     def __init__(self, setup: CombatSetup, edition: Edition) -> None:
@@ -214,7 +225,7 @@ class Combat(TurnLog):
 
     @property
     def defender_stack(self) -> Cards:
-        """Return what is left of the defender stack, which lies face up afterwards."""
+        """What is left of the defender stack, which lies face up afterwards."""
         return self.stacks[DEFENDER]
 
     def _reveal(self) -> None:
@@ -249,7 +260,7 @@ class Combat(TurnLog):
         other = seat.other
         parts = {"role": ROLES[seat], "card": CARD_TEXTS[card]}
         kind = BinmatEvent.TRAP_IDLE
-        # A defender stack has one face, but attacker cards lie open one by one.
+        # All cards of a defender stack show the same side, but single attacker cards may lie open.
         was_open = card in self.setup.open_attacker_cards
         if seat is DEFENDER:
             was_open = self.setup.is_defender_open

@@ -1,6 +1,6 @@
 """The guided first game of BINMAT: lay a card, stack cards, declare combat.
 
-`companion/games/lesson.py` explains the fields.
+`companion/games/lesson.py` explains the fields, and `actions.py` the notation of the orders.
 """
 
 from companion.core.i18n import say
@@ -13,11 +13,13 @@ _COMBAT = say("Combat")
 
 LESSON = Lesson(
     goal=say("The attacker breaks through a lane. The defender holds all six."),
+    # The attacker, an attack, and the defender who is hit.
     picture=(
         (("diamond", "crimson"),),
         (("blade", "plain"),),
         (("disc", "ice"), ("burst", "plain")),
     ),
+    # The hands of the defender and of the attacker.
     options={"way": "full", "hands": (("5+", "7!", "2^"), ("4&", "4%", "3#"))},
     steps=(
         LessonStep(
@@ -82,7 +84,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words, by its English word. A key's label is that word.
+# Effect of each order in a few words. The table looks it up by the English label of the order's key
+# (`screen.py`).
 HELP = {
     "Play face down": say("a card onto a lane"),
     "Face up": say("a card that everybody sees"),

@@ -1,17 +1,29 @@
 """BINMAT with real cards: people play on the table, the program counts turns and resolves combats.
 
 This is the option `way` with the value `referee`. Anybody at the table may act for the side on
-turn, as on a chess clock. The notation of actions:
+turn, as on a chess clock. People play, draw and discard without telling the program. They only tell
+it that a turn is over, and they let it work out each combat.
 
-- `.` ends a turn. In a combat it says that people have resolved it by hand, or that the attacker
-  has drawn the cards that the lane deck owes.
-- `--` is a pass.
-- `c` declares a combat and stops the clock. `c3` also names the lane.
-- `3: 5& 3% >+ / 4^ 2#` are the open cards of a combat: the lane, which may be left out, the
-  attacker stack, a slash, the defender stack. Each stack begins with its oldest card. `u` after a
-  card says that it lay face up before. In the hackmud edition the attacker stack may be empty:
-  `3: / 4^ ?#`.
-- `!` says that the attacker has won.
+A combat is the fight of the two stacks of one lane. Both stacks are turned face up and compared as
+`combat.py` describes. The defender may lose cards by it. If the defender stack has too few cards,
+the deck of the lane owes the rest to the attacker, who draws them.
+
+A game is always in one of four phases (`RealCardsState.phase`). The same notation may mean
+different things in different phases:
+
+1. `turn`: somebody plays on the table. `.` says that the turn is done, and `--` that the side has
+   passed. `c` declares a combat and stops the clock. `c3` also names the lane. The next phase is
+   then `combat`.
+2. `combat`: a combat is declared, and the program waits for its cards. They are given as
+   `3: 5& 3% >+ / 4^ 2#`: the lane, the attacker stack, a slash, the defender stack. The lane may be
+   left out. Each stack begins with its oldest card. `u` after a card says that it lay face up
+   before the combat. In the hackmud edition the attacker stack may be empty: `3: / 4^ ?#`. Instead
+   of the cards, `.` says that people have resolved the combat by hand, and `!` that the attacker
+   has won by it. If the lane deck owes cards, the next phase is `drawing`, otherwise the next turn
+   begins.
+3. `drawing`: the attacker draws the cards that the lane deck owes. `.` says that he has drawn them,
+   and the next turn begins. `!` says that the deck has too few, so that the attacker has won.
+4. `over`: the game is over.
 """
 
 from __future__ import annotations
@@ -19,7 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from companion.core.errors import Illegal, Malformed, Refusal
 from companion.core.grid import Square
@@ -39,7 +51,7 @@ from companion.games.binmat.events import (
     declaration_text,
     pass_text,
 )
-from companion.games.binmat.screen import KIT, player_on_turn
+from companion.games.binmat.screen import ZONE_RANKS, player_on_turn
 from companion.games.binmat.state import LANES, BinmatOptions
 from companion.games.pads import Key, PadGrammar
 from companion.games.screen import CardChoice, CardEntry, CardUi, ChoiceKey, Count
@@ -58,26 +70,19 @@ _OPEN_CARDS = re.compile(
     r"(?:(?P<attacker>[^\s/]+(?: [^\s/]+)*) )?/ ?"
     r"(?P<defender>\S+(?: \S+)*)?"
 )
-# Rank of each seat's zone of a lane, in which its cards are fanned out for the camera.
-_ZONE_RANKS = KIT.deck.zones if KIT.deck else {}
 # A card of a fan that the camera could not read.
 _UNREAD_CARD = "X"
 # Maximum number of characters of the sign, as `CardUi.sign` demands.
 _MAX_SIGN_LENGTH = 40
-# Action of each key, by the name of the key.
-_CHOICE_OF_KEY = {
-    "done": CardChoice(DONE, "done"),
-    "combat": CardChoice(DECLARE, "combat"),
-    "won": CardChoice(ATTACKER_WON, "won"),
-}
+# Action of each key of a page (`_keys`), by the name of the key.
+_ACTION_OF_KEY = {"done": DONE, "combat": DECLARE, "won": ATTACKER_WON}
 
 
 @dataclass(frozen=True, slots=True)
 class RealCardsState:
     """A position of a game with real cards: the turns that are left, and the progress of a combat.
 
-    A combat is declared first. Then its cards are laid open and known, and it may leave cards that
-    the attacker has to draw before the turn ends. The program knows no other cards.
+    The program knows no cards except those of a combat, and forgets them once it is resolved.
     """
 
     options: BinmatOptions
@@ -85,20 +90,29 @@ class RealCardsState:
     is_declared: bool = False
     """Whether a combat is declared whose cards are not known yet."""
     lane: int | None = None
-    """Lane of the combat, if it has been named."""
+    """Lane of the combat. None without a combat, and if nobody has named the lane."""
     cards_owed: int = 0
     """Number of cards that the attacker has to draw after the combat."""
     outcome: Outcome | None = None
 
     @property
+    def phase(self) -> Literal["turn", "combat", "drawing", "over"]:
+        """What the table is doing now. The head of this module explains the four phases."""
+        if self.outcome:
+            return "over"
+        if self.cards_owed:
+            return "drawing"
+        return "combat" if self.is_declared else "turn"
+
+    @property
     def seat(self) -> Seat:
-        """Return the seat that must act: the attacker if a combat gives him cards to draw."""
+        """The seat that must act: the attacker if a combat gives him cards to draw."""
         return ATTACKER if self.cards_owed else self.options.seat(self.turns_left)
 
     @property
     def is_in_combat(self) -> bool:
-        """Return whether a combat is not over, the drawing of its cards included."""
-        return self.is_declared or self.cards_owed > 0
+        """Whether a combat is not over yet. It lasts until its cards have been drawn."""
+        return self.phase in ("combat", "drawing")
 
 
 # ---- notation ------------------------------------------------------------------------------------
@@ -143,10 +157,13 @@ def parse_open_cards(text: str) -> CombatSetup:
     defender, open_defender_cards = _parse_stack(match["defender"] or "")
     if not attacker and not defender:
         raise Malformed(say("Combat needs a card in one of the two stacks"))
-    # An open BREAK proves nothing, because it may have been played to begin this combat.
-    is_defender_open = any(card[0] != BREAK for card in open_defender_cards)
-    lane = int(match["lane"]) if match["lane"] else None
-    return CombatSetup(attacker, defender, ATTACKER, is_defender_open, open_attacker_cards, lane)
+    return CombatSetup(
+        attacker,
+        defender,
+        is_defender_open=_is_defender_open(open_defender_cards),
+        open_attacker_cards=open_attacker_cards,
+        lane=int(match["lane"]) if match["lane"] else None,
+    )
 
 
 def open_cards_text(setup: CombatSetup) -> str:
@@ -157,6 +174,16 @@ def open_cards_text(setup: CombatSetup) -> str:
     )
     lane = "" if setup.lane is None else f"{setup.lane}:"
     return " ".join(filter(None, (lane, attacker, "/", defender)))
+
+
+def _is_defender_open(open_cards: Collection[str]) -> bool:
+    """Return whether the whole defender stack lay face up before the combat.
+
+    `open_cards` are the cards of the stack that lay face up. All cards of a defender stack show the
+    same side, except that the defender may begin a combat by playing a BREAK face up onto a stack
+    that lies face down. A BREAK that lay face up therefore does not prove that the stack did.
+    """
+    return any(card[0] != BREAK for card in open_cards)
 
 
 def _parse_stack(text: str) -> tuple[Cards, frozenset[str]]:
@@ -177,11 +204,12 @@ def _mark_open(stack: Cards, open_cards: Collection[str]) -> str:
 
 def legal_actions(state: RealCardsState) -> tuple[str, ...]:
     """Return all legal actions except open cards, of which there are too many."""
-    if state.outcome:
-        return ()
-    if state.is_in_combat:
-        return (DONE, ATTACKER_WON)
-    return (DONE, PASS, *_DECLARATIONS)
+    match state.phase:
+        case "over":
+            return ()
+        case "turn":
+            return (DONE, PASS, *_DECLARATIONS)
+    return (DONE, ATTACKER_WON)
 
 
 def check(state: RealCardsState, action: str) -> None:
@@ -202,13 +230,13 @@ def check(state: RealCardsState, action: str) -> None:
 
 
 def _refusal_text(state: RealCardsState, action: str) -> str:
-    if state.outcome:
+    if state.phase == "over":
         return say("The game is over")
     if is_open_cards(action):
         return say("Declare combat first")
-    if state.cards_owed:
+    if state.phase == "drawing":
         return say("Cards must be drawn: write . when that is done, ! if the deck has too few")
-    if state.is_declared:
+    if state.phase == "combat":
         return say("A combat is on: write . when it is over, ! if the attacker has won")
     if action == ATTACKER_WON:
         return say("The attacker wins by a combat: declare it first")
@@ -241,7 +269,10 @@ def carry_out(state: RealCardsState, seat: Seat, action: str) -> Step[RealCardsS
 
 
 def _end_turn(state: RealCardsState) -> RealCardsState:
-    """Return the state at the next turn, or that of the defender's win after the last one."""
+    """Return the state at the beginning of the next turn, without a combat.
+
+    After the last turn it is the state in which the defender has won.
+    """
     turns_left = state.turns_left - 1
     outcome = None
     if not turns_left:
@@ -251,21 +282,24 @@ def _end_turn(state: RealCardsState) -> RealCardsState:
 
 
 def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[RealCardsState]:
-    """Resolve the combat of open cards, as one that the seat to act has begun."""
+    """Resolve the declared combat, whose cards are now known.
+
+    The seat on turn has declared it, so its TRAPs spring first. The result has one stage, which
+    tells hands what to discard. The turn ends unless the attacker has to draw cards first.
+    """
     lane = state.lane if open_cards.lane is None else open_cards.lane
     setup = replace(open_cards, initiator=state.seat, lane=lane)
     combat = Combat(setup, state.options.edition)
     expected: dict[Square, Cards] | None = None
     if lane is not None:
         expected = {
-            Square(lane, _ZONE_RANKS[ATTACKER]): (),
-            Square(lane, _ZONE_RANKS[DEFENDER]): combat.defender_stack,
+            Square(lane, ZONE_RANKS[ATTACKER]): (),
+            Square(lane, ZONE_RANKS[DEFENDER]): combat.defender_stack,
         }
     log = TurnLog()
     add_combat(log, combat)
     add_result_stage(log, combat, expected, _discard_tasks(combat))
     after = _end_turn(state)
-    # The turn ends only when the attacker has drawn the cards that the lane deck owes.
     if combat.cards_owed:
         after = replace(state, is_declared=False, lane=lane, cards_owed=combat.cards_owed)
     return log.build_step(after)
@@ -319,8 +353,8 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
     """Return the turn count and the keys, which the side on turn and the table may use."""
     may_act = viewer in (None, state.seat) and not state.outcome
     sign, hint = _sign_and_hint(state)
-    is_plain_turn = not (state.is_in_combat or state.outcome)
     keys = _keys(state)
+    choices = tuple(CardChoice(_ACTION_OF_KEY[key.name], key.name) for key in keys)
     acting = player_on_turn(state.options, state.turns_left)
     # The attacker draws the cards of a combat, even in a turn of the defender.
     if state.seat is not state.options.seat(state.turns_left):
@@ -329,69 +363,69 @@ def card_ui(state: RealCardsState, viewer: Seat | None) -> CardUi:
         count=Count(state.turns_left, state.options.turns, say("turns left")),
         acting=acting,
         keys=keys,
-        choices=tuple(_CHOICE_OF_KEY[key.name] for key in keys) if may_act else (),
-        entry=_build_card_entry(state) if may_act else None,
+        choices=choices if may_act else (),
+        entry=_build_card_entry(state) if may_act and state.phase == "combat" else None,
         sign=sign,
         hint=hint,
-        pad_hint=say("Ready ends it. Hold it to declare combat.") if is_plain_turn else "",
-        wants_both=state.is_declared and not state.outcome,
+        pad_hint=say("Ready ends it. Hold it to declare combat.") if state.phase == "turn" else "",
+        wants_both=state.phase == "combat",
     )
 
 
 def _sign_and_hint(state: RealCardsState) -> tuple[str, str]:
     """Return what the table waits for, and a hint on how to finish it."""
-    if state.outcome:
-        return "", ""
-    if state.cards_owed:
-        hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
-        if state.options.is_hackmud:
-            hints.append(say("An empty deck is first refilled from its discard pile."))
-        return _draw_cards_sign(state.cards_owed, state.lane), joined(" ", hints)
-    if state.is_declared:
-        sign = say("Both: fan your cards face up")
-        if state.lane is not None:
-            sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
-        return sign, say("The oldest at your edge. Or tap them on a phone.")
+    match state.phase:
+        case "over":
+            return "", ""
+        case "drawing":
+            hints = [say("Too few cards? {side!c} has won.", side=ROLES[ATTACKER])]
+            if state.options.is_hackmud:
+                hints.append(say("An empty deck is first refilled from its discard pile."))
+            return _draw_cards_sign(state), joined(" ", hints)
+        case "combat":
+            sign = say("Both: fan your cards face up")
+            if state.lane is not None:
+                sign = say("Both: fan your cards of lane {lane}", lane=state.lane)
+            return sign, say("The oldest at your edge. Or tap them on a phone.")
     player = player_on_turn(state.options, state.turns_left)
     return say("{player!c}: your turn", player=player), ""
 
 
-def _draw_cards_sign(cards_owed: int, lane: int | None) -> str:
-    """Return the instruction to draw cards. The lane may be unknown."""
+def _draw_cards_sign(state: RealCardsState) -> str:
+    """Return the instruction to draw cards. Without a lane it just says “the lane deck”."""
     side = ROLES[ATTACKER]
-    if lane is None:
+    if state.lane is None:
         return say_n(
             "{side!c}: draw {n} card from the lane deck",
             "{side!c}: draw {n} cards from the lane deck",
-            cards_owed,
+            state.cards_owed,
             side=side,
         )
     return say_n(
         "{side!c}: draw {n} card from lane deck {lane}",
         "{side!c}: draw {n} cards from lane deck {lane}",
-        cards_owed,
+        state.cards_owed,
         side=side,
-        lane=lane,
+        lane=state.lane,
     )
 
 
 def _keys(state: RealCardsState) -> tuple[ChoiceKey, ...]:
     win_key = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
-    if state.cards_owed:
-        return (ChoiceKey("done", say("All drawn"), is_main=True), win_key)
-    if state.is_declared:
-        return (ChoiceKey("done", say("Worked out by hand")), win_key)
+    match state.phase:
+        case "drawing":
+            return (ChoiceKey("done", say("All drawn"), is_main=True), win_key)
+        case "combat":
+            return (ChoiceKey("done", say("Worked out by hand")), win_key)
     done = ChoiceKey("done", say("Turn done"), is_main=True)
     return (done, ChoiceKey("combat", say("Combat")))
 
 
-def _build_card_entry(state: RealCardsState) -> CardEntry | None:
-    """Return the form for the cards of both stacks, or None unless a combat waits for them."""
-    if not state.is_declared:
-        return None
+def _build_card_entry(state: RealCardsState) -> CardEntry:
+    """Return the form in which somebody taps the cards of both stacks of a declared combat."""
     zones: dict[Seat, Any] = {}
     if state.lane is not None:
-        zones = {seat: Square(state.lane, rank) for seat, rank in _ZONE_RANKS.items()}
+        zones = {seat: Square(state.lane, rank) for seat, rank in ZONE_RANKS.items()}
     is_hackmud = state.options.is_hackmud
     return CardEntry(
         tuple(VALUES),
@@ -408,38 +442,47 @@ def _build_card_entry(state: RealCardsState) -> CardEntry | None:
 
 
 def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None:
-    """Return the action for cards that are laid open in one lane, once all of them have been read.
+    """Return the action that gives the cards of the declared combat, as the camera reads them.
 
-    `fans` holds the open cards of each zone now, and `before` those when the combat was declared.
-    None while no combat is declared, while no attacker card lies open, or while the lane is not
-    clear. Also None if the camera reads a card twice, which must be an error.
+    Players lay the cards of both stacks of the lane face up in fans. `fans` holds the face-up cards
+    of each zone now. `before` holds those that lay face up when the combat was declared: they get
+    the suffix `u`. None until the cards of the combat are certain: while no combat is declared,
+    while it is not clear which lane it is in, while no attacker card lies open, while a card could
+    not be read, or if a card is read twice, which must be an error.
     """
-    if not state.is_declared:
+    if state.phase != "combat":
         return None
     lane = _find_open_lane(fans, before) if state.lane is None else state.lane
     if lane is None:
         return None
-    attacker_zone = Square(lane, _ZONE_RANKS[ATTACKER])
-    defender_zone = Square(lane, _ZONE_RANKS[DEFENDER])
+    attacker_zone = Square(lane, ZONE_RANKS[ATTACKER])
+    defender_zone = Square(lane, ZONE_RANKS[DEFENDER])
     attacker = fans.get(attacker_zone, ())
     defender = fans.get(defender_zone, ())
     cards = (*attacker, *defender)
-    # The stacks are not known while a card could not be read.
     if not attacker or _UNREAD_CARD in cards or len(set(cards)) < len(cards):
         return None
     # Only in the hackmud edition do single attacker cards lie open before a combat.
     open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
-    attacker_text = _mark_open(attacker, open_attacker_cards)
-    defender_text = _mark_open(defender, before.get(defender_zone, ()))
-    return parse_action(f"{lane}: {attacker_text} / {defender_text}")
+    open_defender_cards = set(defender).intersection(before.get(defender_zone, ()))
+    setup = CombatSetup(
+        attacker,
+        defender,
+        is_defender_open=_is_defender_open(open_defender_cards),
+        open_attacker_cards=frozenset(open_attacker_cards),
+        lane=lane,
+    )
+    return open_cards_text(setup)
 
 
 def _find_open_lane(fans: Layout, before: Layout) -> int | None:
-    """Return the only lane whose attacker stack is laid open, or None if there is no such lane.
+    """Return the lane of a combat that was declared without one, or None if it is not clear.
 
-    If several are, those in which nothing has changed since the declaration do not count.
+    It is the only lane whose attacker stack lies face up. In the hackmud edition attacker cards of
+    other lanes may have lain face up before. So if there are several such lanes, only those in
+    which something has changed since the declaration count.
     """
-    attacker_rank = _ZONE_RANKS[ATTACKER]
+    attacker_rank = ZONE_RANKS[ATTACKER]
     open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == attacker_rank and cards]
     changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
     candidates = [lane for lane in open_lanes if lane in changed] or open_lanes

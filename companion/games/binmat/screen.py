@@ -51,6 +51,9 @@ BOARD = Board(
     say("six lanes"), 6, 2, square_mm=70.0, gap_mm=2.0, corners=(16, 17, 18, 19), depth_mm=208.0
 )
 
+# Rank of each seat's zone of a lane, in which its cards are fanned out for the camera.
+ZONE_RANKS = {DEFENDER: 0, ATTACKER: 1}
+
 KIT = Kit(
     "binmat",
     say("BINMAT"),
@@ -79,7 +82,7 @@ KIT = Kit(
             Card(card, CARD_TEXTS[card][:-1], card[1], SUIT_DRAWINGS[card[1]], FIRST_MARKER + index)
             for index, card in enumerate(DECK)
         ),
-        zones={DEFENDER: 0, ATTACKER: 1},
+        zones=ZONE_RANKS,
     ),
 )
 

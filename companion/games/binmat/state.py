@@ -59,12 +59,12 @@ class BinmatOptions(Options, frozen=True):
 
     @property
     def is_full_game(self) -> bool:
-        """Return whether the program deals and holds the cards."""
+        """Whether the program deals and holds the cards."""
         return self.way == "full"
 
     @property
     def is_hackmud(self) -> bool:
-        """Return whether the hackmud edition is played."""
+        """Whether the hackmud edition is played."""
         return self.edition is Edition.HACKMUD
 
     def seat(self, turns_left: int) -> Seat:
@@ -122,12 +122,12 @@ class State:
 
     @property
     def seat(self) -> Seat:
-        """Return the seat on turn."""
+        """The seat on turn."""
         return self.options.seat(self.turns_left)
 
     @property
     def is_hackmud(self) -> bool:
-        """Return whether the hackmud edition is played."""
+        """Whether the hackmud edition is played."""
         return self.options.is_hackmud
 
 

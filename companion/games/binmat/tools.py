@@ -63,8 +63,8 @@ def _add_arguments(command: argparse.ArgumentParser) -> None:
 def _print_combat(options: argparse.Namespace) -> int:
     """Resolve a combat of two stacks that are given as text, and print its explanation.
 
-    Return the exit status. Raises `Malformed` for a text that is no stack, and for stacks between
-    which the edition allows no combat.
+    Return the exit status. Raises `Malformed` for a text that does not list cards, and for stacks
+    between which the edition allows no combat.
     """
     attacker = parse_cards(options.attacker)
     open_cards = parse_cards(options.attacker_open)

@@ -62,7 +62,8 @@ _REVEAL_NOTHING = {
 
 def is_reversible(state: State, action: str) -> bool:
     """Return whether an action reveals no hidden card and does not end the game."""
-    # What can be taken back does not shuffle, so the random numbers do not matter.
+    # An action that shuffles reveals a card and so cannot be taken back. For all other actions the
+    # random numbers do not matter.
     step = carry_out(state, action, Random(0))
     return step.state.outcome is None and all(
         event.kind in _REVEAL_NOTHING for event in step.events
@@ -209,14 +210,14 @@ class _Turn(TurnLog):
 
     @property
     def _stacks(self) -> list[Cards]:
-        """Return the stacks of the seat on turn, by lane."""
+        """The stacks of the seat on turn, by lane."""
         if self.seat is ATTACKER:
             return self.attacker_stacks
         return self.defender_stacks
 
     @property
     def _playing_rule(self) -> str:
-        """Return the id of the rule on how this seat plays a card."""
+        """The id of the rule on how this seat plays a card."""
         if self.seat is ATTACKER:
             return "playing-attacker"
         return "playing-defender"
@@ -378,7 +379,7 @@ class _Turn(TurnLog):
             self.attacker_discard += lost_cards
             return
         for card in lost_cards:
-            # Among equally small piles, the lowest lane (ruling).
+            # Among equally small piles, the pile of the lowest lane gets the card (ruling).
             smallest = min(LANES, key=lambda lane: len(self.discards[lane]))
             self.discards[smallest] += (card,)
 

@@ -1,5 +1,13 @@
 """Kahmate: rugby on a board with six pieces a side and secret strength cards.
 
+In a turn up to two pieces run, and the piece with the ball passes or kicks it. A tackle attacks the
+other side's carrier and ends the turn. A piece that meets an opponent has a face-off with it: both
+players secretly choose a card. Whoever runs over the far end with the ball wins.
+
+The notation of actions: `b2-b3-c3` is a run, `b11-goal` a run into goal, `b5*c4` a pass, `b5!c8` a
+kick, `b4-b5xb6` a tackle on b6 after a run to b5, `b4-b5&c7-c6xb6` a tackle by two pieces, `.` the
+end of the turn, `3` a card, and `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2` a placing of all six pieces.
+
 The files of the game: `board` (squares, pieces, kit, events), `actions` (notation), `state`
 (options, positions, and the plans of actions), `moves` (all legal actions), `legal`
 (why others are refused), `turn` (what actions do), `screen` (screens, taps and pads), `words`
@@ -78,11 +86,9 @@ class Kahmate(Game[State, Action]):
     why_not = staticmethod(legal.find_broken_rule)
 
     def kit(self, options: KahmateOptions) -> Kit:
-        """Return twelve pieces with two faces, a ball, and a board of 8 x 11 squares."""
         return board.KIT
 
     def extras(self, options: KahmateOptions) -> Extras:
-        """Return the strength cards and a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: KahmateOptions, rng: Random) -> State:
@@ -139,7 +145,6 @@ class Kahmate(Game[State, Action]):
         return isinstance(action, Run | Pass | Kick) and not plan_action(state, action).face_offs
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the turn, and 0 while pieces are placed."""
         return 0 if state.is_placing else state.turn
 
     def as_laid(self, state: State, seat: Seat, action: Action, step: Step[State]) -> Layout | None:

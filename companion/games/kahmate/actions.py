@@ -1,7 +1,7 @@
-"""The actions of Kahmate and their notation.
+"""The actions of Kahmate and their notation, which the head of the package explains.
 
-Squares are numbers, as `board.py` explains. `str` gives the notation of an action, and `parse`
-reads it.
+In an action squares are numbers, as in `board.py`. `str` gives the notation of an action, and
+`parse` reads it.
 """
 
 from __future__ import annotations

@@ -78,9 +78,11 @@ ROLES = (
     Role("S", say("smart"), 3, 0, 1),
 )
 TEAM_SIZE = len(ROLES)
+# Numbers of all pieces, and those of each seat's pieces.
 PIECES = range(2 * TEAM_SIZE)
 TEAMS = (range(TEAM_SIZE), range(TEAM_SIZE, 2 * TEAM_SIZE))
 
+# Role, seat and speed of each piece, by its number.
 ROLE_OF = ROLES + ROLES
 SEAT_OF = (SOUTH,) * TEAM_SIZE + (NORTH,) * TEAM_SIZE
 SPEED = tuple(role.speed for role in ROLE_OF)

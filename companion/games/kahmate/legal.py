@@ -555,8 +555,8 @@ def _check_tackle_path(state: State, path: Path) -> None:
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the refusal of what the seat on turn has tried to do by moving a piece or the ball.
 
-    None if the change is a legal action or no single one, if the seat is not on turn, or while no
-    turn is played: before the placing, in a face-off, and after the end.
+    None if the change is a legal action, if no single action explains it, if the seat is not on
+    turn, or while no turn is played: before the placing, in a face-off, and after the end.
     """
     if state.is_placing or state.pending_plan or state.outcome or seat.number != state.seat:
         return None

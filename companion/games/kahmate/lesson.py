@@ -1,6 +1,6 @@
 """The guided first game of Kahmate: run, pass, tackle.
 
-`companion/games/lesson.py` explains the fields.
+`companion/games/lesson.py` explains the fields, and `actions.py` the notation of the orders.
 """
 
 from companion.core.i18n import say
@@ -15,11 +15,14 @@ _TACKLE = say("Tackle")
 
 LESSON = Lesson(
     goal=say("Run the ball over their line."),
+    # A runner of blue, the runner with the ball, and the ball in pink's goal.
     picture=(
         (("disc", "blue"),),
         (("disc", "blue"), ("ball", "plain")),
         (("spawn-n", "pink"), ("ball", "plain")),
     ),
+    # Squares of blue's pieces in the order regular, regular, big, tough, fast, smart, then those of
+    # pink's pieces in the same order, then that of the ball, which blue's fast piece has.
     options={"start": "e5 c4 d3 b3 f3 d2 / c8 g8 e6 d8 b9 d10 / f3", "starter": "south"},
     steps=(
         LessonStep(
@@ -73,7 +76,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words, by its English word. A key's label is that word.
+# Effect of each order in a few words. The table looks it up by the English word of the command
+# (`Kahmate.commands`), or by the label of its key.
 HELP = {
     "Place": say("on your own two ranks"),
     "Run": say("two pieces a turn"),

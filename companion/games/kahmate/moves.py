@@ -188,11 +188,10 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
     # Compare one index per piece, that of its face. A set would not tell one regular from two. A
     # piece with its other face up does not count as placed.
     has_all_pieces = [index for index, _ in placed] == sorted(map(faces.index, faces))
-    if not state.is_placing or not has_all_pieces:
-        return None
-    if not set(squares) <= set(OWN_RANKS[seat.number]):
-        return None
-    return Placement(squares)
+    are_on_own_ranks = set(squares) <= set(OWN_RANKS[seat.number])
+    if state.is_placing and has_all_pieces and are_on_own_ranks:
+        return Placement(squares)
+    return None
 
 
 def legal_actions(state: State, seat: Seat) -> Iterator[Action]:

@@ -104,12 +104,12 @@ class ActionPlan:
 
     @property
     def mover(self) -> int:
-        """Return the piece that runs, passes, kicks or leads the tackle."""
+        """The piece that runs, passes, kicks or leads the tackle."""
         return self.movers[0]
 
     @property
     def ends_in_goal(self) -> bool:
-        """Return whether the mover carries the ball into goal, which only a run does."""
+        """Whether the mover carries the ball into goal, which only a run does."""
         return self.end == IN_GOAL
 
 
@@ -145,7 +145,7 @@ class State:
 
     @cached_property
     def board(self) -> Sequence[int]:
-        """Return the piece on each square, or `NO_PIECE`."""
+        """The piece on each square, or `NO_PIECE`."""
         # The last entry, at the index IN_GOAL, is never read.
         board = [NO_PIECE] * (SQUARE_COUNT + 1)
         for piece, square in enumerate(self.piece_squares):
@@ -154,7 +154,7 @@ class State:
 
     @cached_property
     def carrier(self) -> int:
-        """Return the standing piece that has the ball, or `NO_PIECE`."""
+        """The standing piece that has the ball, or `NO_PIECE`."""
         if self.ball == IN_GOAL:
             return NO_PIECE
         piece = self.board[self.ball]
@@ -164,12 +164,12 @@ class State:
 
     @property
     def loose_ball(self) -> int | None:
-        """Return the square of the ball if no standing piece has it."""
+        """The square of the ball if no standing piece has it."""
         return self.ball if self.carrier == NO_PIECE else None
 
     @property
     def opposing_carrier(self) -> int:
-        """Return the carrier of the seat that is not on turn, or `NO_PIECE`."""
+        """The carrier of the seat that is not on turn, or `NO_PIECE`."""
         carrier = self.carrier
         if carrier != NO_PIECE and SEAT_OF[carrier] != self.seat:
             return carrier
@@ -177,7 +177,7 @@ class State:
 
     @property
     def opposing_ball(self) -> int | None:
-        """Return the square of the ball if the carrier of the other seat has it.
+        """The square of the ball if the carrier of the other seat has it.
 
         That piece is tackled and never run into (ruling).
         """
@@ -189,17 +189,17 @@ class State:
 
     @property
     def is_placing(self) -> bool:
-        """Return whether the pieces are not placed yet."""
+        """Whether the pieces are not placed yet."""
         return not self.piece_squares
 
     @property
     def quiet_turns(self) -> int:
-        """Return the number of consecutive finished turns without a face-off."""
+        """The number of consecutive finished turns without a face-off."""
         return max(0, self.turn - 1 - self.last_face_off_turn)
 
     @property
     def runs_left(self) -> int:
-        """Return the number of pieces that may still run or tackle in this turn."""
+        """The number of pieces that may still run or tackle in this turn."""
         return RUNS_PER_TURN - len(self.moved_pieces)
 
 

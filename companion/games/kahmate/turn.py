@@ -103,8 +103,8 @@ class _ActionLog(TurnLog):
     def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage with the events and the sums since the last one.
 
-        While a face-off is not decided, players may or may not have moved pieces already. Then
-        (without `is_decided`) the stage expects no layout.
+        Without `is_decided` another face-off follows. Players may or may not have moved the pieces
+        of the action already, so the stage then expects no layout.
         """
         layout = (
             layout_of(self.piece_squares, self.turns_to_miss, self.ball) if is_decided else None
@@ -205,7 +205,7 @@ class _ActionLog(TurnLog):
         if self.stages and self.events_since_stage:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.events_since_stage))
-        # `self.changes` holds a plan whose face-off is still pending. Otherwise none is left.
+        # A plan whose face-offs are not all decided is in `self.changes` and replaces None here.
         changes: dict[str, Any] = {
             "pending_plan": None,
             "face_offs_won": 0,
@@ -297,7 +297,7 @@ def _complete_action(log: _ActionLog, plan: ActionPlan) -> None:
     """Carry out a run, pass or kick that has no face-off, or has won all of them."""
     state = log.state
     mover = plan.mover
-    # A stage with sums belongs to the face-off.
+    # If there are sums to show, this stage belongs to the last face-off.
     title = _FACE_OFF_TITLE if log.tallies else _STAGE_TITLES[plan.kind]
     if plan.kind is not ActionKind.RUN:
         log.move_ball(plan.ball, plan.kind)
@@ -337,12 +337,12 @@ class _FaceOffSum:
 
     @property
     def total(self) -> int:
-        """Return the total that is compared."""
+        """The total that is compared."""
         return sum(number for _, number in self.parts)
 
     @property
     def text(self) -> str:
-        """Return the sum in words, such as “big 2 + card 3”."""
+        """The sum in words, such as “big 2 + card 3”."""
         return joined(" + ", (joined(" ", (name, str(number))) for name, number in self.parts))
 
     def tally(self, other: _FaceOffSum) -> Tally:

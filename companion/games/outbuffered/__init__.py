@@ -1,4 +1,11 @@
-"""Outbuffered: two robots with three secret orders each capture the flag.
+"""Outbuffered: each of two robots tries to capture the other side's flag.
+
+In each turn both players secretly give three orders to their robot. Then the orders are carried out
+pair by pair: both robots move at once, then both shoot. The robot that brings the other side's flag
+to its own base wins.
+
+An action is a buffer of three letters, such as `UUS`. `U D L R` are steps up, down, left and right
+as seen from the seat, `I` waits (idle), and `S` shoots.
 
 The files of the game: `board` (maps, terrain, kit, orders, events), `turn` (positions, and what
 orders do), `words` (texts for people) and `lesson`. A “ruling” in comments is the project's
@@ -72,7 +79,6 @@ class Outbuffered(Game[State, str]):
         return build_kit(options.board, options.tiles)
 
     def extras(self, options: OutbufferedOptions) -> Extras:
-        """Return order tiles and a player aid for each side."""
         return EXTRAS
 
     def setup(self, options: OutbufferedOptions, rng: Random) -> State:
@@ -82,9 +88,7 @@ class Outbuffered(Game[State, str]):
 
     def to_act(self, state: State) -> frozenset[Seat]:
         """Return both seats, which act sealed, until the game is over."""
-        if state.outcome:
-            return frozenset()
-        return frozenset(SEATS)
+        return frozenset() if state.outcome else frozenset(SEATS)
 
     def legal_actions(self, state: State, seat: Seat) -> Iterator[str]:
         """Yield all 216 buffers, or none once the game is over."""

@@ -1,4 +1,9 @@
-"""The guided first game of Outbuffered: move, bounce, shoot."""
+"""The guided first game of Outbuffered: move, bounce, shoot.
+
+`companion/games/lesson.py` explains the fields. The three letters of an action are three orders,
+carried out one after the other: `U D L R` go up, down, left and right as seen from the seat, `S`
+shoots, and `I` waits.
+"""
 
 from companion.core.i18n import say
 from companion.core.kit import Seat
@@ -11,6 +16,7 @@ NORTH = Seat.NORTH
 
 LESSON = Lesson(
     goal=say("Fetch their flag, bring it home."),
+    # A robot of purple, lime's flag on its base, and the robot with that flag on purple's base.
     picture=(
         (("robot-s", "purple"),),
         (("base-n", "lime"), ("flag-n", "lime")),
@@ -62,7 +68,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order, by its English word.
+# Effect of each order in a few words. The table looks it up by the English label of the order's key
+# (`board.ORDERS`).
 HELP = {
     "shoot": say("hits your row and column"),
     "up": say("one step away from you"),

@@ -6,8 +6,8 @@ robot that was hit cannot return to its start tile. `carry_out` does that on a m
 
 Robots begin on their start tiles and flags on their bases. A robot that carries the other side's
 flag to its own base wins. A seat is a number here, 0 for South and 1 for North, so that `1 - seat`
-is the other one. An order is its letter in the notation. `letters` are South's and North's orders
-in one step.
+is the other one. An order is its letter in the notation: `U D L R` move, `I` waits, and `S` shoots.
+`letters` are South's and North's orders in one step.
 
 Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """
@@ -89,7 +89,7 @@ class State:
 
     @property
     def quiet_turns(self) -> int:
-        """Return the number of consecutive turns without a flag taken or a robot hit."""
+        """The number of consecutive turns without a flag taken or a robot hit."""
         return self.turn - 1 - self.last_eventful_turn
 
 

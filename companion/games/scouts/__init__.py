@@ -1,7 +1,12 @@
 """Scouts: walk to the opponent's home rank, gather intel and bring it back.
 
-A scout makes a dash or a chain of jumps. Two scouts on a square are a stack, and rocks block
-squares. A chess clock limits each side.
+In a turn two scouts make a play each: a dash to a neighbouring square, or a chain of jumps over
+other scouts. Two scouts on a square are a stack, and rocks block squares. A chess clock limits each
+side.
+
+The notation of actions: `@c1` places a scout, `c1-d2` is a dash, `c1^c3^e3` two jumps, `B@d5` lays
+a boulder whose lower left square is d5, `R@d5-e5` lays a rock on two squares, and `.` ends the
+turn.
 
 The files of the game: `board` (squares as numbers and bit masks, kit, events), `state` (options,
 positions, decisions and their notation), `moves` (all legal decisions), `legal` (why others are
@@ -87,21 +92,16 @@ class Scouts(Game[State, Decision]):
     plays = staticmethod(plays)
 
     def kit(self, options: ScoutsOptions) -> Kit:
-        """Return ten two-faced scouts, two boulders and two rocks. The options do not change it."""
         return KIT
 
     def extras(self, options: ScoutsOptions) -> Extras:
         return EXTRAS
 
     def setup(self, options: ScoutsOptions, rng: Random) -> State:
-        """Return the chosen start, or an empty board on which White places first."""
         return first_state(options)
 
     def to_act(self, state: State) -> frozenset[Seat]:
-        """Return the seat on turn until a side has brought intel home."""
-        if state.outcome:
-            return frozenset()
-        return frozenset({state.seat})
+        return frozenset() if state.outcome else frozenset({state.seat})
 
     def check(self, state: State, seat: Seat, action: Decision) -> None:
         check_decision(state, action)
@@ -156,7 +156,6 @@ class Scouts(Game[State, Decision]):
         }
 
     def expected(self, state: State) -> Layout:
-        """Return the layout, with lower scouts first and rocks in every square that they cover."""
         return layout_of(state.position)
 
     def chess_clock(self, state: State) -> ChessClock | None:
@@ -170,7 +169,6 @@ class Scouts(Game[State, Decision]):
         return carry_out(state, action).state.outcome is None
 
     def turn_number(self, state: State) -> int:
-        """Return the number of the turn of one or two plays, and 0 during the set-up."""
         return state.turn
 
     def pad(self, state: State, seat: Seat) -> PadGrammar | None:

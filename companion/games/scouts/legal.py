@@ -379,8 +379,8 @@ def _check_rock(position: Position, decision: Decision) -> None:
 def find_broken_rule(state: State, seat: Seat, seen: FacesSeen) -> Illegal | None:
     """Return the refusal of what the seat on turn has tried to do by moving a scout or rock.
 
-    None if the change is a legal decision or no single one, if the seat is not on turn, or if the
-    game is over.
+    None if the change is a legal decision, if no single decision explains it, if the seat is not on
+    turn, or if the game is over.
     """
     if state.outcome or seat is not state.seat:
         return None

@@ -1,6 +1,6 @@
 """The guided first game of Scouts: jump, flip, carry.
 
-`companion/games/lesson.py` explains the fields.
+`companion/games/lesson.py` explains the fields, and `state.py` the notation of the orders.
 """
 
 from companion.core.i18n import say
@@ -17,11 +17,13 @@ _CLOCK = say("End your turn. If a clock is running, press it.")
 
 LESSON = Lesson(
     goal=say("Cross the board, gather intel, carry it home."),
+    # A scout of white, the same scout turned over because it has intel, and its way home.
     picture=(
         (("scout-s", "white"),),
         (("scout-s2", "white"),),
         (("spawn-s", "plain"), ("scout-s2", "white")),
     ),
+    # The squares of white's five scouts, then of black's.
     options={"start": "c6 e2 f1 g1 h1 / c7 c9 e3 g10 h10"},
     steps=(
         LessonStep(
@@ -103,7 +105,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words, by its English word. A key's label is that word.
+# Effect of each order in a few words. The table looks it up by the English word of the command
+# (`Scouts.commands`), or by the label of its key.
 HELP = {
     "Place": say("on your own home rank"),
     "Dash": say("one step in any direction"),

@@ -3,6 +3,8 @@
 A decision is an action of this game: a placing, a play, a rock, or the end of a turn. A play, in
 the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move.
 A scout that reaches the far rank gathers intel and is turned over. It wins by bringing intel home.
+The head of the package explains the notation.
+
 Positions are bit masks (see `board.py`) from the point of view of the seat on turn. Nothing here
 checks whether a decision is legal.
 """
@@ -93,17 +95,17 @@ class Position(NamedTuple):
 
     @property
     def scouts(self) -> int:
-        """Return the squares with a scout of either side."""
+        """The squares with a scout of either side."""
         return self.own | self.foe
 
     @property
     def stacks(self) -> int:
-        """Return the squares with two scouts."""
+        """The squares with two scouts."""
         return self.own_lower | self.foe_lower
 
     @property
     def rock_squares(self) -> int:
-        """Return the squares covered by any rock."""
+        """The squares covered by any rock."""
         return sum(self.rocks)
 
 
@@ -118,7 +120,7 @@ class State:
 
     @property
     def seat(self) -> Seat:
-        """Return the seat on turn."""
+        """The seat on turn."""
         return SEATS[self.position.seat]
 
 
@@ -163,9 +165,7 @@ def place_scout(position: Position, square: int) -> Position:
 def move_scout(position: Position, origin: int, target: int) -> Position:
     """Return the position after a play of the upper scout on `origin`, which ends on `target`.
 
-    Both are masks of one square.
-
-    Rulebook, "Gathering Intel" and "Winning". Ruling, "Stacks".
+    Both are masks of one square (rulebook, "Gathering Intel" and "Winning"; ruling, "Stacks").
     """
     own, foe, own_lower, foe_lower, intel, lower_intel, seat, *_ = position
     has_intel = intel & origin
@@ -194,7 +194,7 @@ def move_scout(position: Position, origin: int, target: int) -> Position:
     # A scout with intel keeps it.
     if has_intel or target & FAR_RANKS[seat]:
         intel |= target
-    # The constructor, because `_replace` is slower and bots move many scouts.
+    # Call the constructor, because `_replace` is slower and bots move many scouts.
     return Position(
         own,
         foe,
@@ -328,7 +328,7 @@ class Decision(NamedTuple):
 
     @property
     def covered(self) -> int:
-        """Return the mask of the squares under a rock, or 0 if a boulder leaves the board."""
+        """The mask of the squares under a rock, or 0 if a boulder leaves the board."""
         if self.kind is DecisionKind.BOULDER:
             return BOULDERS[self.squares[0]]
         return sum(1 << square for square in self.squares)
