@@ -2,8 +2,8 @@
 
 In a face-off, each side secretly plays one of its cards. That is a matrix game of the cards in
 hand, solved by regret matching. A quiet turn is one without a face-off. To keep two bots from
-passing the ball forever, repetitions cost points, and idle turns cost more points the longer it has
-been quiet.
+passing the ball forever, repetitions cost points. A turn without any play also costs points, and
+the more of them the longer no face-off has happened.
 """
 
 from __future__ import annotations
@@ -50,25 +50,27 @@ from companion.games.kahmate.moves import plan_action
 from companion.games.kahmate.screen import build_play
 from companion.games.kahmate.state import State
 
-# Start squares of South's R R B T F S. North's and mirrored ones are derived from them.
+# Start squares of South's six pieces: two regular ones, then the big, the tough, the fast and the
+# smart one. North's and mirrored ones are derived from them.
 _FORMATIONS = ("b2 g2 c2 e2 d2 f2", "c2 f2 d1 e2 d2 b2", "b2 f2 c1 d2 e2 g2")
 
-# Number of rounds of regret matching for a face-off, by level. Fewer: weaker cards.
+# Number of rounds of regret matching for a face-off, by level. With fewer rounds the bot chooses
+# weaker cards.
 _CARD_ROUNDS = {1: 4, 2: 40, 3: 160}
 
 # Probability of a random card, for each card that this seat has played in the present face-off.
-# Without it two equal bots would tie forever. Chosen by eye: higher ends ties sooner, lower plays
-# better cards.
+# Without random cards two equal bots would tie forever. Chosen by eye: a higher value ends ties
+# sooner, and a lower one plays better cards.
 _RANDOM_CARD_CHANCE = 0.06
 
 # Maximum probability of a random card, so that even after many ties the better cards are likelier.
 _MAX_RANDOM_CARD_CHANCE = 0.6
 
-# Minimum probability of a card to be played. Smaller ones are noise of the approximation.
+# Minimum probability with which a card is played. Smaller ones are noise of the approximation.
 _MIN_CARD_CHANCE = 0.01
 
-# Assumed value in points of winning a face-off, and cost of losing it. Near the value of having the
-# ball, which most face-offs decide.
+# Assumed value in points of winning a face-off, and cost of losing it. It is near the value of
+# having the ball, because most face-offs decide who has it.
 _STAKE = 80.0
 
 # Main reason for a turn, by its first play.
@@ -88,7 +90,8 @@ class KahmateBot(Bot):
     def __init__(self, seat: Seat, options: Mapping[str, Any], level: int, seed: int) -> None:
         super().__init__(seat, options, level, seed)
         self.rng = Random(f"{seed} {seat}")  # bots with the same seed differ
-        # how often each position was on the board before any run of a turn, by `repetition_key`
+        # how often each position was on the board at a moment when no piece had run in the present
+        # turn, by `repetition_key`
         self._visits: Counter[tuple[object, ...]] = Counter()
         # number of cards of this seat in the present face-off
         self._cards_played = 0
@@ -112,7 +115,7 @@ class KahmateBot(Bot):
             PARAMETERS_BY_LEVEL[self.level],
             self.seed,
             int(view["quiet"]),
-            dict(self._visits),
+            self._visits,
         )
         best = search.find_best_turn(state)
         nodes = search.nodes  # positions evaluated for the reasons do not count
@@ -198,7 +201,7 @@ def _reasons(search: Search, state: State, best: CandidateTurn) -> tuple[str, ..
     """Return the reasons for a turn as sentences, with its chance to win, the other side's best
     reply, and the second best turn.
     """
-    if best.value >= SURE_TRY:
+    if best.score >= SURE_TRY:
         return (_SCORES_REASON,)
     odds = reply = ""
     if best.has_face_off:
@@ -213,6 +216,6 @@ def _reasons(search: Search, state: State, best: CandidateTurn) -> tuple[str, ..
     others = (candidate for candidate in search.ranked if candidate.first_play != best.first_play)
     if second := next(others, None):
         second_words = [build_play(state, *second.first_play).label]
-        loss = max(0.0, best.value - second.value) / TRY
+        loss = max(0.0, best.score - second.score) / TRY
     reason = _REASONS_BY_PLAY[type(best.first_play.action)]
     return without_empty(reason, odds, reply, second_best_sentence(second_words, loss))

@@ -70,7 +70,7 @@ _OPPONENT_AHEAD_COST = 3.0
 # Factor of this cost for an opponent in front of the carrier, at most one file to the side.
 _IN_FRONT_FACTOR = 1.6
 
-# Value of a team-mate to whom the carrier can pass.
+# Value of each team-mate to whom the carrier can pass.
 _SUPPORT = 6.0
 
 # Value of reaching a loose ball first, about half of having it.
@@ -92,11 +92,11 @@ _RANK_GAINED = 7.0
 # Additional value of ground beyond the middle, for the square of the number of ranks.
 _FAR_GROUND = 2.5
 
-# Assumed price of a pip in a face-off, as a share of what the face-off is about.
+# Assumed price of a pip that is played in a face-off, as a share of what a win is worth.
 _PIP_PRICE = 0.05
 
-# Number of rounds of regret matching for one face-off. More: slower. Fewer: farther from
-# equilibrium.
+# Number of rounds of regret matching for one face-off. More rounds take longer. With fewer rounds
+# the strategies are farther from equilibrium.
 _CARD_ROUNDS = 40
 
 # Maximum assumed chance that a face-off or a turn ends as expected. It makes plans with several
@@ -397,7 +397,7 @@ def _tackle_gain(state: State, carrier: int) -> tuple[float, float]:
     clear_win, narrow_win, _ = face_off_chances(
         state.cards[seat], state.cards[1 - seat], strength - ROLE_OF[carrier].defence
     )
-    # the ball, and half of the ground that the other side loses with it
+    # what a clear win gains: the ball, and half of the ground that the other side loses with it
     ball_value = _TACKLED_BALL + 0.5 * _ground_value(rank_of(ball), 1 - seat)
     # after a narrow win the ball is only loose
     gain = (clear_win + _LOOSE_SHARE * narrow_win) * ball_value
@@ -408,13 +408,13 @@ def _loose_value(state: State) -> float:
     """Return the value of a loose ball: who reaches it first, and on which half it lies."""
     seat = state.seat
     ball = state.ball
-    # number of turns that each seat needs to reach the ball, at most 9
+    # number of turns that each seat needs to reach the ball (9 is more than any piece needs)
     turns_to_ball = [9.0, 9.0]
     for piece, square in enumerate(state.piece_squares):
         steps = steps_apart(square, ball)
         owner = SEAT_OF[piece]
         turns_to_miss = state.turns_to_miss[piece]
-        # rounded up, with the distance as tie-break
+        # whole turns, and a tenth of the exact number, so that the nearer of two pieces is first
         turns = ceil(steps / SPEED[piece]) + 0.1 * steps / SPEED[piece]
         # a piece that is down waits, and one of the other side slightly less
         if turns_to_miss:
