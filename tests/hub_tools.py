@@ -139,10 +139,10 @@ def join_table(
     return TableAtHub(folder, member, clock)
 
 
-async def read_stored_records(server: str, seed: str, table: str) -> list[PublicRecord]:
+async def read_stored_records(server: str, private_key: str, table: str) -> list[PublicRecord]:
     """Return the records of a table that a NATS server has stored, in their order."""
     client = Client()
-    await client.connect(server, nkeys_seed_str=seed, allow_reconnect=False)
+    await client.connect(server, nkeys_seed_str=private_key, allow_reconnect=False)
     try:
         stream, subject = client.jetstream(), record_subject(table)
         records, sequence = [], 1
@@ -166,7 +166,9 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 
     def read_records() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
-            return [asyncio.run(read_stored_records(nats_url(hub), hub.folder.file.seed, table))]
+            return [
+                asyncio.run(read_stored_records(nats_url(hub), hub.folder.file.private_key, table))
+            ]
         return []
 
     records: list[PublicRecord] = until("an answer of the hub's store", read_records)[0]
@@ -240,7 +242,7 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refusals: list[st
     Try again while the server has not read a new key yet.
     """
     prefix = inbox_prefix(table.member.table_id) if table else "_INBOX"
-    seed = table.member.seed if table else hub.folder.file.seed
+    private_key = table.member.private_key if table else hub.folder.file.private_key
 
     async def note(error: Exception) -> None:
         refusals.append(str(error))
@@ -251,7 +253,7 @@ async def connect_with_key(hub: Hub, table: TableAtHub | None, refusals: list[st
             try:
                 await client.connect(
                     nats_url(hub),
-                    nkeys_seed_str=seed,
+                    nkeys_seed_str=private_key,
                     inbox_prefix=prefix,
                     error_cb=note,
                     allow_reconnect=False,

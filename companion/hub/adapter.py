@@ -82,12 +82,12 @@ class HubAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return the status of the connection to the hub, as a sentence."""
+        """The status of the connection to the hub, as a sentence."""
         if self._connection.is_connected and not self._connection.trouble:
             table_and_room = say(
                 "Table {number} of {room}.",
                 number=self.membership.number,
-                room=Verbatim(self.membership.room),
+                room=Verbatim(self.membership.hub_name),
             )
             warning = TWO_MACHINES if self.pairs.is_shared else ""
             answer = self._settings_answer
@@ -97,7 +97,7 @@ class HubAdapter(Closeable):
 
     @property
     def is_connected(self) -> bool:
-        """Return whether the connection to the hub is up."""
+        """Whether the connection to the hub is up."""
         return self._connection.is_connected
 
     def close(self) -> None:

@@ -179,7 +179,7 @@ class HubConnection:
         }
         try:
             async with nats_client(
-                membership.servers, membership.seed, self.wake, **options
+                membership.servers, membership.private_key, self.wake, **options
             ) as client:
                 await client.subscribe(
                     command_subject(membership.table_id), cb=self._handle_command

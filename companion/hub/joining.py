@@ -1,8 +1,9 @@
 """Requests of a table to a hub's pages: joining it, and looking up a player's card.
 
-To join, the table makes a key and sends it with the code on the hub's screen. It gets the
-addresses of the NATS servers to which it connects with that key, and its id, which is part of the
-NATS subjects of its messages.
+To join, the table makes a pair of keys, and sends the public key with the code that is shown on the
+hub's screen. The answer contains the addresses of the NATS servers, to which the table then
+connects with its private key. It also contains the table's id, which is part of the NATS subjects
+of its messages.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ except ImportError:
     ) from None
 
 T = TypeVar("T")
-# Timeout in seconds for the hub's answer, and maximum size of it in bytes.
+# Timeout in seconds for the hub's answer, and maximum size of that answer in bytes.
 ANSWER_TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 16_384
 # Exceptions of a request that fails, and of an answer that cannot be read.
@@ -47,7 +48,10 @@ _REQUEST_ERRORS = (
 
 
 class JoinAnswer(msgspec.Struct, frozen=True):
-    """The hub's answer to a table that joins. The other fields are as in `Membership`."""
+    """The hub's answer to a table that joins.
+
+    `table`, `number` and `room` become `table_id`, `number` and `hub_name` of the `Membership`.
+    """
 
     table: str
     number: int
@@ -75,25 +79,25 @@ def join(
     try:
         url = urlsplit(base)
         scheme, host = url.scheme, url.hostname
-    except ValueError:  # half an IPv6 address
+    except ValueError:  # an IPv6 address without its closing bracket
         scheme, host = "", None
     if not host or scheme not in ("http", "https"):
         raise SystemTrouble(
             say("“{address}” is not the address of a hub, such as hub.local:8500", address=address)
         )
-    # the secret half of the key never leaves this machine
-    seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
-    key = nkeys.from_seed(bytearray(seed)).public_key.decode()
-    request = {"code": code, "key": key, "name": name, "version": __version__}
+    # the private key never leaves this machine. NATS calls it a seed.
+    private_key = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
+    public_key = nkeys.from_seed(bytearray(private_key)).public_key.decode()
+    request = {"code": code, "key": public_key, "name": name, "version": __version__}
     answer = _post(f"{base}/api/hub/join", request, JoinAnswer, ca)
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
         address=base,
         table_id=answer.table,
         number=answer.number,
-        room=answer.room,
+        hub_name=answer.room,
         servers=servers,
-        seed=seed.decode(),
+        private_key=private_key.decode(),
         start_after=start_after,
         sends_names=sends_names,
         ca=ca,

@@ -27,8 +27,8 @@ CLOSE_TIMEOUT_S = 1.0
 class LoopThread:
     """Runs the coroutine function `work` in an event loop, until it ends or `close` is called.
 
-    `name` is the name of the thread. `call` may be used from any thread, also before the start and
-    after the end.
+    `name` is the name of the thread. `call` may be used from any thread. Before the start and after
+    the end it does nothing.
     """
 
     def __init__(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -39,7 +39,7 @@ class LoopThread:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the work is still running."""
+        """Whether the work is still running."""
         return self._thread.is_alive()
 
     def start(self) -> None:
@@ -76,20 +76,25 @@ class LoopThread:
             await self._work()
         finally:
             end_s = loop_time_s() + CLOSE_TIMEOUT_S
-            while len(asyncio.all_tasks()) > 1 and loop_time_s() < end_s:  # this one is running
+            # this task itself is the last one
+            while len(asyncio.all_tasks()) > 1 and loop_time_s() < end_s:
                 await asyncio.sleep(0.005)
 
 
 def loop_time_s() -> float:
     """Return the running loop's time in seconds.
 
-    Connections use it for their intervals, not the table's clock.
+    Connections measure their intervals by this time, and not by the table's clock, which tests may
+    replace.
     """
     return asyncio.get_running_loop().time()
 
 
 class TolerantClient(Client):
-    """A NATS client that drops malformed headers of a message, where the library's would stop."""
+    """A NATS client that drops a message's headers if they are malformed.
+
+    The library's own client would stop reading from its connection.
+    """
 
     async def _process_headers(self, headers: bytes) -> dict[str, str] | None:
         try:
@@ -112,13 +117,13 @@ async def log_client_error(error: Exception) -> None:
 
 @contextlib.asynccontextmanager
 async def nats_client(
-    servers: Iterable[str], seed: str, when_lost: Callable[[], None], **options: Any
+    servers: Iterable[str], private_key: str, when_lost: Callable[[], None], **options: Any
 ) -> AsyncIterator[Client]:
-    """Connect a client to NATS with the seed of its key, and close the connection at the end.
+    """Connect a client to NATS with its private key, and close the connection at the end.
 
-    The library does not reconnect, because everything has to be set up again then. `when_lost` is
-    called when the connection breaks or is closed. Raises `OSError`, or `NatsError` of the library,
-    if it cannot connect.
+    The library does not reconnect by itself, because the caller has to set everything up again
+    after a reconnect. `when_lost` is called when the connection breaks or is closed. Raises
+    `OSError`, or `NatsError` of the library, if the client cannot connect.
     """
 
     async def note_lost(*_: object) -> None:
@@ -128,7 +133,7 @@ async def nats_client(
     try:
         await client.connect(
             list(servers),
-            nkeys_seed_str=seed,
+            nkeys_seed_str=private_key,
             allow_reconnect=False,
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
@@ -146,7 +151,7 @@ async def nats_client(
 async def close_client(client: Client) -> None:
     """Close a connection completely.
 
-    That holds even if this task is cancelled, or if the library is closing it already.
+    It is closed even if this task is cancelled meanwhile, or if the library is closing it already.
     """
     if not client.is_closed:
         await asyncio.shield(client.close())

@@ -1,6 +1,6 @@
-"""A table's membership of a hub.
+"""A table's membership of a hub, which is stored in a file beside the journal.
 
-It is stored in a file beside the journal that only the service can read.
+Only the service can read that file, because it contains a private key.
 """
 
 from __future__ import annotations
@@ -15,45 +15,61 @@ from companion.core.errors import SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, describe_os_error, read_file, replace_file
 from companion.core.i18n import say
 
-# File of the Linux kernel with a random number for each boot.
+# File in which the Linux kernel shows a random number that it draws at each boot.
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Membership(msgspec.Struct, frozen=True):
+class Membership(
+    msgspec.Struct,
+    frozen=True,
+    # names in the file
+    rename={
+        "table_id": "table",
+        "hub_name": "room",
+        "private_key": "seed",
+        "start_after": "start",
+        "sends_names": "names",
+    },
+):
     """What a table stores about the hub that it has joined."""
 
     address: str
     """Address of the hub's pages."""
-    table_id: str = msgspec.field(name="table")
+    table_id: str
     """Id of the table in NATS subjects."""
     number: int
-    """Number of the table in the hub's room, for people."""
-    room: str
-    """Name of the hub."""
+    """Number by which people tell the hub's tables apart."""
+    hub_name: str
+    """Name of the hub, as the hub's own pages show it."""
     servers: tuple[str, ...]
     """Addresses of the hub's NATS servers."""
-    seed: str
-    """Seed of the table's NKey, made on this machine. It is secret."""
-    start_after: int = msgspec.field(default=0, name="start")
-    """Number of a journal entry. Only the entries after it are sent."""
-    sends_names: bool = msgspec.field(default=False, name="names")
+    private_key: str
+    """Secret key with which the table proves to NATS that it is this table. It was made on this
+    machine and never leaves it. NATS calls it the seed of an NKey.
+    """
+    start_after: int = 0
+    """Number of a journal entry. Only the entries after it are sent to the hub."""
+    sends_names: bool = False
     """Whether people's names are sent to the hub."""
     ca: str = ""
-    """Path of the certificate of the authority that signed the hub's. Empty if this machine trusts
-    that authority anyway.
+    """Path of the certificate of the authority that signed the hub's certificate. Empty if this
+    machine trusts that authority anyway.
     """
 
     def __repr__(self) -> str:
-        # without the seed, for the log
+        # without the private key, because the log may show this
         return f"Membership(address={self.address!r}, number={self.number})"
 
 
 def machine_id(journal: Path) -> str:
-    """Return an identifier of this machine, since its last boot, and of its journal.
+    """Return an identifier of this machine with this journal, which it sends in a `MachineClaim`.
 
-    After a restart of the service it is the same. A copy of the files on another machine has a
-    different one.
+    Somebody may copy the SD card of a table, key and all. Then two machines would send records as
+    the same table. By this identifier the hub can tell them apart and refuses the second one. It is
+    made of the journal's path and of a number that the kernel draws at each boot, so that a restart
+    of the service does not change it, but a copy on another machine has a different one.
     """
+    # without that number, the network address identifies the machine
     machine = BOOT_ID.read_text() if BOOT_ID.exists() else str(uuid.getnode())
     return hashlib.sha256(f"{machine} {journal.resolve()}".encode()).hexdigest()[:16]
 

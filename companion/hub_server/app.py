@@ -44,7 +44,7 @@ class Hub(Closeable):
         file = self.folder.file
         self.nats_server = NatsServer(settings)
         self.nats_connection = NatsConnection(
-            settings.folder, self.nats_server, file.seed, settings.max_store_mb
+            settings.folder, self.nats_server, file.private_key, settings.max_store_mb
         )
         self.room = HubRoom(file.name, clock, file.delay_s)
         self.pairs = PairRegistry(
@@ -120,7 +120,7 @@ class Hub(Closeable):
 
     @property
     def owner_key(self) -> str:
-        """Return the owner key as people type it."""
+        """The owner key as people type it."""
         return format_host_key(self.folder.file.owner_key)
 
     def close(self) -> None:

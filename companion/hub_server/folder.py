@@ -35,9 +35,9 @@ class HubSettings:
     folder: Path
     web: WebSettings
     name: str | None = None
-    """Name of the room. None keeps the stored one."""
+    """Name of the hub. None keeps the stored name."""
     delay_s: float | None = None
-    """Delay in seconds for spectators. None keeps the stored one."""
+    """Delay in seconds for spectators. None keeps the stored delay."""
     nats_host: str = "0.0.0.0"
     nats_port: int = 4222
     max_store_mb: int = 2048
@@ -63,11 +63,13 @@ class StoredTable(
     """Whether the owner has not admitted it yet."""
 
 
-class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key"}):
+class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key", "private_key": "seed"}):
     """Everything that the hub stores in its file."""
 
-    seed: str
-    """Secret NKey of the hub itself, which grants full access to its NATS."""
+    private_key: str
+    """Secret key with which the hub itself connects to its NATS, where it may do everything. NATS
+    calls it the seed of an NKey.
+    """
     signing_key: bytes
     """Secret that signs cookies of the pages."""
     owner_key: bytes
@@ -76,7 +78,8 @@ class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key"}):
     delay_s: float = 0.0
     tables: tuple[StoredTable, ...] = ()
     pairs: tuple[Pair, ...] = ()
-    """The last `MAX_PAIRS` games at two tables, newest last. Results of old ones may still arrive.
+    """The last `MAX_PAIRS` games at two tables, newest last. They are kept because results of old
+    games may still arrive.
     """
 
     def pair(self, pair_id: str) -> Pair | None:
@@ -84,9 +87,9 @@ class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key"}):
         return next((pair for pair in self.pairs if pair.id == pair_id), None)
 
     def current_pair(self, table_id: str) -> Pair | None:
-        """Return the last game of a table with another one.
+        """Return the last game of a table with another table.
 
-        None if there was none, or if the other table has begun another game since.
+        Return None if there was no such game, or if the other table has begun another game since.
         """
         pair = self._last_pair(table_id)
         if pair is None or self._last_pair(pair.other_of(table_id)) != pair:
@@ -125,11 +128,12 @@ class HubFolder:
 
     @property
     def file(self) -> HubFile:
-        """Return the current content of the file."""
+        """The current content of the file."""
         return self._file
 
     def change(self, edit: Callable[[HubFile], HubFile]) -> HubFile:
         """Apply `edit` to the content, write the result to the file, and return it."""
+        # without the lock, one of two changes at the same time would be lost
         with self._lock:
             edited = edit(self._file)
             self._write(edited)
@@ -179,12 +183,14 @@ def open_existing_folder(folder: Path) -> HubFolder:
     return HubFolder(folder)
 
 
-def public_key(seed: str) -> str:
-    """Return the public key of an NKey's seed."""
-    public: bytes = nkeys.from_seed(bytearray(seed.strip().encode())).public_key
+def public_key(private_key: str) -> str:
+    """Return the public NKey that belongs to a private one."""
+    public: bytes = nkeys.from_seed(bytearray(private_key.strip().encode())).public_key
     return public.decode()
 
 
 def _new_file() -> HubFile:
-    seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
-    return HubFile(seed.decode(), secrets.token_bytes(32), secrets.token_bytes(32))
+    private_key: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_USER)
+    return HubFile(
+        private_key.decode(), signing_key=secrets.token_bytes(32), owner_key=secrets.token_bytes(32)
+    )

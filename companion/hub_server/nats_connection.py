@@ -123,10 +123,12 @@ class NatsConnection:
     _pairs: PairRegistry
     _step_parts: Callable[[], None]
 
-    def __init__(self, folder: Path, server: NatsServer, seed: str, max_store_mb: int) -> None:
+    def __init__(
+        self, folder: Path, server: NatsServer, private_key: str, max_store_mb: int
+    ) -> None:
         self._folder = folder
         self._server = server
-        self._seed = seed
+        self._private_key = private_key
         self._max_store_bytes = max_store_mb * 1024 * 1024
         self._client: Client | None = None
         # whether the disk has been full: NATS then stores nothing until its next start
@@ -253,7 +255,9 @@ class NatsConnection:
             # messages that wait to be sent may take 8 MB, four times nats-py's default
             "pending_size": 8 * 1024 * 1024,
         }
-        async with nats_client([self._server.url], self._seed, lambda: None, **options) as client:
+        async with nats_client(
+            [self._server.url], self._private_key, lambda: None, **options
+        ) as client:
             self._client = client
             jetstream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
             records_info = await self._create_streams(jetstream)

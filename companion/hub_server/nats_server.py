@@ -73,7 +73,7 @@ def format_accounts(file: HubFile) -> str:
     """
     # a table that waits to be admitted has no permissions, like one that is shut out
     admitted = [table for table in file.tables if not (table.is_shut_out or table.is_waiting)]
-    accounts = {HUB_ACCOUNT: _hub_account(public_key(file.seed), admitted)}
+    accounts = {HUB_ACCOUNT: _hub_account(public_key(file.private_key), admitted)}
     for table in admitted:
         accounts[account_name(table.id)] = _table_account(table, file.current_pair(table.id))
     return f"accounts: {json.dumps(accounts, indent=1)}\n"
@@ -153,13 +153,13 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Return the address at which the hub itself connects."""
+        """The address at which the hub itself connects."""
         scheme = "tls" if self._tls_options else "nats"
         return f"{scheme}://{host_in_url(reachable_host(self._host))}:{self._port}"
 
     @property
     def pid(self) -> int | None:
-        """Return the process id of the child, or None if it is not running."""
+        """The process id of the child, or None if it is not running."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def write_configuration(self, accounts: str) -> None:

@@ -119,7 +119,7 @@ def test_one_tables_connections_leave_room_for_others(
 ) -> None:
     _, changed = tables
     connections: list[Client] = []
-    seed = changed.member.seed
+    private_key = changed.member.private_key
 
     def join_another_table() -> None:
         third = join_table(hub, tmp_path / "third")
@@ -130,7 +130,9 @@ def test_one_tables_connections_leave_room_for_others(
     async def connect_too_often() -> None:
         while len(connections) <= nats_server.MAX_CONNECTIONS_PER_TABLE:
             connections.append(Client())
-            await connections[-1].connect(nats_url(hub), nkeys_seed_str=seed, allow_reconnect=False)
+            await connections[-1].connect(
+                nats_url(hub), nkeys_seed_str=private_key, allow_reconnect=False
+            )
 
     async def exhaust_connections() -> None:
         with pytest.raises(NatsError, match="maximum account active connections exceeded"):
@@ -155,7 +157,7 @@ def test_an_unreadable_header_disconnects_no_other_table(
         connection.makefile("rb") as received,
     ):
         nonce = json.loads(received.readline().partition(b" ")[2])["nonce"]
-        key = nkeys.from_seed(changed.member.seed.encode())
+        key = nkeys.from_seed(changed.member.private_key.encode())
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
         connect_options = {"nkey": key.public_key.decode(), "sig": signature, "headers": True}
         connection.sendall(b"CONNECT " + json.dumps(connect_options).encode() + b"\r\n")

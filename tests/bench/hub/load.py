@@ -170,7 +170,9 @@ async def _play_all(
 async def _connect(member: Membership) -> JetStreamContext:
     client = Client()
     await client.connect(
-        list(member.servers), nkeys_seed_str=member.seed, inbox_prefix=inbox_prefix(member.table_id)
+        list(member.servers),
+        nkeys_seed_str=member.private_key,
+        inbox_prefix=inbox_prefix(member.table_id),
     )
     return client.jetstream(timeout=30)
 

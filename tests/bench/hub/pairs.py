@@ -306,13 +306,16 @@ def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) 
                 entry.id for entry in journal.entries() if entry.id > table.member.start_after
             ]
         numbers, end_s = list[int](), time.monotonic() + TIMEOUT_S
-        server, seed = f"nats://127.0.0.1:{hub.nats_port}", HubFolder(hub.folder).file.seed
+        server = f"nats://127.0.0.1:{hub.nats_port}"
+        private_key = HubFolder(hub.folder).file.private_key
         while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
             with contextlib.suppress(
                 OSError, TimeoutError, NatsError
             ):  # the hub may just have been killed
-                records = asyncio.run(read_stored_records(server, seed, table.member.table_id))
+                records = asyncio.run(
+                    read_stored_records(server, private_key, table.member.table_id)
+                )
                 numbers = [record.entry for record in records]
         if not numbers or numbers != wanted[-len(numbers) :]:
             faults.append(f"the hub has {len(numbers)} of {len(wanted)} inputs of {table.seat}")
