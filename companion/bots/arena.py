@@ -61,7 +61,7 @@ class ArenaParameters(NamedTuple):
     sweeps: int
     """Maximum number of passes over the robots in the search for a response."""
     noise: float
-    """Maximum change of each weight of the evaluation, as a share of it."""
+    """Maximum change of each weight of the evaluation, as a share of that weight."""
     trust: float
     """Probability that the other side plays its typical plan."""
     rashness: float
@@ -86,7 +86,7 @@ _OWN = 0
 _OTHER = 1
 
 # Maximum number of turns, each for a pair of plans, that the search carries out for one decision.
-# 7000 gave no more wins in 24 games.
+# With 7000 the bot won no more of 24 games.
 MAX_NODES = 1000
 
 # Value of a game that is won, far above any sum of the weights below.
@@ -95,14 +95,14 @@ DECIDED = 10_000.0
 # Number of steps to a place that cannot be reached, more than on any board.
 _UNREACHABLE_STEPS = 99
 
-# Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: lower plays
-# safer with a lead, higher presses on.
+# Factor of the weight for being near the enemy while the side is ahead. Chosen by hand: with a
+# lower factor the bot plays safer with a lead, and with a higher one it presses on.
 _AHEAD_NEAR_FACTOR = 0.4
 
 # Lead in points that usually decides a game: about four robots.
 _DECISIVE_LEAD = 200.0
 
-# Minimum probability of a plan to be played. Smaller ones are noise of the approximation.
+# Minimum probability with which a plan is played. Smaller ones are noise of the approximation.
 _MIN_PLAYED_PROBABILITY = 0.05
 
 # Maximum number of plans of the other side to which a response is searched. More take more nodes
@@ -112,7 +112,8 @@ _MAX_EXPECTED_PLANS = 5
 # Minimum probability of such a plan, for the same reason.
 _MIN_EXPECTED_PROBABILITY = 0.03
 
-# Number of rounds of regret matching. More: slower. Fewer: farther from equilibrium.
+# Number of rounds of regret matching. More rounds take longer. With fewer rounds the strategies are
+# farther from equilibrium.
 _MATCHING_ROUNDS = 240
 
 
@@ -261,9 +262,9 @@ class _Search:
         self.nodes = 0
         seat = evaluation.seat
         self.robots = state.robots[seat.number], state.robots[seat.other.number]
-        # plans of each side. The first one is its typical plan
+        # plans of each side so far. The first of them is the side's typical plan
         self.plans: tuple[list[Plan], list[Plan]] = ([], [])
-        # payoff for the bot's side of each pair of plans that was played, its own plan first
+        # payoff for the bot's side of each pair of plans that was carried out, its own plan first
         self.payoffs: dict[tuple[Plan, Plan], float] = {}
         # for each side, the orders of each robot that the search for a response tries
         self._orders = self._useful_orders(_OWN), self._useful_orders(_OTHER)
@@ -297,8 +298,8 @@ class _Search:
     def choose_plan(self, rng: Random) -> Plan:
         """Search for plans, and return the one to play.
 
-        It is a plan that wins against all known replies, or else one drawn from the mixed strategy.
-        A level without rounds plays the best response to a side that does not move.
+        It is a plan that wins against all known replies. Without one, it is drawn from the mixed
+        strategy. A level without rounds plays the best response to a side that does not move.
         """
         for side in (_OWN, _OTHER):
             self._add_plan(side, self._typical_plan(side))
@@ -311,8 +312,8 @@ class _Search:
         if not self.parameters.rounds:
             return self._best_response(_OWN, self._expected_strategy())
         own_chances, _ = self._solve_matrix()
-        # A sure win is not left to chance. What a won game is worth besides `DECIDED` is far below
-        # half of it.
+        # A sure win is not left to chance. The payoff of a won game is `DECIDED` and a few points
+        # more or less, so half of `DECIDED` tells a win from anything else.
         for plan in self.plans[_OWN]:
             if min(self.payoff(plan, reply) for reply in self.plans[_OTHER]) >= DECIDED / 2:
                 return plan
@@ -338,7 +339,7 @@ class _Search:
         return is_new
 
     def _likeliest_plans(self, side: int, chances: Sequence[float]) -> MixedStrategy:
-        """Return a side's likeliest plans with their probabilities, after trust.
+        """Return a side's likeliest plans with their probabilities, including trust.
 
         :param chances: probability of each plan of this side in the solution of the matrix
         """
@@ -370,7 +371,7 @@ class _Search:
         return [(tuple(staying), 1.0)]
 
     def _solve_matrix(self) -> tuple[list[float], list[float]]:
-        """Return the probability of each plan so far, for the bot's side and for the other one."""
+        """Return the probability of each plan so far: those of the bot's side, then the other's."""
         own_plans, other_plans = self.plans
         trust = self.parameters.trust
         payoff_matrix = []
@@ -383,7 +384,7 @@ class _Search:
     def _best_response(self, side: int, strategy: MixedStrategy) -> Plan:
         """Return the best plan found against a mixed strategy.
 
-        The search starts from the best one of the side's plans so far.
+        The search starts from the side's best plan so far.
         """
 
         def value_of(plan: Plan) -> float:
@@ -437,7 +438,8 @@ class _Search:
     def _typical_plan(self, side: int) -> Plan:
         """Return a typical plan: each robot hits the weakest enemy beside it.
 
-        Without one it approaches the nearest enemy, or defends if its way is blocked.
+        A robot without an enemy beside it approaches the nearest one, or defends if its way is
+        blocked.
         """
         enemy_points = {robot.place: robot.hit_points for robot in self.robots[1 - side]}
         # places of this side's robots, before and after their moves
@@ -465,7 +467,7 @@ class _Search:
         if hits:
             _, direction = min(hits)
             return f"a{direction}", robot.place
-        # the steps to the nearest enemy after a move, with the move
+        # each possible move, after the number of steps that then lead to the nearest enemy
         moves = [
             (min(steps_between[place][enemy] for enemy in enemy_points), direction, place)
             for direction, place in ahead
@@ -503,7 +505,7 @@ class _Search:
         return useful_orders
 
     def parse_plan(self, action: str) -> Plan:
-        """Return orders of the bot's side in notation as a plan. Robots left out do nothing."""
+        """Parse orders of the bot's side into a plan. Robots without an order do nothing."""
         order_of = dict(parse_orders(action).by_robot)
         return tuple(order_of.get(robot.number, NOTHING) for robot in self.robots[_OWN])
 
@@ -549,7 +551,7 @@ class _Search:
     def _outlook(self, plan: Plan) -> tuple[str, ...]:
         """Return sentences about the other side's likeliest plan, and about the second best plan.
 
-        The second one names only the orders in which the two plans differ.
+        The second sentence names only those orders of the second best plan that differ from `plan`.
         """
         strategy = self._expected_strategy()
         likeliest_plan, chance = strategy[0]

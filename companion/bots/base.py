@@ -1,7 +1,7 @@
 """The interface of a bot, which gets one seat's view and returns an action in notation.
 
-The view of a seat holds only what the player there may know. The functions here make the sentences
-in which all bots give their reasons.
+The view of a seat holds only what the player there may know. The functions in this module make the
+sentences in which all bots give their reasons.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from companion.core.kit import Seat
 # Levels of strength: beginner, club player, and maximum strength.
 LEVELS = (1, 2, 3)
 
-# Minimum probability of an expected reply to be mentioned. Chosen by eye: one below it is hardly
-# more likely than others.
+# Minimum probability in percent at which an expected reply is mentioned. Chosen by eye: a reply
+# below it is hardly more likely than others.
 _MIN_LIKELY_PERCENT = 10
 
-# Minimum probability of an expected reply to be stated without a percentage. Chosen by eye.
+# Minimum probability in percent at which an expected reply is stated as if it were certain, without
+# its percentage. Chosen by eye.
 _CERTAIN_PERCENT = 95
 
 

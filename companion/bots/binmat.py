@@ -54,25 +54,27 @@ from companion.games.binmat.turn import carry_out
 # Action that ends a turn of a game with real cards, in which the program only counts turns.
 _END_TURN = "."
 
-# Number of deals on which an action must win at once to count as a sure win. More cost time. With
-# fewer, luck may look like a sure win.
+# Number of deals on which an action must win at once to count as a sure win. More deals take
+# longer. With fewer deals, luck may look like a sure win.
 _SURE_WIN_DEALS = 6
 
 # Weight of one point of the rules of thumb in the value of an action, where 1 is a win in every
-# playout. For defender and attacker (`Seat.number`), since their points are on different scales.
+# playout. By seat (`Seat.number`): the defender's weight, then the attacker's. They differ because
+# the points of the two are on different scales.
 _POINT_WEIGHTS = (0.05, 0.15)
 
-# Maximum number of turns of a playout, as many as a game of the usual options has. A longer one
+# Maximum number of turns of a playout, as many as a game of the usual options has. A longer playout
 # counts as undecided.
 _MAX_PLAYOUT_TURNS = 110
 
-# Gain in a playout of a card after which a combat can win the game, above every other gain.
+# Gain, in a playout, of a card after which a combat can win the game. It is above every other gain.
 _WINNING_GAIN = 100.0
 
 # Gain of a last resort: a move that is chosen only if there is no other.
 _LAST_RESORT_GAIN = -9.0
 
-# Assumed power of a face-down wall in the rules of thumb. Chosen by hand: lower attacks more.
+# Assumed power of a face-down wall in the rules of thumb. Chosen by hand: with a lower power the
+# bot attacks more.
 _FACE_DOWN_WALL_POWER = 1.6
 
 
@@ -125,7 +127,7 @@ class BinmatBot(Bot):
     def choose(self, view: Mapping[str, Any]) -> Choice:
         """Return an action that wins at once, or the one with the highest value in the playouts.
 
-        A level without playouts takes the one with the most points.
+        A level without playouts takes the action with the most points by the rules of thumb.
         """
         if "lanes" not in view:
             return Choice(_END_TURN, 1)
@@ -294,14 +296,15 @@ def _rate_attacker_move(playout: PlayoutState, move: PlayoutMove) -> float:
         return -10.0
     hand = playout.hands[ATTACKER_SEAT]
     if lane == ATTACKER_PILE:
-        # the more cards in hand, the less another one is worth
+        # the more cards are in hand, the less another one is worth
         if kind == DRAW:
             return 2.5 - 0.5 * len(hand)
         # a discard, only better than a pass
         return -6.0
     wall = playout.defender_stacks[lane]
     cards_left = _cards_left(playout, lane)
-    # worth more than a draw from the attacker deck, since it brings the end of the lane nearer
+    # A draw from a lane is worth more than one from the attacker deck, because it brings the end of
+    # the lane nearer.
     if kind == DRAW:
         return 5.0 - 0.15 * cards_left - 0.5 * len(hand)
     before = playout.attacker_stacks[lane]
@@ -313,7 +316,7 @@ def _rate_attacker_move(playout: PlayoutState, move: PlayoutMove) -> float:
         damage = 0
         if attack_power >= wall_power:
             damage = damage_of(attack, attack_power, wall, int(wall_power), playout.is_hackmud)
-        # more damage than the lane has cards wins the game, which is above all other points
+        # more damage than the lane has cards wins the game, so these points are above all others
         if damage > cards_left + len(wall):
             return 50.0
         # damage counts more in a lane with few cards left. A stack without power would be wasted
@@ -346,7 +349,7 @@ def _rate_defender_move(playout: PlayoutState, move: PlayoutMove) -> float:
         points = 4.0 - 0.6 * len(hand) + 0.15 * cards_left
         # a draw from a short lane without a wall brings its end near
         return points if wall or cards_left > 4 else points - 8.0
-    # whether to fight is better left to the attacker
+    # the defender can begin a combat, too, but it is usually better not to
     if _is_combat(move):
         return -6.0
     gain = power([*wall, card]) - power(wall)
@@ -360,7 +363,7 @@ def _rate_defender_move(playout: PlayoutState, move: PlayoutMove) -> float:
     # a TRAP works only in a stack that is face down
     if card[0] == TRAP and not playout.is_defender_open[lane]:
         points += 1.0
-    # a card can also weaken a wall, if the sum is then no power of two any more
+    # a card can also weaken a wall, if the sum is no power of two any more
     return points - 3.0 if gain < 0 else points
 
 
@@ -424,7 +427,7 @@ def _lane_weight(cards_left: int) -> float:
 def _assumed_wall_power(playout: PlayoutState, lane: int, random: Callable[[], float]) -> int:
     """Return the power that the attacker of a playout assumes for a wall.
 
-    For a face-down one, this is a random guess from 0 to 3.
+    For a face-down wall, this is a random guess from 0 to 3.
     """
     wall = playout.defender_stacks[lane]
     if not wall:
@@ -480,7 +483,7 @@ def choose_defender_move(playout: PlayoutState, rng: Random) -> PlayoutMove:
 
 
 def _choose_wall_move(playout: PlayoutState, hand: list[str], rng: Random) -> PlayoutMove | None:
-    """Return a move that builds or strengthens a wall. None if none is worth a turn."""
+    """Return a move that builds or strengthens a wall, or None if no such move is worth a turn."""
     bare_lanes = [lane for lane in LANES if not playout.defender_stacks[lane]]
     if bare_lanes:
         # a lane is safer with more cards left, and less safe by 4 cards for each attacking card
@@ -512,7 +515,7 @@ def _choose_wall_move(playout: PlayoutState, hand: list[str], rng: Random) -> Pl
 def _best_wall_card(hand: list[str], wall: list[str], rng: Random) -> str | None:
     """Return the card that makes a wall strongest, or None if the hand holds only BREAKs.
 
-    BREAKs stay in hand. A BOUNCE or a TRAP counts 0.8 less, so that it tends to stay there, too.
+    BREAKs stay in hand. A BOUNCE or a TRAP counts 0.8 less, so that it tends to stay in hand, too.
     """
     before = sum([CARD_VALUES[card] for card in wall])
 

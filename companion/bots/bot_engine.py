@@ -31,17 +31,18 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.engine import serve_lines
 
-# Maximum size of a request or a reply, so that a faulty program cannot fill the other's memory.
+# Maximum size of a request or a reply in bytes, so that a faulty program at one end of the pipes
+# cannot fill the memory of the program at the other end.
 MAX_LINE_BYTES = 1_000_000
 
-# Maximum private memory of a built-in bot: about three times the peak of one.
+# Maximum private memory of a built-in bot in bytes: about three times what one needs at most.
 MAX_OWN_MEMORY_BYTES = 192 << 20
 
 # Priority of the process (nice(2)), lower than that of the table's own threads.
 NICENESS = 10
 
-# Maximum number of the user's processes and threads at which a bot may still start one. It is
-# lower than the service's limit (`TasksMax`), so that the table always gets its own.
+# Number of the user's processes and threads from which on a bot may start no more. It is lower than
+# the limit of the whole service (`TasksMax`), so that the table can always start its own.
 MAX_TASKS = 1000
 
 # Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out.

@@ -45,8 +45,8 @@ _MAX_REASON_CHARS = 400
 # Number of bytes read at once: the usual capacity of a pipe on Linux (pipe(7)).
 _CHUNK_BYTES = 65_536
 
-# Folder of the packages. The child runs there, so that it finds this program whether installed or
-# not.
+# Folder of the packages. The child runs in this folder, so that it finds the package `companion`
+# whether that is installed or not.
 _ROOT = Path(__file__).parents[2]
 _encode = msgspec.json.Encoder(enc_hook=translate_for_json).encode
 
@@ -70,9 +70,9 @@ class _Reply(msgspec.Struct):
     action: str = ""
     """Best action in notation, in an answer to `choose` or `judge`."""
     nodes: int = 0
-    """Number of positions that were searched for it."""
+    """Number of positions that were searched for this action."""
     why: list[Any] = []
-    """Reasons for it, as sentences or as objects that `parse_sentence` reads."""
+    """Reasons for this action, as sentences or as objects that `parse_sentence` reads."""
     loss: float | None = None
     """How much worse the action to `judge` is, as a share of a game. None if it is not known."""
 
@@ -96,9 +96,9 @@ def bot_command(game: str, level: int, seed: int) -> list[str]:
 class BotProcess(Closeable):
     """One bot and its process, the child. A context manager.
 
-    Every failure kills the child and raises `BotFailure`. After that, and after `close`, every call
-    fails. Calls are serialised. `close` may be called from another thread and ends a call that is
-    waiting.
+    Every failure kills the child and raises `BotFailure`. After a failure, and after `close`, every
+    call fails. Calls from several threads wait for each other. `close` may be called from another
+    thread, and ends a call that is waiting for its reply.
 
     The methods `new`, `see`, `choose` and `judge` send the request of that name (see `bot_engine`).
     Their `timeout_s` is the timeout of the reply.
@@ -123,7 +123,7 @@ class BotProcess(Closeable):
         try:
             self.child = subprocess.Popen(
                 list(command),
-                # pipes and not a socket, which no program can open as /dev/stdin or /dev/stdout
+                # pipes and not a socket, because a program cannot open a socket as /dev/stdin
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -169,7 +169,7 @@ class BotProcess(Closeable):
         return Verdict(self._check_choice(reply), reply.loss)
 
     def _check_choice(self, reply: _Reply) -> Choice:
-        """Return the choice of a reply. Raises `BotFailure` if its action cannot be one."""
+        """Return the choice of a reply. Raises `BotFailure` for an empty or too long action."""
         if not 0 < len(reply.action) <= _MAX_ACTION_CHARS:
             self._fail("answered nonsense")
         # reasons of a program from outside are shown untranslated, in one line each
@@ -228,9 +228,10 @@ class BotProcess(Closeable):
         """Send a line to the child and return its answer.
 
         The answer ends with a newline, unless the child has ended or the line is too long. Raises
-        `TimeoutError` at the deadline, which is on the monotonic clock. Every access waits for the
-        pipe with this timeout first. A plain read could wait for good, even after the child has
-        ended, because a process that it started may keep the pipe open.
+        `TimeoutError` at the deadline, which is on the monotonic clock. Before every read and
+        write, the pipe has to be ready, or the deadline ends the wait. A plain read could wait for
+        good, even after the child has ended, because a process that the child started may keep the
+        pipe open.
         """
         to_child, from_child = self._pipes
         remaining = memoryview(line)

@@ -22,9 +22,9 @@ class Character:
     level: int
     """One of `LEVELS`, or 0 for an engine, whose strength is unknown."""
     style: str
-    """How it plays, in a few words."""
+    """How the bot plays, in a few words."""
     drawing: str
-    """Name of its picture."""
+    """Name of the character's picture."""
     command: tuple[str, ...] = ()
     """Program of an engine with its arguments. Empty for a built-in bot."""
 

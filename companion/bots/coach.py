@@ -46,7 +46,7 @@ Speller = Callable[[Seat, str, str], tuple[SpelledOrder, ...]]
 
 
 class CoachFailure(CompanionError, RuntimeError):
-    """The coach's process failed more than once."""
+    """The coach's process failed at each of the `MAX_ATTEMPTS` attempts."""
 
     kind = "coach"
 
@@ -56,17 +56,17 @@ class Hint:
     """The coach's answer: the best action, or the reasons of a machine player for its own."""
 
     action: str
-    """The best action in notation. With `is_theirs`, what the machine player has done."""
+    """The best action in notation. With `is_theirs`, the action that the machine player chose."""
     orders: tuple[SpelledOrder, ...]
     """The same action in words."""
     why: tuple[str, ...]
-    """Reasons for it as sentences."""
+    """Reasons for this action as sentences."""
     judgement: str = ""
-    """Sentence on the action that was taken. Empty if none was. With `is_theirs`, whose reasons
-    these are and of which turn.
+    """Sentence on the action that the learner took. Empty if the question was not about one. With
+    `is_theirs`, a heading: whose reasons these are, and for which turn.
     """
     is_best: bool = False
-    """Whether the action that was taken is as good as the best."""
+    """Whether the action that the learner took is as good as the best one."""
     is_theirs: bool = False
     """Whether this is about the machine player at the other seat."""
 
@@ -74,8 +74,8 @@ class Hint:
 class Coach:
     """Answers the seats of a table, one question at a time. Any thread may ask.
 
-    Questions during another one are refused, since a process takes a whole core. The same question
-    always gets the same answer.
+    A question is refused while another one is being answered, because each takes a whole core. The
+    same question always gets the same answer.
 
     :param key: the installation's secret, from which the seeds are derived
     :param open_process: starts a bot process by its command. Tests replace it
@@ -144,9 +144,9 @@ class Coach:
             self._lock.release()
 
     def _answer(self, turn: MachineTurn, action: str, spell: Speller) -> Hint:
-        """Return the coach's hint for a turn. `action` is the one that was taken, or empty.
+        """Return the coach's hint for a turn. Raises `CoachFailure`.
 
-        Raises `CoachFailure`.
+        :param action: the action to judge, in notation. Empty if the seat has yet to act
         """
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -165,9 +165,10 @@ class Coach:
         raise CoachFailure(say("The coach does not respond. The game goes on without it."))
 
     def _ask_bot(self, turn: MachineTurn, action: str) -> Verdict:
-        """Ask a new bot process for a verdict on an action, or for its choice if that is empty.
+        """Ask a new bot process for a verdict on an action. Raises `BotFailure`.
 
-        The process is sent only what the seat knows. Raises `BotFailure`.
+        If the action is empty, ask only for the bot's own choice. The process is sent only what the
+        seat knows.
         """
         # the same question gets the same seed, and so the same answer
         seed = derive_seed(self._key, f"coach {turn.game} {turn.number} {turn.seat}")

@@ -1,8 +1,14 @@
 """Machine players, which play free seats: they ask a bot for each action and hand in like people.
 
-Each seat has a thread and, while a machine player has it in a game, a bot process (`bot_process`).
-That process gets only the data of a `MachineTurn`, which is what the seat may know. If it fails too
-often, the action is random, so that the game goes on.
+Each seat has a thread. While a machine player has the seat in a game, it also has a bot process
+(`bot_process`). That process gets only the data of a `MachineTurn`, which is what the seat may
+know. For each decision, the thread does this:
+
+1. It asks the process for an action. If the process fails, a new one is asked. If it fails too
+   often, the action will be random, so that the game goes on.
+2. It waits until some seconds have passed since it began, so that the machine player has the pace
+   of a person.
+3. It hands the action in, with the bot's reasons for it.
 """
 
 from __future__ import annotations
@@ -32,22 +38,22 @@ log = logging.getLogger(__name__)
 # has the pace of a person. Chosen by eye.
 DELAY_RANGE_S = (1.0, 3.0)
 
-# Timeout in seconds for one decision, with or without a clock. After it the process is restarted.
-# It is many times what any bot takes (docs/measurements.md).
+# Timeout in seconds for one decision, with or without a clock. A process that takes longer is
+# restarted. The timeout is many times what any bot takes (docs/measurements.md).
 DECISION_TIMEOUT_S = 8.0
 
-# Timeout in seconds for a process to start and to process past turns. It is longer, since starting
-# Python takes seconds on a busy machine.
+# Timeout in seconds for a process to start and to process past turns. It is longer than the timeout
+# for a decision, because starting Python takes seconds on a busy machine.
 START_TIMEOUT_S = 15.0
 
 # Maximum number of attempts for one decision, each with a new process. Then the action is random.
 MAX_ATTEMPTS = 3
 
-# Timeout in seconds for all attempts together, so that a person need not wait longer for a random
-# action.
+# Timeout in seconds for all attempts at one decision together. Then the action is random, because a
+# person should not have to wait longer.
 ATTEMPTS_TIMEOUT_S = 15.0
 
-# Time in seconds that is kept on the clock for handing in.
+# Time in seconds that the bot leaves on the seat's clock, so that its action is handed in in time.
 _HAND_IN_RESERVE_S = 0.3
 
 # Maximum interval in seconds between two steps.
@@ -63,16 +69,16 @@ class _PlannedAction(NamedTuple):
     moment: str
     """The decision by its number in the game, such as `3.2`."""
     choice: Choice | None
-    """The action, or None for a random one."""
+    """What the bot chose, or None for a random action."""
     earliest_s: float
     """Earliest time to hand it in, on the monotonic clock."""
 
 
 class _SharedSettings(NamedTuple):
-    """What both machine players have in common. Most are arguments of `MachinePlayers`."""
+    """What both machine players have in common. See the arguments of `MachinePlayers`."""
 
     characters: Mapping[str, Character]
-    """The characters by name."""
+    """All characters by name: the built-in ones and the engines."""
     key: bytes
     delay_range_s: tuple[float, float]
     open_process: Callable[[Sequence[str]], BotProcess]
@@ -81,7 +87,8 @@ class _SharedSettings(NamedTuple):
 class MachinePlayers(Closeable):
     """The machine players of both seats. A context manager. `close` may be called twice.
 
-    Without `start` the caller has to call `step`, which blocks while a process is thinking.
+    After `start`, threads do the work. A caller that does not call `start`, such as a test, has to
+    call `step`, which blocks while a process is thinking.
 
     :param key: a secret of this installation, from which the seeds of the bots are derived
     :param engines: the engines of the settings (`NAME=COMMAND`)
@@ -138,10 +145,10 @@ class _MachinePlayer:
         self._clock = clock
         self._settings = settings
         self._process: BotProcess | None = None
-        # the last turn that the process was sent, so that it need not be sent the whole game again
+        # the last turn that the process has been sent, so that only later ones have to be sent
         self._last_turn: MachineTurn | None = None
         self._plan: _PlannedAction | None = None
-        # present complaint about the program, as the pages show it
+        # present complaint about the program, as the pages show it. Empty if there is none
         self._complaint = ""
         # set when the service ends, so that no new decision is begun
         self._is_closing = False
@@ -149,10 +156,12 @@ class _MachinePlayer:
     def step(self) -> float:
         """Do the work that is due.
 
-        Return the seconds until the next step (0: after the table's next change).
+        Return the seconds until the next step. 0 means that there is nothing to do before the
+        table's next change.
         """
-        turns = (turn for turn in self._table.machines.turns() if turn.seat is self._seat)
-        turn = next(turns, None)
+        turn = next(
+            (turn for turn in self._table.machines.turns() if turn.seat is self._seat), None
+        )
         # no machine player has this seat any more
         if turn is None:
             self.close()
@@ -162,10 +171,13 @@ class _MachinePlayer:
             self._plan = None
             return 0.0
         if self._plan is None or self._plan.moment != turn.moment:
-            # thinking counts as a part of the delay
-            begun_s = self._clock.monotonic_s()
+            # the delay begins before the bot thinks, so that its thinking time is a part of the
+            # delay
+            began_at_s = self._clock.monotonic_s()
             choice = self._choose(turn)
-            self._plan = _PlannedAction(turn.moment, choice, begun_s + self._delay_s(turn, begun_s))
+            self._plan = _PlannedAction(
+                turn.moment, choice, began_at_s + self._delay_s(turn, began_at_s)
+            )
         wait_s = self._plan.earliest_s - self._clock.monotonic_s()
         if wait_s > 0:
             return wait_s
@@ -189,7 +201,7 @@ class _MachinePlayer:
     def _hand_in(self, plan: _PlannedAction) -> float:
         """Hand in a planned action. Return the seconds until the next step, as `step` does.
 
-        If it cannot be handed in now, the next step tries again or plans another one.
+        If the action cannot be handed in now, the next step tries again or plans another action.
         """
         reasons = plan.choice.why if plan.choice else ()
         self._table.machines.store_reasons(self._seat, plan.moment, reasons)
@@ -199,6 +211,7 @@ class _MachinePlayer:
             else:
                 self._table.hand_in(self._seat, plan.moment, plan.choice.action)
         except Stale:
+            # the game has moved on, so the action is for a moment that is over
             self._plan = None
         except JournalError:
             retry_at_s = self._clock.monotonic_s() + _JOURNAL_PAUSE_S
@@ -231,8 +244,8 @@ class _MachinePlayer:
     def _choose(self, turn: MachineTurn) -> Choice | None:
         """Return the action that a lesson wants, or else the choice of the process.
 
-        Return None, for a random action, if the character does not know the game, after too many
-        failures, if no time is left on the clock, and while the service ends.
+        Return None, which means a random action, if the character does not know the game, after too
+        many failures, if no time is left on the clock, and while the service ends.
         """
         if turn.lesson_action is not None:
             return Choice(turn.lesson_action, 0)
@@ -274,11 +287,12 @@ class _MachinePlayer:
     def _process_for(self, turn: MachineTurn, timeout_s: float) -> BotProcess:
         """Return a process that has been sent the events of the game up to this turn.
 
-        It is the present process if that has played this game so far, or else a new one. Raises
-        `BotFailure`.
+        If the present process has played this game so far, return it. Otherwise start a new one.
+        Raises `BotFailure`.
         """
         last_turn = self._last_turn
-        # False for another game or character, and after a turn was taken back
+        # whether `last_turn` is an earlier turn of the same game and character. It is not after an
+        # undo, because the process has then seen events that no longer happened
         is_same_game = (
             last_turn is not None
             and last_turn.number == turn.number
@@ -291,7 +305,7 @@ class _MachinePlayer:
             self._process = process = self._settings.open_process(self._command(turn))
             process.new(self._seat, turn.options, timeout_s)
             last_turn = None
-        # `events` has one entry for each turn. Send only those of turns that are new to the process
+        # `events` has one entry for each turn. Send only entries that are new to the process.
         new_turns = turn.events[len(last_turn.events) :] if last_turn else turn.events
         if new_turns:
             events = [event for turn_events in new_turns for event in turn_events]
@@ -304,7 +318,7 @@ class _MachinePlayer:
 
         A built-in bot's seed is the same after a restart.
         """
-        # if the settings no longer have this name, the middle character plays under it
+        # an engine that the settings no longer have is replaced by the middle character
         character = self._settings.characters.get(turn.name, CHARACTERS[1])
         if character.command:
             return [*character.command, turn.game]

@@ -63,32 +63,34 @@ _SURE_WIN = WIN / 2
 # The numbers below were chosen by hand. Matches against other bots (`tests/bench/bots`) judge
 # all of them together.
 
-# Penalty in ranks for each earlier turn of this game that led to the same position. Lower: two bots
-# move back and forth for longer. Higher: they give up good squares sooner.
+# Penalty in ranks for each earlier turn of this game that led to the same position. With a lower
+# penalty, two bots move back and forth for longer. With a higher one, they give up good squares
+# sooner.
 _REPETITION_PENALTY = 2.0
 
-# Assumed maximum gain in ranks of a second play over the best first one. Lower: faster, but it may
-# miss the best pair.
+# Assumed maximum gain in ranks of a second play over the best first one. With a lower maximum the
+# search is faster, but it may miss the best pair.
 _MAX_FOLLOW_UP = 6.0
 
 # Value of a rock that is not laid yet, so that rocks are laid only where they cost more ranks.
 _ROCK_VALUE = 3.0
 
-# Maximum number of turns that are considered in a position. Larger: slower. Smaller: misses turns
-# whose worth shows only later.
+# Maximum number of turns that are considered in a position. With more turns the search takes
+# longer. With fewer, it misses turns whose worth shows only later.
 _MAX_TURNS = 150
 
 # Number of turns searched for a way out if the game seems lost, nearly all of `_MAX_TURNS`.
 _RESCUE_WIDTH = 120
 
-# Maximum number of placings of a rock that are compared. Larger: slower. The rest cover fewer
-# squares next to runners with intel.
+# Maximum number of placings of a rock that are compared. With more placings the search takes
+# longer. Those that are left out cover fewer squares next to runners with intel.
 _MAX_ROCKS = 24
 
 # Lead in ranks that usually decides a game. It turns a loss into a share of a game.
 _DECISIVE_LEAD = 40.0
 
-# Files of the scouts at the start, in the order of placing. A bot draws one of them for its game.
+# Set-ups: the files of the scouts at the start, in the order of placing. A bot draws one set-up for
+# its game.
 _SET_UPS = ("cdefb", "decfg", "dcefb")
 
 
@@ -96,16 +98,17 @@ class ScoutsParameters(NamedTuple):
     """Parameters of a level."""
 
     widths: tuple[tuple[int, ...], ...]
-    """Maximum number of turns searched in each ply, for each round of the search. For example, (30,
-    10) searches 30 turns, and 10 replies to each. A round searches the best turns of the round
-    before one ply deeper. Without rounds, the turn with the best first estimate is played.
+    """Maximum number of turns searched in each ply, for each round of the search. For example, a
+    round of (30, 10) searches 30 turns, and 10 replies to each of them. A round takes the best
+    turns of the round before and searches them one ply deeper. At a level without rounds, the turn
+    with the best first estimate is played.
     """
     noise: float
-    """Maximum change of each value of the evaluation, as a share of it."""
+    """Maximum change of each value of the evaluation, as a share of that value."""
 
     @property
     def reply_widths(self) -> tuple[int, ...]:
-        """Widths of the last round without that of its first ply."""
+        """Widths of the last round, without the width of its first ply."""
         return self.widths[-1][1:] if self.widths else ()
 
     def repetition_key(self, position: Position) -> tuple[int, ...]:
@@ -151,7 +154,7 @@ class ScoutsBot(Bot):
         self._evaluation = Evaluation(values_by_ranks_left(self.rng, self._parameters.noise))
         self._set_up_files = self.rng.choice(_SET_UPS)
         self._may_stack = options.get("stacking", "on") == "on"
-        # legal_decisions of the present turn in notation, by the positions in which they are due
+        # decisions of the present turn in notation, by the positions in which they are due
         self._plan: dict[Position, str] = {}
         # reasons for the present turn
         self._why: tuple[str, ...] = ()
@@ -212,7 +215,7 @@ class ScoutsBot(Bot):
         return next(square for square in squares if not position.own >> square & 1)
 
     def _plan_turn(self, position: Position, plays: Plays, rock: RockPlacing | None) -> None:
-        """Store the legal_decisions of a turn in `_plan`."""
+        """Store the decisions of a turn in `_plan`: its plays, its rock, and its end."""
         self._plan = {}
         for origin, target in plays:
             self._plan[position] = _play_between(position, origin, target).text
@@ -293,6 +296,7 @@ class _Search:
         alpha = -inf
         for _, plays, after in turns[: widths[0]]:
             other_side = pass_turn(after)
+            # the `repetition_key` of the levels that search
             penalty = _REPETITION_PENALTY * self.visits.get(_scout_masks(after), 0)
             estimate = self.evaluation.value(other_side)
             window = (-inf, -alpha - penalty)
@@ -407,11 +411,15 @@ class _Search:
         beside_runners = reduce(or_, [AROUND[square] for square in squares_in(runners)])
         rocks = [rock for rock in rock_placings(position) if rock.covered & beside_runners]
         rocks.sort(key=lambda rock: (rock.covered & beside_runners).bit_count(), reverse=True)
-        # no rock comes first, so that a rock has to be better
+        # Of equal values, `max` takes the first. None comes first and stands for no rock, so that a
+        # rock is laid only if it makes the value better.
         return max((None, *rocks[:_MAX_ROCKS]), key=lambda rock: self.value_of_rock(position, rock))
 
     def value_of_rock(self, position: Position, rock: RockPlacing | None) -> float:
-        """Return the value of a turn after its plays, if it ends with this rock, or without one."""
+        """Return the value of a turn after its plays.
+
+        :param rock: the rock that the turn then lays, or None if it lays no rock
+        """
         other_side = pass_turn(lay_rock(position, *rock) if rock else position)
         value = -self._last_turn_value(other_side, self.evaluation.value(other_side), inf)
         return value - _ROCK_VALUE if rock else value
@@ -481,7 +489,7 @@ def _scout_masks(position: Position) -> tuple[int, ...]:
 
 
 def _play_all(position: Position, plays: Plays) -> Position:
-    """Carry out plays. Return the position after them, from the same point of view."""
+    """Return the position after these plays, from the same point of view."""
     for origin, target in plays:
         position = move_scout(position, 1 << origin, 1 << target)
     return position

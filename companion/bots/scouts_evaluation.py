@@ -39,8 +39,8 @@ JOURNEY_RANKS = 2 * (RANKS - 1)
 # The weights below were chosen by hand. Matches against other bots (`tests/bench/bots`) judge
 # all of them together.
 
-# Value of being home with intel, in addition to the ranks walked. Higher: one scout runs alone.
-# Lower: all scouts advance together.
+# Value of being home with intel, in addition to the ranks walked. With a higher value, one scout
+# runs alone. With a lower one, all scouts advance together.
 _ARRIVAL_BONUS = 25.0
 
 # Factor of the arrival bonus for each rank that is still to go.
@@ -62,7 +62,7 @@ def values_by_ranks_left(rng: Random, noise: float) -> list[float]:
 
     It is the number of ranks that the scout has gone, plus a bonus that grows as it nears home.
 
-    :param noise: maximum change of each value, as a share of it
+    :param noise: maximum change of each value, as a share of that value
     """
     values = [
         JOURNEY_RANKS - ranks_left + _ARRIVAL_BONUS * _BONUS_DECAY**ranks_left

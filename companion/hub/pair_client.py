@@ -180,7 +180,7 @@ class PairClient:
 
     @property
     def pause_s(self) -> float:
-        """Return the maximum time in seconds between two exchanges if `wake` is not called."""
+        """The maximum time in seconds between two exchanges if `wake` is not called."""
         is_playing = self._pair is not None and self._table.remote.is_running
         return POLL_INTERVAL_S if is_playing else PRESENCE_INTERVAL_S
 

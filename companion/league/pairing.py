@@ -184,7 +184,7 @@ class _SwissPlayer:
 
     @property
     def lean(self) -> int:
-        """Return how strongly this player should change sides, as a signed number.
+        """How strongly this player should change sides, as a signed number.
 
         It is positive if North is due, because the player was South more often or, if both are
         equal, the last time. From `MIN_FORCED_LEAN` on, the player must change sides.

@@ -38,7 +38,7 @@ class PlayerCard(msgspec.Struct, frozen=True, rename={"id": "card", "is_name_pub
 
     @property
     def is_forgotten(self) -> bool:
-        """Return whether the name and the code have been deleted."""
+        """Whether the name and the code have been deleted."""
         return not self.code
 
     def __repr__(self) -> str:

@@ -44,7 +44,7 @@ class RatingRow:
 
     @property
     def cautious_rating(self) -> float:
-        """Return the rating that the player very likely exceeds, by which the list is sorted."""
+        """The rating that the player very likely exceeds, by which the list is sorted."""
         return self.rating - CAUTION_DEVIATIONS * self.deviation
 
 

@@ -78,7 +78,7 @@ class StoredResult(msgspec.Struct, frozen=True):
 
     @property
     def is_between_two_people(self) -> bool:
-        """Return whether two different people with cards have played the game.
+        """Whether two different people with cards have played the game.
 
         Then it counts for ratings, unless it is void.
         """

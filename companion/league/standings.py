@@ -29,7 +29,7 @@ class TournamentRow:
 
     @property
     def points(self) -> str:
-        """Return the points as people write them."""
+        """The points as people write them."""
         return format_half_points(self.half_points)
 
 

@@ -91,7 +91,7 @@ class MatchBoard(msgspec.Struct, frozen=True):
 
     @property
     def is_played(self) -> bool:
-        """Return whether both people came and the game has ended."""
+        """Whether both people came and the game has ended."""
         return self.verdict in PLAYED_VERDICTS
 
     def half_points(self, person: int) -> int:
@@ -116,12 +116,12 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Return whether every board has a verdict."""
+        """Whether every board has a verdict."""
         return all(board.verdict is not None for board in self.boards)
 
     @property
     def is_played(self) -> bool:
-        """Return whether at least one board was played."""
+        """Whether at least one board was played."""
         return any(board.is_played for board in self.boards)
 
 
@@ -137,7 +137,7 @@ class Round(msgspec.Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Return whether every board has ended."""
+        """Whether every board has ended."""
         return all(match.is_decided for match in self.matches)
 
     def match_of(self, entrant: int) -> Match | None:
@@ -190,7 +190,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def round(self) -> Round | None:
-        """Return the current round, the one that was paired last, or None before the first."""
+        """The current round, the one that was paired last, or None before the first."""
         return self.rounds[-1] if self.rounds else None
 
     def entrant(self, number: int) -> Entrant:

@@ -51,7 +51,7 @@ class TournamentStore:
 
     @property
     def current(self) -> Tournament | None:
-        """Return the newest tournament that is not over. One that has begun comes first."""
+        """The newest tournament that is not over. One that has begun comes first."""
         running = [tournament for tournament in self.all() if not tournament.is_over]
         # the first of those that have begun, or else the first of all
         return max(running, key=lambda tournament: bool(tournament.rounds), default=None)

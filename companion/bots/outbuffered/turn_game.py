@@ -1,6 +1,6 @@
 """A turn of Outbuffered as a matrix game, its mixed strategies, and models of kinds of players.
 
-Rows are buffers of the bot's side and columns buffers of the other one. A mixed strategy is a
+Rows are buffers of the bot's side, and columns are buffers of the other side. A mixed strategy is a
 vector of probabilities, one for each row or for each column. Values range from -1 (the bot's side
 loses) to 1 (it wins).
 """
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from companion.bots.outbuffered.turns import FINAL_VALUES, Successor
 from companion.games.outbuffered.board import BUFFERS
 
-# Number of rounds of regret matching for one matrix. More: slower. Fewer: farther from equilibrium.
+# Number of rounds of regret matching for one matrix. More rounds take longer. With fewer rounds the
+# strategies are farther from equilibrium.
 _MATCHING_ROUNDS = 240
 
 # Values of pairs of buffers, shape (rows, columns).
@@ -55,7 +56,7 @@ class TurnGame:
         return self.values[self._table]
 
     def find_sure_win(self) -> int | None:
-        """Return a row that wins against all columns. None if there is none."""
+        """Return the first row that wins against all columns, or None if no row does."""
         winning_rows = np.flatnonzero(self.payoff.min(axis=1) >= 1.0)
         return int(winning_rows[0]) if len(winning_rows) else None
 
