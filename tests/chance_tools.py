@@ -41,11 +41,14 @@ def next_commitment(rig: WebRig) -> str:
     return str(rig.browser().get("/api/view").get_json()["next_commitment"])
 
 
-def place_pieces(rig: WebRig) -> None:
-    """Place the pieces of both sides of Kahmate, and confirm what hands have to do then."""
+def play_first_actions(rig: WebRig) -> None:
+    """Hand in a legal action for each seat that is due, and confirm what hands have to do then.
+
+    In a new game of Kahmate, both sides place their pieces. In BINMAT, one side takes its turn.
+    """
     moment = rig.table.view().moment
     session = session_of(rig.table)
     for seat in sorted(session.awaited_seats):
-        placement = next(iter(session.require_game().legal_actions(session.state, seat)))
-        rig.table.hand_in(seat, moment, session.require_game().format(placement))
+        action = next(iter(session.require_game().legal_actions(session.state, seat)))
+        rig.table.hand_in(seat, moment, session.require_game().format(action))
     follow_instructions(rig.table)

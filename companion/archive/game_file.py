@@ -195,7 +195,7 @@ def check_chance(played: GameFile) -> list[str]:
         return [chance.description]
     commitment = say("Commitment: {commitment}", commitment=chance.commitment)
     proof = say(
-        "The seed is SHA-256 of “{text}”: commitment and seed match.", text=chance.opened.text
+        "The seed is SHA-256 of “{text}”: commitment and seed match.", text=chance.opened.seed_text
     )
     return [chance.description, f"  {commitment}", f"  {proof}"]
 

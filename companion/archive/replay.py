@@ -1,4 +1,12 @@
-"""Replay of a finished game scene by scene. Every turn is resolved again, every receipt checked."""
+"""Replay of a finished game scene by scene. Every turn is resolved again, every receipt checked.
+
+Turns are counted in two ways. In the game file, a turn is one decision with its effect. Its number
+in the file is counted from 1, so it is the index in `Replay.turns` plus 1. The game's own count,
+which people read, may put several turns of the file into one (see `Game.turn_number`).
+
+A stage is a part of a turn that hands carry out on the board before the next one is shown. A scene
+is the board after a stage. Scene 0 is the start.
+"""
 
 from __future__ import annotations
 
@@ -25,48 +33,46 @@ from companion.table.board_check import hand_moves
 from companion.table.chance.fairness import turn_random
 from companion.table.seats.machine_seats import MachineTurn, to_json_values
 
-# Reasons of a game that the owner ended, in this version's words and in those of version 1.0.
+# The sentence on how a game ended that its owner ended: of this version, and of version 1.0.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
-# Second part of the moment at which the set-up is photographed, `GAME.0`.
+# End of the moment under which the set-up of a game is photographed: `3.0` in game 3.
 _SET_UP_TICK = ".0"
 
 
 class ReplayedTurn(NamedTuple):
     """A turn of the game file that was played again, from the state before it."""
 
-    number: int
+    number_in_file: int
     """Number of the turn in the file, from 1 on."""
     moment: str
-    """Number of the decision, such as `3.7` for the seventh one of game 3."""
+    """Id of the decision, such as `3.7` for the seventh one of game 3."""
     actions: Mapping[Seat, PlayedAction]
     first_scene: int
     """Index of its first scene in the replay."""
     last_scene: int
     """Index of its last scene."""
     turn_number: int
-    """Number in the game's own count, in which several turns of the file may be one.
-
-    0 for a part of the set-up.
-    """
+    """Number of the turn in the game's own count. 0 for a part of the set-up."""
     state: Any
     """The game's state before the turn."""
     step: Step[Any]
+    """What the rules made of the turn: its stages, its events, and the state after it."""
 
 
 class Replay:
-    """Replay of a finished game. Scenes are made on request, from any thread.
+    """Replay of a finished game. All turns are resolved at once, scenes are made on request.
 
-    A stage is a part of a turn that is carried out on the board before the next one is shown. A
-    scene is the board after a stage, and scene 0 is the start.
+    Any thread may request scenes.
 
-    Raises a `CompanionError` if the game or its options are unknown. If turns or receipts do not
-    match, `trouble` says so, and the replay ends before the first such turn.
+    Raises a `CompanionError` if the game or its options are unknown. If the rules refuse a turn, or
+    if a receipt does not match its action, `trouble` says so, and the replay ends before that turn.
     """
 
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
-        """Sentence on where file, rules or receipts disagree. Empty if they match."""
+        """Sentences on what does not match: turns, rules, receipts or chance. Empty if all match.
+        """
         self.photographs = frozenset(photographs)
         """Moments of the turns that have a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)
@@ -75,6 +81,10 @@ class Replay:
         self.kit: Kit = self.game.kit(self._options)
         self._first_state: Any = self.game.setup(self._options, turn_random(played.seed, 0))
         self.chance = chance_of_file(played, line.number)
+        """Where the chance of the game comes from, for people to check. None if it uses none.
+
+        Its `faults` are sentences on what does not match: commitment, secret or seed.
+        """
         self.turns: list[ReplayedTurn] = []
         try:
             for state, turn, step in replay_turns(played):
@@ -85,17 +95,19 @@ class Replay:
             self.trouble = joined(" ", (*self.chance.faults, self.trouble))
 
     def _add_turn(self, state: Any, turn: PlayedTurn, step: Step[Any]) -> None:
-        """Add a turn with the state before it and the step that it made."""
-        number = len(self.turns) + 1
+        """Add a turn: the state before it, and the step that the rules made of it."""
+        number_in_file = len(self.turns) + 1
         first = self.scene_count
         actions = {seat: turn.actions[seat] for seat in SEATS if seat in turn.actions}
         # a turn without stages still has one scene
         last = first + max(1, len(step.stages)) - 1
         turn_number = self.game.turn_number(state)
         if turn_number is None:
-            turn_number = number
+            turn_number = number_in_file
         self.turns.append(
-            ReplayedTurn(number, turn.moment, actions, first, last, turn_number, state, step)
+            ReplayedTurn(
+                number_in_file, turn.moment, actions, first, last, turn_number, state, step
+            )
         )
 
     @property
@@ -104,7 +116,11 @@ class Replay:
         return self.turns[-1].last_scene + 1 if self.turns else 1
 
     def photograph_moment(self, turn: int) -> str:
-        """Return the moment of the photograph after a turn (0: the set-up), empty without one."""
+        """Return the moment under which the board was photographed after a turn.
+
+        `turn` is its number in the file, 0 for the set-up. Return an empty string if there is no
+        photograph.
+        """
         moment = self.turns[turn - 1].moment if turn else f"{self.line.number}{_SET_UP_TICK}"
         return moment if moment in self.photographs else ""
 
@@ -112,8 +128,10 @@ class Replay:
     def leads(self) -> tuple[float, ...]:
         """Return South's lead at the start and after every turn, as `Game.lead` gives it.
 
-        It is negative where North leads. Empty if the game has no leads. If the rules decided the
-        game, its last lead is the winner's: as large as any before, and at least 1.
+        A lead is negative where North leads. The result is empty if the game has no leads.
+
+        If the rules decided the game, the last lead is set to that of the winner, because a win may
+        come while the other side is ahead. It is then as large as any lead before, and at least 1.
         """
         leads: list[float] = []
         for state in (self._first_state, *(turn.step.state for turn in self.turns)):
@@ -137,19 +155,20 @@ class Replay:
             for scene_index, events in enumerate(events_by_scene, turn.first_scene):
                 for event in events:
                     if event.kind.highlight:
-                        highlights.append(HighlightedEvent(scene_index, turn.number, event))
+                        highlights.append(HighlightedEvent(scene_index, turn.number_in_file, event))
         return tuple(highlights)
 
     def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """Return what a seat could know when it acted in a turn (from 1 on), and its action.
+        """Return what a seat could know when it acted in a turn, and the action that it chose.
 
-        The coach reviews the turn with it. It is what a machine player would have got. None if the
+        `turn` is the number of the turn in the file. The coach asks a bot about the same situation,
+        so what the seat could know is given as the request to a machine player. Return None if the
         seat did not act in this turn.
         """
         past = self.turns[turn - 1]
         if seat not in past.actions:
             return None
-        # remove hidden options such as the order of a deck, which nobody knew then
+        # without options that nobody knew then, such as the order of a deck
         options = dict(self._raw_options)
         for hidden in self.game.hidden_options(self._options) or ():
             options.pop(hidden, None)
@@ -169,15 +188,16 @@ class Replay:
         return known, past.actions[seat].action
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
-        """Return a legal action in words and drawings, for the turn of the replay at this moment.
+        """Return an action in words and drawings, in the situation before the turn of this moment.
 
-        Raises a `CompanionError` if the action is not legal there.
+        The action need not be the one that was played. Raises a `CompanionError` if it was not
+        legal then.
         """
         state = next(turn.state for turn in self.turns if turn.moment == moment)
         return spell_legal_action(self.game, state, seat, action)
 
     def scene(self, index: int) -> ReplayScene:
-        """Return one scene. Raises `IndexError`."""
+        """Return one scene. Raises `IndexError` if the replay has no scene with this index."""
         if index == 0:
             layout = self._layout_of(self._first_state)
             start = ReplayScene(turn=0, stage=0, stages=0, title=say("The start"), layout=layout)
@@ -188,7 +208,10 @@ class Replay:
         raise IndexError(index)
 
     def _scene_of(self, turn: ReplayedTurn, stage_index: int) -> ReplayScene:
-        """Return the board after a stage of a turn. A turn without stages has one scene, 0."""
+        """Return the scene after a stage of a turn.
+
+        A turn without stages has one scene, for which `stage_index` is 0.
+        """
         stages = turn.step.stages
         shown = stages[: stage_index + 1]
         is_last = stage_index + 1 >= len(stages)
@@ -197,12 +220,12 @@ class Replay:
         actions = {seat: self.game.parse(sealed.action) for seat, sealed in turn.actions.items()}
         tallies = [stage.tallies for stage in shown if stage.tallies]
         scene = ReplayScene(
-            turn=turn.number,
+            turn=turn.number_in_file,
             stage=stage_index + 1 if stages else 0,
             stages=len(stages),
             title=stages[stage_index].title if stages else "",
             layout=after,
-            # without pieces that came to the board, left it, or were turned over
+            # only pieces that went from one square to another: no others can have an arrow
             moves=tuple(
                 (move.origin, move.target)
                 for move in moves_by_hand
@@ -227,7 +250,8 @@ class Replay:
         if after is None and is_last:
             after = self.game.expected(turn.step.state)
         if after is None:
-            # the layout is unknown, for example when a game ends with a robot that cannot return
+            # the rules expect no layout, for example when a game ends with a robot that cannot
+            # return, so show the last known one
             after = before
         return before, after
 
@@ -237,7 +261,8 @@ class Replay:
     def _complete(self, scene: ReplayScene, state: Any, is_last: bool = True) -> ReplayScene:
         """Return a scene with everything that the game shows beside the board in a state.
 
-        Badges on pieces are valid only at the end of a turn (`is_last`).
+        `is_last` is whether the scene is the last one of its turn. Only then the state is that of
+        the scene, so that the badges on pieces are right.
         """
         if board_ui := self.game.board_ui(state, None):
             badges = board_ui.badges if is_last else {}
@@ -259,7 +284,8 @@ class Replay:
     def outcome(self) -> Outcome | None:
         """Return how the game ended by its rules.
 
-        Return None if it ended by resignation, agreement or the owner, or on time.
+        Return None if the rules did not end it: somebody resigned or had no time left, both agreed
+        on a draw, or the owner ended the game.
         """
         return self.game.outcome(self.final_state)
 
@@ -270,23 +296,27 @@ class Replay:
 
 
 def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outcome:
-    """Return the outcome that ended a game without a decision by its rules.
+    """Return the outcome of a game that its rules did not end.
 
-    That is a resignation, an agreed draw, a lack of time, or the owner. `ending` is the outcome in
-    a game file. Raises `Malformed` if it is none of these.
+    Somebody resigned or had no time left, both agreed on a draw, or the owner ended the game.
+    `ending` is the outcome in a game file. It has no code for the kind of ending, only the winners
+    and the reason as an English sentence. So every possible outcome is made, and the one with the
+    same winners and the same sentence is returned.
+
+    Raises `Malformed` if `ending` is none of these outcomes.
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     draw = Outcome(frozenset(), say("A draw."))
     if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
         return draw
-    ends = [draw, Outcome(frozenset(), say("The owner ended the game."))]
-    for seat in SEATS:
-        winner = frozenset({seat.other})
-        ends.append(Outcome(winner, say("{side!c} resigns.", side=names[seat])))
-        ends.append(Outcome(winner, say("{side!c} has no time left.", side=names[seat])))
-    for end in ends:
-        if ending == {"winners": sorted(end.winners), "reason": str(end.reason)}:
-            return end
+    outcomes = [draw, Outcome(frozenset(), say("The owner ended the game."))]
+    for loser in SEATS:
+        winner = frozenset({loser.other})
+        outcomes.append(Outcome(winner, say("{side!c} resigns.", side=names[loser])))
+        outcomes.append(Outcome(winner, say("{side!c} has no time left.", side=names[loser])))
+    for outcome in outcomes:
+        if ending == {"winners": sorted(outcome.winners), "reason": str(outcome.reason)}:
+            return outcome
     raise Malformed(
         say("The game is not over after its last turn, and nobody has resigned or agreed on a draw")
     )

@@ -1,18 +1,22 @@
 """People's names: how they are checked and normalised before they are shown and stored.
 
-Names are text in any script, with emoji. What must not pass are control characters, and names that
-look empty.
+A name may be in any script, and may have emoji in it. Two kinds of names must not pass:
+
+- Names with control characters, which could garble a page or a log. Whoever accepts a name has to
+  refuse it unless `is_printable` returns True. `seats/seat_fold.py` does so for a seat.
+- Names that look empty. `normalise_name` makes them empty, and a player with an empty name is a
+  guest.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-# Zero-width joiner and non-joiner, as a table for `str.translate`. Emoji and some scripts use them
-# between letters.
+# Zero-width joiner and non-joiner, as a table with which `str.translate` removes them. Emoji and
+# some scripts use them between letters.
 _JOINERS = dict.fromkeys((0x200C, 0x200D))
-# Tag letters, as a table for `str.translate`. They spell a region after a black flag, as in the
-# flag of England.
+# Tag letters, as a table with which `str.translate` removes them. After a black flag they spell a
+# region, as in the flag of England.
 _TAGS = dict.fromkeys(range(0xE0020, 0xE0080))
 
 _BLACK_FLAG = "\N{WAVING BLACK FLAG}"
@@ -23,7 +27,8 @@ _BLANKS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 def is_printable(name: str) -> bool:
     """Return whether every character of a name can be displayed. An empty name is printable.
 
-    Joiners are allowed, and with a black flag also tag letters, although they have no shape.
+    Joiners are allowed, although they have no shape of their own. So are tag letters in a name with
+    a black flag.
 
     >>> is_printable("Zoë"), is_printable("a\\x07b")
     (True, False)
@@ -39,7 +44,8 @@ def is_visible(name: str) -> bool:
     >>> is_visible("Zoë"), is_visible("\\u3164"), is_visible("\\ufe0f")
     (True, False, False)
     """
-    # Marks (M) are visible only on a letter, separators (Z) and controls (C) never.
+    # By the first letter of their Unicode category: marks (M), such as accents, are visible only
+    # on a letter. Separators (Z) and control characters (C) are never visible.
     return any(
         character not in _BLANKS and unicodedata.category(character)[0] not in "MZC"
         for character in name
@@ -49,7 +55,7 @@ def is_visible(name: str) -> bool:
 def normalise_name(typed: str) -> str:
     """Return a name as it is stored: in Unicode's normal form C, without spaces around it.
 
-    It is empty if nothing in it is visible.
+    If nothing in the name is visible, return an empty string.
 
     >>> normalise_name("  Rene\\u0301 ") == "Ren\\u00e9", normalise_name("\\u2800")
     (True, '')

@@ -269,7 +269,7 @@ class HubConnection:
             last = await jetstream.get_msg(RECORDS_STREAM, subject=subject, direct=True)
         except NotFoundError:
             self._last_sequence = 0
-            outbox.seek(min(self._membership.start_after, outbox.last_number()))
+            outbox.seek(min(self._membership.start_after, outbox.last_position()))
             return
         self._last_sequence = last.seq or 0
         try:
@@ -279,7 +279,7 @@ class HubConnection:
             # Its sequence number is higher than any epoch that this program has sent.
             outbox.seek(outbox.first_position(), last.seq or 1)
             return
-        if outbox.mark(last_record.entry) == last_record.mark:
+        if outbox.mark_of(last_record.entry) == last_record.mark:
             outbox.seek(last_record.entry, last_record.epoch)
         else:
             # the journal was restored from a backup and differs from what the hub has

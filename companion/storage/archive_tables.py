@@ -1,8 +1,11 @@
 """The side tables in the journal's file: imported games, removed games, and names to be forgotten.
 
-Accepted entries are never rewritten. A removed game leaves its number behind, so that no other game
-gets it. A player who wants to be forgotten leaves a digest of the name, and the number of the last
-game to which it applies.
+A game can only be removed as a whole. A single entry of the journal never changes, because every
+change would break the game's chain of links (see `database`). Therefore:
+
+- The number of a removed game stays in the table `removed`, so that no other game gets it.
+- The name of a player who wants to be forgotten stays in the entries. The table `forgotten` has a
+  digest of the name and the number of the last game in which the archive hides it.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from companion.storage.database import Database
 # Query for the last entry of each game: the game's number, the entry's number and its Unix time.
 #
 # It jumps from game to game in the index, which takes some milliseconds for 500 games. GROUP BY
-# would read every entry.
+# would read every entry. Entries with the game 0 (`SEATS_GAME`) belong to no game.
 _LAST_ENTRIES = """
 WITH RECURSIVE played(game) AS (
     SELECT MIN(game) FROM entries WHERE game > 0
@@ -39,19 +42,23 @@ class ForgottenName:
     """A name that is to be forgotten. The name itself is not stored."""
 
     salt: bytes
-    mark: bytes
-    """Digest of salt and name."""
+    """Random bytes. With them, nobody can find the name in a prepared list of digests."""
+    name_digest: bytes
+    """Digest of salt and name, see `_digest_name`."""
     game: int
-    """Number of the last game in which the name is forgotten. Later games may have it again."""
+    """Number of the last game in which the name is forgotten. Later games may show it again."""
 
     def covers(self, name: str, game: int) -> bool:
         """Return whether this name is forgotten in this game."""
-        return game <= self.game and hmac.compare_digest(_mark(self.salt, name), self.mark)
+        return game <= self.game and hmac.compare_digest(
+            _digest_name(self.salt, name), self.name_digest
+        )
 
 
+# A long list of games asks for the same names again and again, so digests are cached.
 @lru_cache(maxsize=1024)
-def _mark(salt: bytes, name: str) -> bytes:
-    """Return the digest of a name without regard to case. A long list of games asks often."""
+def _digest_name(salt: bytes, name: str) -> bytes:
+    """Return the digest of a name. It is the same in upper and in lower case."""
     return hashlib.sha256(salt + name.strip().casefold().encode()).digest()
 
 
@@ -63,33 +70,38 @@ class ArchiveTables:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # The number that the table's next game will get, even if a game is imported before it
-        # starts.
-        self._promised_number = 0
+        # The number that the table's next game will get. No imported game gets it, even if it is
+        # imported before the table's game starts.
+        self._reserved_number = 0
 
     def next_number(self) -> int:
-        """Return a number for the table's next game that no game has or ever had.
+        """Reserve a number for the table's next game, and return it.
 
-        It is reserved: an imported game does not get it.
+        No game has this number or ever had it, and no imported game will get it.
         """
 
-        def promise(db: sqlite3.Connection) -> int:
-            self._promised_number = _highest_number(db) + 1
-            return self._promised_number
+        # This runs under the file's lock, so no game can be imported between the two steps.
+        def reserve(db: sqlite3.Connection) -> int:
+            self._reserved_number = _highest_number(db) + 1
+            return self._reserved_number
 
-        return self._database.read(promise)
+        return self._database.read(reserve)
 
     def fingerprints(self) -> dict[int, str]:
         """Return the fingerprint of every game played here, by the game's number.
 
-        It is made of the number and the time of the last entry, so it changes with each entry, and
-        no other journal has the same. A cached summary with this fingerprint is up to date.
+        A fingerprint is made of the number and the time of the game's last entry. So it changes
+        with each entry, and the games of another journal have other ones. A cached summary that was
+        stored with the present fingerprint of its game is up to date.
         """
         rows = self._database.query(_LAST_ENTRIES)
         return {int(game): _fingerprint(last_id, at) for game, last_id, at in rows}
 
     def fingerprint(self, game: int) -> str | None:
-        """Return the fingerprint of one game. None if it was not played here."""
+        """Return the fingerprint of one game. None if it was not played here.
+
+        Game 0 is none: it stands for the entries that belong to no game (`SEATS_GAME`).
+        """
         rows = self._database.query(
             "SELECT id, at FROM entries WHERE game = ? ORDER BY id DESC LIMIT 1", (game,)
         )
@@ -107,7 +119,10 @@ class ArchiveTables:
         )
 
     def imported_digests(self) -> dict[int, str]:
-        """Return the digest of each imported game by its number. Digests identify games."""
+        """Return the digest of each imported game by its number.
+
+        Two imported files with the same digest are the same game (see `game_summary.game_digest`).
+        """
         return dict(self._database.query("SELECT game, digest FROM imported ORDER BY game"))
 
     def imported_digest(self, game: int) -> str | None:
@@ -123,23 +138,27 @@ class ArchiveTables:
     def add_imported(self, file: bytes, digest: str, at: float) -> int:
         """Store an imported game, and return its number.
 
-        It never gets the number that was promised to the table's next game. If this raises
+        It never gets the number that is reserved for the table's next game. If this raises
         `JournalError`, nothing is stored.
         """
 
         def insert(db: sqlite3.Connection) -> int:
-            number = max(_highest_number(db), self._promised_number) + 1
+            number = max(_highest_number(db), self._reserved_number) + 1
             db.execute("INSERT INTO imported VALUES (?, ?, ?, ?)", (number, at, digest, file))
             return number
 
         return self._database.write(insert)
 
     def remove_game(self, game: int) -> None:
-        """Remove every entry of a game, or an imported game. Its number is not used again."""
+        """Remove a game: all entries of one that was played here, or the file of an imported one.
+
+        Its number is not used again.
+        """
 
         def remove(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR IGNORE INTO removed VALUES (?)", (game,))
-            # Version 1.0 stored the cut-off end of a damaged game in `cut`.
+            # Version 1.0 stored the cut-off end of a damaged game in `cut`. Entries with the game 0
+            # (`SEATS_GAME`), such as changes of seats, belong to no game and are never removed.
             for table in ("entries", "ends", "cut"):
                 db.execute(f"DELETE FROM {table} WHERE game = ? AND game > 0", (game,))
             db.execute("DELETE FROM imported WHERE game = ?", (game,))
@@ -150,19 +169,22 @@ class ArchiveTables:
         """Return the forgotten names, sorted by their last game."""
         rows = self._database.query("SELECT salt, mark, game FROM forgotten ORDER BY game")
         return tuple(
-            ForgottenName(bytes(salt), bytes(mark), int(game)) for salt, mark, game in rows
+            ForgottenName(bytes(salt), bytes(digest), int(game)) for salt, digest, game in rows
         )
 
     def forget_name(self, name: str) -> None:
-        """Forget a name in every game up to now, whatever its case."""
+        """Forget a name in every game up to now, in upper and in lower case."""
         salt = secrets.token_bytes(16)
-        mark = _mark(salt, name)
+        digest = _digest_name(salt, name)
         statement = "INSERT INTO forgotten VALUES (?, ?, ?)"
-        self._database.write(lambda db: db.execute(statement, (salt, mark, _highest_number(db))))
+        self._database.write(lambda db: db.execute(statement, (salt, digest, _highest_number(db))))
 
 
 def _highest_number(db: sqlite3.Connection) -> int:
-    """Return the highest number that a game ever had. The caller holds the lock."""
+    """Return the highest number that a game ever had. 0 if there was none.
+
+    `Database.read` and `Database.write` pass `db` to their callbacks, which run under their lock.
+    """
     tables = ("entries", "imported", "removed", "ends")
     numbers = [db.execute(f"SELECT MAX(game) FROM {table}").fetchone()[0] for table in tables]
     # An empty table has no maximum.

@@ -115,8 +115,9 @@ class Database:
 
     def check_writable(self) -> None:
         """Raise `JournalError` unless the file can be written. Its content does not change."""
-        (version,) = self.read(lambda db: db.execute("PRAGMA user_version").fetchone())
-        self.write(lambda db: db.execute(f"PRAGMA user_version={version}"))
+        # Write the number of the format that it already has.
+        (format_number,) = self.query("PRAGMA user_version")[0]
+        self.write(lambda db: db.execute(f"PRAGMA user_version={format_number}"))
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in one transaction, which is rolled back if anything raises."""

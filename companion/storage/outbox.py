@@ -1,8 +1,13 @@
-"""The outbox: one public message per readable entry of the journal, made each time, never stored.
+"""The outbox: what a table tells a hub, one public message for each entry of the journal.
 
-The connection to the hub (`companion.hub.hub_connection`) stores no position. It asks the hub which
-message came last. So nothing is lost in a power cut, and nothing is ever sent that is not in the
-journal.
+To make the message of an entry, the outbox folds the entries up to it into a session, and publishes
+the public part of that session. An entry whose record cannot be decoded, because it is damaged or
+because a newer version wrote it, has no message.
+
+Messages are never stored: they are made again whenever they are needed. The connection to the hub
+(`companion.hub.hub_connection`) does not store how far it has come either. After each connect it
+asks the hub which message arrived last, and continues there. So no message is lost in a power cut,
+and the hub never gets anything that is not in the journal.
 """
 
 from __future__ import annotations
@@ -36,62 +41,73 @@ _BATCH_SIZE = 64
 class Outbox:
     """Makes the messages for the entries after a position in the journal, one after the other.
 
-    A position is the number of the entry before it. One thread uses the outbox: it calls `seek`,
-    then `next` and `note_sent` in turn.
+    A position lies behind an entry, and is the id of that entry. Position 0 is the beginning of the
+    journal. Only one thread may use an outbox. It calls `seek` once, and then `next` and
+    `note_sent` in turn.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.epoch = 0
-        """Part of every message, set by the connection to the hub (see `PublicRecord.epoch`)."""
+        """Number that goes into every message (see `PublicRecord.epoch`). `seek` sets it."""
         self._position = 0
-        # State of the table after the last entry with a message.
+        # The session after the last entry for which a message was made.
         self._session = Session()
-        # Entries that were read from the journal and have no message yet.
+        # Entries that were read from the journal, and for which no message was made yet.
         self._unsent: list[Entry] = []
-        # The message that has not been sent yet.
+        # The message that was made last, until `note_sent` says that it has arrived.
         self._pending: PublicRecord | None = None
 
-    def last_number(self) -> int:
-        """Return the number of the last entry in the journal, 0 if it is empty."""
-        number: int | None = self._journal.database.query("SELECT MAX(id) FROM entries")[0][0]
-        return number or 0
+    def last_position(self) -> int:
+        """Return the position after the last entry of the journal. 0 if the journal is empty."""
+        rows = self._journal.database.query("SELECT COALESCE(MAX(id), 0) FROM entries")
+        return int(rows[0][0])
 
     def first_position(self) -> int:
-        """Return the position before the first entry of the present or last game."""
-        rows = self._journal.database.query(
-            "SELECT MIN(id) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
-        )
-        first: int | None = rows[0][0]
-        return (first or 1) - 1
+        """Return the position before the first entry of the running game, or else of the last game.
 
-    def mark(self, number: int) -> str:
-        """Return a mark that identifies the entry with this number. Empty if there is none.
-
-        A journal that was replaced has other marks, except for entries from before it split off.
+        Before the first game of a journal, the position is the beginning of the journal.
         """
-        entries = self._journal.entries_after(number - 1, 1)
-        return _entry_mark(entries[0]) if entries and entries[0].id == number else ""
+        rows = self._journal.database.query(
+            "SELECT COALESCE(MIN(id), 1) FROM entries WHERE game = (SELECT MAX(game) FROM entries)"
+        )
+        return int(rows[0][0]) - 1
+
+    def mark_of(self, entry_id: int) -> str:
+        """Return the mark of the entry with this id. Empty if no readable entry has this id.
+
+        The mark shows whether an entry is the same one that the hub has under this id. It is not if
+        the journal was replaced by a new one, or by a backup after which the table played on: then
+        the ids are used again for other entries, which have other marks. Entries that are also in
+        the backup keep their marks.
+        """
+        entries = self._journal.entries_after(entry_id - 1, limit=1)
+        return _entry_mark(entries[0]) if entries and entries[0].id == entry_id else ""
 
     def seek(self, after: int, epoch: int = 0) -> None:
-        """Continue after the entry with the number `after`, with the table as it was then.
+        """Continue with the first entry after the position `after`.
 
-        `epoch` goes into all further messages.
+        The session is folded again as it was at that position. `epoch` goes into all further
+        messages.
         """
         self.epoch = epoch
         self._position = after
         self._unsent = []
         self._pending = None
         rows = self._journal.database.query("SELECT MAX(game) FROM entries WHERE id <= ?", (after,))
-        game = rows[0][0] or 0
+        game = rows[0][0] or SEATS_GAME
         self._session = Session()
+        # The state of the table comes from the entries of its last game, and from those that belong
+        # to no game. The latter have the number `SEATS_GAME`, and say who has taken which seat.
         for entry in self._journal.entries(SEATS_GAME, game):
-            # Records about seats before the game apply to it as well.
             if entry.id <= after:
                 self._apply(entry.record)
 
     def next(self) -> PublicRecord | None:
-        """Return the next message, the same one until `note_sent`. None if all have been sent."""
+        """Return the next message. None if there is no entry that has not been sent.
+
+        Until `note_sent` is called, this returns the same message again.
+        """
         if self._pending is None:
             self._unsent = self._unsent or self._journal.entries_after(self._position, _BATCH_SIZE)
             if self._unsent:
@@ -101,7 +117,7 @@ class Outbox:
         return self._pending
 
     def note_sent(self) -> None:
-        """Note that the last message has arrived."""
+        """Note that the message which `next` returned has arrived at the hub."""
         if self._pending is not None:
             self._position = self._pending.entry
             self._pending = None
@@ -123,21 +139,25 @@ class Outbox:
             at=round(entry.at, 3),
             view=build_public_view(session, entry.now_s),
             seat=seat,
-            cards={taken: player.card for taken, player in session.seats.items() if player.card},
+            cards={owner: player.card for owner, player in session.seats.items() if player.card},
             pair=PublicPair(remote.remote_seat.id, remote.own_seat) if remote else None,
         )
 
     def _apply(self, record: AnyRecord) -> None:
-        """Apply a record to the session, without names."""
+        """Fold a record into the session, without the names of people, which are never published.
+
+        If the rules of its game have changed since and no longer accept the record, continue with
+        an empty table. Its players stay.
+        """
         try:
             self._session = fold_record(self._session, _without_names(record))[0]
-        except CompanionError:  # the rules have changed: continue with the next game
-            number = record.number if isinstance(record, NewGame) else 0
-            self._session = Session(seats=self._session.seats, number=number)
+        except CompanionError:
+            game_number = record.number if isinstance(record, NewGame) else 0
+            self._session = Session(seats=self._session.seats, number=game_number)
 
 
 def _without_names(record: AnyRecord) -> AnyRecord:
-    """Return the record without names of people."""
+    """Return the record with the word for the seat, such as `South`, in place of a name."""
     if isinstance(record, TakeSeat | MoveSeat):
         return msgspec.structs.replace(record, name=str(SEAT_WORDS[record.seat]))
     if isinstance(record, NewGame) and record.remote:
@@ -147,10 +167,10 @@ def _without_names(record: AnyRecord) -> AnyRecord:
 
 
 def _entry_mark(entry: Entry) -> str:
-    """Return a digest of an entry's number, game, kind and monotonic time.
+    """Return the mark of an entry: a digest of its id, game, kind and monotonic time.
 
-    The monotonic time tells apart the entries of two journals that have the same number. The record
-    is left out, because the digest is public and the record may have a sealed action.
+    The monotonic time tells apart two entries with the same id in two journals. The content of the
+    record is left out: the mark is public, and the record may have a sealed action in it.
     """
     text = f"{entry.id} {entry.game} {entry.record.__struct_config__.tag} {entry.now_s!r}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -215,12 +215,12 @@ def test_a_review_uses_what_the_seat_knew(archive: ArchiveRig, name: str) -> Non
     replay = archive.history.replay(1)
     for turn in replay.turns:
         for seat in SEATS:
-            known = replay.known_to(turn.number, seat)
+            known = replay.known_to(turn.number_in_file, seat)
             assert (known is not None) is (seat in turn.actions)
             if known is not None:
                 view, action = known
                 assert (view.moment, action) == (turn.moment, turn.actions[seat].action)
-                assert len(view.events) == turn.number - 1
+                assert len(view.events) == turn.number_in_file - 1
 
 
 def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> None:

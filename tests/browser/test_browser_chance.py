@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from chance_tools import place_pieces
+from chance_tools import play_first_actions
 from internals import journal_of
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
@@ -53,7 +53,7 @@ def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
     with open_phone_at_seat(tmp_path) as (rig, window, url):
         rig.table.new_game("kahmate")
         follow_instructions(rig.table)
-        place_pieces(rig)
+        play_first_actions(rig)
         rig.table.resign(Seat.NORTH)
         expected = {"all": "everything matches", "commitment": "matches", "seed": "matches"}
         assert verdicts(window) == expected, "wrong verdicts on the seat's page"

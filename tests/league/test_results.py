@@ -90,7 +90,7 @@ def test_a_game_sent_repeatedly_is_one_result(league: League, reporter: Reportin
         reporter.send(league, epoch)
     (stored,) = league.results.latest(10)
     assert (stored.south, stored.north, stored.result.winner) == (1, 2, Seat.SOUTH)
-    assert Outbox(reporter.journal).mark(stored.result.entry) == stored.result.mark
+    assert Outbox(reporter.journal).mark_of(stored.result.entry) == stored.result.mark
     assert [row.person for row in league.ratings("scouts")] == [1, 2]
     assert league.ratings("outbuffered") == ()
     reporter.play(None)

@@ -1,4 +1,9 @@
-"""Test the journal's file: its permissions, its formats, and what damage of any kind does."""
+"""Test the journal's file: its permissions, its formats, and what damage of any kind does.
+
+`make_journal` writes a journal of several games, 3 if the call names no number. They have the
+numbers from 1 on, and the last one is not over. Both seats are taken before the first game, in
+entries of game 0, which stands for no game (`SEATS_GAME`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ from companion.core.kit import Seat
 from companion.storage import database, format, opening
 from companion.storage.journal import Journal
 from companion.storage.opening import open_to_write
-from companion.table.records import FreeSeat
+from companion.table.records import SEATS_GAME, FreeSeat
 from companion.table.session import Phase
 
 SET_ASIDE = (
@@ -36,15 +41,18 @@ def path(tmp_path: Path) -> Path:
 
 
 def damaged_files(path: Path) -> list[Path]:
+    """Return the files that were set aside as damaged beside this journal, without their logs."""
     return [found for found in format.find_copies(path) if found.name.endswith(".sqlite")]
 
 
-def entry_rows(path: Path) -> list[tuple[object, ...]]:
+def entry_ids(path: Path, game: int) -> list[int]:
+    """Return the ids of a game's entries, in order."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        return db.execute("SELECT id, game, at, record FROM entries ORDER BY id").fetchall()
+        return [row.id for row in database.select_rows(db, game)]
 
 
 def test_only_its_owner_may_read_a_journal(path: Path) -> None:
+    """The journal has the keys of the installation, so no other user of the machine may read it."""
     umask_before = os.umask(0o022)
     try:
         with Journal(path.parent / "state" / path.name) as journal:
@@ -56,6 +64,7 @@ def test_only_its_owner_may_read_a_journal(path: Path) -> None:
             # the file, its write-ahead log and the index of the log
             assert modes == [0o600] * 3
             shutil.copyfile(journal.path, path)
+        # A file that anybody may read, such as a restored backup, becomes private when opened.
         assert (state.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o700, 0o644)
         with Journal(path) as journal:
             assert path.stat().st_mode & 0o777 == 0o600
@@ -74,7 +83,9 @@ def test_only_its_owner_may_read_a_journal(path: Path) -> None:
     ],
 )
 def test_other_formats_are_refused_and_left_untouched(path: Path, version: int, words: str) -> None:
+    """The file is refused instead of being set aside, because another version can read it."""
     make_journal(path)
+    # Every other format has other tables.
     change_journal(path, "DROP TABLE facts")
     change_journal(path, f"PRAGMA user_version={version}")
     content = path.read_bytes()
@@ -89,8 +100,10 @@ def test_other_formats_are_refused_and_left_untouched(path: Path, version: int, 
 
 
 def test_every_change_to_an_input_is_found(path: Path) -> None:
-    make_journal(path)
-    input_ids = [row[0] for row in entry_rows(path) if row[1] == 1]
+    """Each statement changes, loses, adds or swaps entries of game 1. Game 3 stays intact."""
+    make_journal(path, games=3)
+    input_ids = entry_ids(path, game=1)
+    # South's first order. It is `UUS` in the notation of Outbuffered.
     third = input_ids[2]
     for statement in (
         f"UPDATE entries SET at = at + 1 WHERE id = {third}",
@@ -107,25 +120,30 @@ def test_every_change_to_an_input_is_found(path: Path) -> None:
         shutil.copyfile(path, changed)
         change_journal(changed, statement)
         with closing(sqlite3.connect(changed)) as db:
-            assert not database.is_chain_intact(db, 1), statement
-            assert database.is_chain_intact(db, 3)
+            assert not database.is_chain_intact(db, game=1), f"{statement} went unnoticed"
+            assert database.is_chain_intact(db, game=3)
 
 
 def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
-    make_journal(path)
-    last_game_ids = [row[0] for row in entry_rows(path) if row[1] == 3]
+    make_journal(path, games=3)
+    last_game_ids = entry_ids(path, game=3)
+    # North leaves the table. This entry comes after the one that is damaged.
     with Journal(path) as journal:
-        journal.append(0, [FreeSeat(Seat.NORTH)], 1.0)
+        journal.append(SEATS_GAME, [FreeSeat(Seat.NORTH)], at=1.0)
     change_journal(path, f"UPDATE entries SET now_s = now_s + 1 WHERE id = {last_game_ids[-2]}")
+
+    # The table opens in the lobby with everybody who is seated, and can begin the next game.
     with open_table_rig(path.parent) as rig:
         assert rig.view.devices.notices == (
             "Game 3 cannot be continued (it was damaged on the disk): start a new one.",
         )
         assert rig.view.phase is Phase.LOBBY
         assert rig.view.seats[Seat.SOUTH].name == "South"
-        assert rig.view.seats[Seat.NORTH].name is None, "an input after the damage was lost"
+        assert rig.view.seats[Seat.NORTH].name is None, "the entry after the damage was lost"
         rig.table.new_game("outbuffered")
         assert rig.table.progress().number == 4
+
+    # The damaged game stays in the journal, which is not set aside.
     with Journal(path) as journal:
         assert journal.games() == [1, 2, 3, 4]
         assert journal.is_game_intact(4)
@@ -134,8 +152,9 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
 
 
 def test_a_newer_versions_record_ends_its_game(path: Path) -> None:
-    make_journal(path)
-    last_game_ids = [row[0] for row in entry_rows(path) if row[1] == 3]
+    """Its chain of links is right, so the game is not damaged, but it cannot be continued."""
+    make_journal(path, games=3)
+    last_game_ids = entry_ids(path, game=3)
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(
             """UPDATE entries SET record = CAST('{"is":"later"}' AS BLOB) WHERE id = ?""",
@@ -149,9 +168,11 @@ def test_a_newer_versions_record_ends_its_game(path: Path) -> None:
         )
 
 
+# A game that is over, and the one that is still on.
 @pytest.mark.parametrize("game", [1, 3])
 def test_a_deeply_nested_record_is_damage(path: Path, game: int) -> None:
-    content, _ = make_journal(path.with_name("made.sqlite"))
+    """A record with 5000 nested lists makes a decoder recurse too deeply. It must not crash."""
+    content, _ = make_journal(path.with_name("made.sqlite"), games=3)
     path.write_bytes(content)
     options = "[" * 5000 + "]" * 5000
     record = f'{{"is":"new_game","game":"scouts","number":3,"seed":1,"options":{{"x":{options}}}}}'
@@ -164,6 +185,7 @@ def test_a_deeply_nested_record_is_damage(path: Path, game: int) -> None:
 
 
 def test_a_lost_games_number_stays_used(path: Path) -> None:
+    """The table `ends` still has the number of a game that has lost all of its entries."""
     make_journal(path, games=3)
     change_journal(path, "DELETE FROM entries WHERE game = 3")
     with open_table_rig(path.parent) as rig:
@@ -174,6 +196,7 @@ def test_a_lost_games_number_stays_used(path: Path) -> None:
 
 
 def test_times_stay_readable_beside_damage(path: Path) -> None:
+    """A time that is not a number leaves out its own game, not the others."""
     make_journal(path, games=3)
     last = "(SELECT max(id) FROM entries WHERE game = 2)"
     change_journal(path, f"UPDATE entries SET at = 'x' WHERE id = {last}")
@@ -182,9 +205,10 @@ def test_times_stay_readable_beside_damage(path: Path) -> None:
 
 
 def record_page_offsets(path: Path, content: bytes) -> list[int]:
-    """Return the offsets of the pages that hold orders.
+    """Return where in the file the pages with handed-in orders begin, in bytes.
 
-    They are the leaf pages of the B-tree of `entries`. A leaf page begins with the byte 13.
+    They are pages of the table `entries`: leaf pages of its B-tree, which begin with the byte 13.
+    A page has 4096 bytes.
     """
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
@@ -196,8 +220,10 @@ def record_page_offsets(path: Path, content: bytes) -> list[int]:
     ]
 
 
+# Each is a table or an index of the file. Only `entries` has more pages than its root.
 @pytest.mark.parametrize("table", ["entries", "entries_game", "keys"])
 def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
+    """A page of the table is overwritten with the byte 0xff."""
     make_journal(path, games=12)
     with closing(sqlite3.connect(path)) as db:
         query = "SELECT rootpage FROM sqlite_master WHERE name LIKE ? ORDER BY rootpage DESC"
@@ -218,6 +244,7 @@ def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
 
 
 def test_damaged_seats_are_set_aside(path: Path) -> None:
+    """The first entry of game 0, by which South has taken a seat, is lost."""
     make_journal(path)
     change_journal(
         path, "DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 0)"
@@ -238,14 +265,15 @@ def test_a_locked_file_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch
     with Journal(path) as journal:
         journal.checkpoint()
         assert database_of(journal).execute("PRAGMA busy_timeout").fetchone()[0] > 0, (
-            "a reader of the file makes an input fail"
+            "an input must wait for a reader of the file, and not fail"
         )
+    # Do not wait as long in the test.
     monkeypatch.setattr(opening, "BUSY_TIMEOUT_MS", 100)
     with Journal(path), closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(JournalError, match="cannot be opened: database is locked"):
             open_to_write(path)
-    assert not damaged_files(path), "a locked file was taken for damaged"
+    assert not damaged_files(path), "a locked file must not be set aside as damaged"
 
 
 def test_a_full_disk_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,20 +311,10 @@ def test_a_trigger_in_the_file_is_never_run(path: Path) -> None:
     change_journal(path, "CREATE TRIGGER spy AFTER INSERT ON entries BEGIN DELETE FROM keys; END")
     with Journal(path) as journal:
         assert journal.notice == SET_ASIDE
+        # The trigger would delete this key.
         journal.key("host")
-        journal.append(0, [FreeSeat(Seat.SOUTH)], 2.0)
+        journal.append(SEATS_GAME, [FreeSeat(Seat.SOUTH)], at=2.0)
         assert journal.keys()
-
-
-@settings(max_examples=15)
-@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
-def test_a_journal_opens_and_reports_any_damage(large_journal: Path, kind: str, seed: int) -> None:
-    content, log = (large_journal / "content").read_bytes(), (large_journal / "log").read_bytes()
-    damaged, damaged_log = damage(kind, content, log, Random(seed))
-    assert problems_after(large_journal, damaged, damaged_log, kind not in SILENT_KINDS) == [], (
-        kind,
-        seed,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -307,3 +325,13 @@ def large_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "content").write_bytes(content)
     (folder / "log").write_bytes(log)
     return folder
+
+
+@settings(max_examples=15)
+@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
+def test_a_journal_opens_and_reports_any_damage(large_journal: Path, kind: str, seed: int) -> None:
+    """Whatever is damaged, the table can go on, and nobody gets a changed input unnoticed."""
+    content, log = (large_journal / "content").read_bytes(), (large_journal / "log").read_bytes()
+    damaged, damaged_log = damage(kind, content, log, Random(seed))
+    knows_losses = kind not in SILENT_KINDS
+    assert problems_after(large_journal, damaged, damaged_log, knows_losses) == [], (kind, seed)

@@ -1,6 +1,6 @@
-"""Test the outbox: what of the journal is sent to a hub, by values.
+"""Test the outbox: which messages a table sends to its hub, made from its journal.
 
-Every input is sent once and in order, from any position on, and without secrets.
+Every input is sent once and in order, from any position on, and without the names of people.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from companion.table.session import Phase
 
 
 def sent_records(journal: Journal, after: int = 0) -> list[PublicRecord]:
-    """Return all records that are sent after an input."""
+    """Return all messages for the entries after this position, 0 for the beginning."""
     outbox = Outbox(journal)
     outbox.seek(after)
     records = []
@@ -52,18 +52,17 @@ def test_every_input_is_sent_once_and_in_order(rig_and_journal: tuple[TableRig, 
     play_a_turn(rig)
     sent = sent_records(journal)
     assert [record.entry for record in sent] == [entry.id for entry in journal.entries()]
-    assert [record.what for record in sent if record.game][:4] == [
-        "new_game",
-        "begin",
-        "hand_in",
-        "hand_in",
-    ]
+    kinds_in_game = [record.what for record in sent if record.game]
+    assert kinds_in_game[:4] == ["new_game", "begin", "hand_in", "hand_in"]
+
+    # The last message shows the table as it is now: it waits for the orders of turn 2.
     last = sent[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, rig.table.view().moment)
     assert all(decode_record(encode_public(record)) == record for record in sent)
 
 
 def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    """A table that has lost its connection anywhere sends the hub what it would have sent."""
     rig, journal = rig_and_journal
     play_a_turn(rig)
     rig.table.abandon()
@@ -75,6 +74,7 @@ def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Jo
 
 
 def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    """A message that did not arrive is returned again, so that none is lost."""
     rig, journal = rig_and_journal
     play_a_turn(rig)
     outbox = Outbox(journal)
@@ -97,6 +97,7 @@ def test_no_record_contains_a_name(rig_and_journal: tuple[TableRig, Journal]) ->
 
 
 def test_records_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
+    """A new hub gets the present game. Before the first game, it gets everything."""
     rig, journal = rig_and_journal
     assert Outbox(journal).first_position() == 0
     play_a_turn(rig)
@@ -107,15 +108,18 @@ def test_records_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journ
 
 
 def test_journals_that_differ_have_different_marks(tmp_path: Path) -> None:
+    """Two journals have the same entries 1 and 2, but at other times. Neither has an entry 99."""
     marks = []
-    for late_s in (0.0, 1.5):
-        # the second game begins 1.5 s later
-        clock = FakeClock(start_s=10 + late_s)
-        with Journal(tmp_path / f"{late_s}.sqlite") as journal:
+    # The game of the second journal begins 1.5 s later.
+    for delay_s in (0.0, 1.5):
+        clock = FakeClock(start_s=10 + delay_s)
+        with Journal(tmp_path / f"{delay_s}.sqlite") as journal:
             rig = TableRig(journal, clock)
             with rig.table:
                 rig.begin()
-            marks.append([Outbox(journal).mark(number) for number in (1, 2, 99)])
-    # there is no input 99
-    assert marks[0][2] == marks[1][2] == ""
-    assert all(first != second for first, second in zip(marks[0][:2], marks[1][:2], strict=True))
+            outbox = Outbox(journal)
+            marks.append({entry_id: outbox.mark_of(entry_id) for entry_id in (1, 2, 99)})
+    first, second = marks
+    assert first[1] != second[1]
+    assert first[2] != second[2]
+    assert first[99] == second[99] == ""

@@ -1,6 +1,9 @@
 """Test fair chance: the commitment before a game, what is published after it, and chosen chance.
 
-Tests ask the table's pages through Flask's client, and compute the chance again independently.
+Before a game the table publishes a commitment, which is the SHA-256 of a secret. The seed of the
+game comes from the secret, which is published when the game is over. Tests ask the table's pages
+through Flask's client. `recompute` and `deal` of `chance_tools` compute the chance again, without
+the program.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import pytest
 from chance_tools import (
     deal,
     next_commitment,
-    place_pieces,
+    play_first_actions,
     recompute,
 )
 from hypothesis import given
@@ -34,7 +37,7 @@ from companion.games.binmat.cards import DECK
 from companion.maintenance.backup import make_backup
 from companion.mqtt.topics import state_message
 from companion.table.chance.fairness import Contribution, FairChance, commitment_of
-from companion.table.records import Commit
+from companion.table.records import SEATS_GAME, Commit
 from companion.table.seats.machine_seats import state_after_turns
 
 HOST = {"X-Host-Key": HOST_KEY}
@@ -51,12 +54,13 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def seat_two_phones(rig: WebRig) -> tuple[Any, Any, str]:
-    """Seat two phones. Return them and the commitment to the next game."""
+    """Seat two phones. Return both, and the commitment to the next game."""
     south, north = rig.sit("south", "Ann"), rig.sit("north", "Bob")
     return south, north, next_commitment(rig)
 
 
 def begin(rig: WebRig, game: str, **body: Any) -> None:
+    """Begin a game as the owner. `body` has more fields of the request, such as `options`."""
     answer = rig.browser().post("/api/host/new-game", json={"game": game, **body}, headers=HOST)
     assert answer.status_code == 200, answer.get_json()
 
@@ -66,13 +70,19 @@ def begin(rig: WebRig, game: str, **body: Any) -> None:
 
 @given(HEX, st.one_of(st.none(), HEX), st.one_of(st.none(), HEX))
 def test_outsiders_compute_the_same_seed(secret: str, south: str | None, north: str | None) -> None:
+    """Commitment and seed follow from what is published, and a forged one is noticed.
+
+    A seat may have contributed to the seed (64 hexadecimal digits) or not (None).
+    """
     values = {seat: value for seat, value in zip(SEATS, (south, north), strict=True) if value}
-    given = {seat: Contribution(value, "phone") for seat, value in values.items()}
-    fair = FairChance(commitment_of(secret), secret, given)
+    contributions = {seat: Contribution(value, "phone") for seat, value in values.items()}
+    fair = FairChance(commitment_of(secret), secret, contributions)
     opened = {"secret": secret, "contributions": values}
     assert (fair.commitment, f"{fair.seed:064x}") == recompute(opened)
     assert list(fair.find_faults(fair.seed)) == []
-    forged = FairChance(commitment_of("00" + secret), secret, given)
+
+    # The commitment is to another secret, and the game was played with another seed.
+    forged = FairChance(commitment_of("00" + secret), secret, contributions)
     faults = " ".join(forged.find_faults(fair.seed + 1))
     assert "The seed does not come from the secret." in faults
     assert "The secret does not match the commitment" in faults
@@ -82,26 +92,38 @@ def test_outsiders_compute_the_same_seed(secret: str, south: str | None, north: 
 
 
 def test_the_commitment_is_published_before_the_game(rig: WebRig) -> None:
+    """The commitment to a game is known before the game, and proves its cards afterwards."""
+    # Before the game, the commitment is on the pages and in the journal.
     commitment = next_commitment(rig)
-    committed = [entry.record for entry in journal_of(rig.table).entries(0)]
+    committed = [entry.record for entry in journal_of(rig.table).entries(SEATS_GAME)]
     assert committed == [Commit(commitment)], "the journal has another record before the game"
+
+    # During the game, the commitment is shown, and its secret is not. One turn is played.
     begin(rig, "binmat", options=BINMAT_ON_PHONES)
+    first_state = session_of(rig.table).state
     assert next_commitment(rig) == ""
     chance = view_of(rig)["chance"]
     assert (chance["commitment"], chance["opened"]) == (commitment, None)
     assert chance["words"] == "The table was bound to its chance before the game began."
+
+    play_first_actions(rig)
+
+    # After the game, anybody can compute its seed and its cards from the secret.
     rig.table.resign(Seat.SOUTH)
     opened = view_of(rig)["chance"]["opened"]
     assert recompute(opened) == (commitment, opened["seed"])
     assert opened["faults"] == []
-    state = session_of(rig.table).state
-    assert [card for deck in state.decks for card in deck] == deal(opened["seed"])
+    assert [card for deck in first_state.decks for card in deck] == deal(opened["seed"])
+
+    # The next game has another commitment. The turn of this one can no longer be undone, because
+    # everything that the game hid has been shown.
     assert next_commitment(rig) not in ("", commitment)
     with pytest.raises(Illegal, match="no turn"):
         rig.table.undo()
 
 
 def test_a_restart_keeps_the_commitment(tmp_path: Path) -> None:
+    """Otherwise the owner could restart the table until a secret makes a convenient game."""
     with open_web_rig(tmp_path) as rig:
         _, _, commitment = seat_two_phones(rig)
     with open_web_rig(tmp_path) as rig:
@@ -136,39 +158,44 @@ def test_secret_and_seed_stay_hidden_until_the_end(
     caplog.set_level("DEBUG")
     south, north, _ = seat_two_phones(rig)
     next_secret = journal_of(rig.table).key("chance").hex()
+
+    # Collect all answers before the game, after its set-up, and after its first turn.
     texts = all_answers(rig, (south, north, rig.browser()))
     begin(rig, game, options=BINMAT_ON_PHONES if game == "binmat" else {})
     follow_instructions(rig.table)
     texts += all_answers(rig, (south, north, rig.browser()))
-    place_pieces(rig)
+    play_first_actions(rig)
     texts += all_answers(rig, (south, north, rig.browser()))
+
+    # Neither they nor the log may contain the secret, or what is made of it.
     fair = session_of(rig.table).chance
     assert fair is not None
     assert fair.secret == next_secret
     texts.append(caplog.text)
-    for hidden in (next_secret, f"{fair.seed:064x}", str(fair.seed), fair.text):
+    for hidden in (next_secret, f"{fair.seed:064x}", str(fair.seed), fair.seed_text):
         assert not [text[:40] for text in texts if hidden in text]
 
 
-# ---- taking back ---------------------------------------------------------------------------------
+# ---- undo ----------------------------------------------------------------------------------------
 
 
 def test_a_repeated_turn_draws_the_same_card(rig: WebRig) -> None:
+    """Otherwise the players could undo the turn until they like the card."""
     begin(rig, "kahmate")
     follow_instructions(rig.table)
-    place_pieces(rig)
+    play_first_actions(rig)
     first = session_of(rig.table)
     rig.table.undo()
     follow_instructions(rig.table)
-    place_pieces(rig)
+    play_first_actions(rig)
     session = session_of(rig.table)
     assert session.state == first.state == state_after_turns(session, 1)
     assert journal_of(rig.table).restore().state == first.state
 
 
-# ---- chosen --------------------------------------------------------------------------------------
+# ---- chosen chance -------------------------------------------------------------------------------
 
-# A game, what is chosen of it, and what the table says of its chance.
+# A game, what the owner has chosen of it, and what the table says of its chance.
 CHOSEN = [
     (
         "binmat",
@@ -189,12 +216,15 @@ CHOSEN = [
 def test_a_chosen_chance_is_announced(
     rig: WebRig, game: str, body: dict[str, Any], words: str
 ) -> None:
+    """Whoever follows the table, or reads the file of the game later, learns of the choice."""
     begin(rig, game, **body)
     follow_instructions(rig.table)
     chance = state_message(rig.table.view(), "en")["chance"]
     assert chance
     assert chance["words"].startswith(words)
     assert chance["is_chosen"]
+
+    # The same is in the file of the game when it is over.
     rig.table.resign(Seat.SOUTH)
     game_file = build_game_file(session_of(rig.table))
     assert game_file.is_seed_chosen is ("seed" in body)
@@ -208,9 +238,10 @@ def test_the_documented_check_finds_forged_chance(
     rig: WebRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run the code of docs/security.md on a game file, and on one with a forged contribution."""
+    # Play a game, and take the code from the documentation.
     begin(rig, "kahmate")
     follow_instructions(rig.table)
-    place_pieces(rig)
+    play_first_actions(rig)
     rig.table.resign(Seat.SOUTH)
     game_file = build_game_file(session_of(rig.table))
     assert game_file.chance is not None
@@ -218,6 +249,8 @@ def test_the_documented_check_finds_forged_chance(
     text = security.read_text(encoding="utf-8")
     code = re.search(r"## Fair chance.*?```python\n(.*?)```", text, re.DOTALL)
     assert code is not None
+
+    # The code accepts the file. It has to find the card that the game has drawn.
     monkeypatch.chdir(tmp_path)
     Path("game-1.json").write_bytes(msgspec.json.encode(game_file))
     names: dict[str, Any] = {}
@@ -226,8 +259,10 @@ def test_the_documented_check_finds_forged_chance(
     assert f"Card {names['first'].randint(1, 6)}: the ball lies on" in "\n".join(
         transcript_lines(game_file)
     )
-    given = {Seat.SOUTH: Contribution("11" * 32, "phone")}
-    forged_chance = msgspec.structs.replace(game_file.chance, contributions=given)
+
+    # The code and the program both refuse a file with a contribution that was added later.
+    contributions = {Seat.SOUTH: Contribution("11" * 32, "phone")}
+    forged_chance = msgspec.structs.replace(game_file.chance, contributions=contributions)
     forged = msgspec.structs.replace(game_file, chance=forged_chance)
     Path("game-1.json").write_bytes(msgspec.json.encode(forged))
     with pytest.raises(AssertionError):
@@ -237,6 +272,7 @@ def test_the_documented_check_finds_forged_chance(
 
 
 def test_backups_contain_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> None:
+    """Whoever makes a backup during a game could otherwise read its hidden cards in it."""
     begin(rig, "kahmate")
     target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))
@@ -245,6 +281,7 @@ def test_backups_contain_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> Non
         content = b"".join(archive.read(name) for name in archive.namelist())
     fair = session_of(rig.table).chance
     assert fair is not None
+    # The journal of the backup has the commitment, but not the secret, as text or as bytes.
     assert b"commit" in content
     assert fair.secret.encode() not in content
     assert bytes.fromhex(fair.secret) not in content

@@ -131,6 +131,7 @@ def chance_json(chance: ChanceView | None) -> ChanceJson | None:
             chance.opened,
             chance,
             contributions={seat: part.value for seat, part in parts.items()},
+            text=chance.opened.seed_text,
             seed=f"{chance.seed:064x}",
         )
     return build_answer(ChanceJson, chance, words=to_json(chance.description), opened=opened)
