@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 class FileCache:
-    """Cached files by game and fingerprint. The fingerprint of a game changes whenever the game
-    does.
+    """Cached files by the number and the fingerprint of their game.
 
-    Errors of the disk are ignored, since a missing file only costs time. Without `folder` nothing
-    is stored. `max_files` is the maximum number of files, of which the newest stay (None: no
-    limit).
+    The fingerprint of a game changes whenever the game does, so a file that was stored under the
+    present fingerprint is up to date. Errors of the disk are ignored, because a missing file only
+    costs time. If `folder` is None, nothing is stored. If `max_files` is given, only that many
+    files are kept, and the oldest are deleted first.
     """
 
     def __init__(self, folder: Path | None, suffix: str, max_files: int | None = None) -> None:
@@ -25,7 +25,7 @@ class FileCache:
         self._max_files = max_files
 
     def get(self, number: int, fingerprint: str) -> bytes | None:
-        """Return the file of a game with this fingerprint, or None."""
+        """Return the file of a game. None if no file is stored under this fingerprint."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 return self._path(self._folder, number, fingerprint).read_bytes()

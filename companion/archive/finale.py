@@ -1,7 +1,7 @@
 """The finale of a game: how it ended, its turning point, and the score of the evening.
 
-All of it comes from what everybody at the table may know as soon as the game is over: boards, open
-cards, reported events and receipts. The last turn may still be taken back.
+The last turn of a game may still be undone while its finale is shown. So the finale has only what
+everybody at the table may know by then: boards, open cards, reported events and receipts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _EVENING_END_H = 5
 
 
 def build_finale(replay: Replay, evening: Iterable[GameLine]) -> Finale:
-    """Return the finale of a game. `evening` has all games of its evening, including this one."""
+    """Return the finale of the game of a replay.
+
+    `evening` are the lines of all games of the same evening, including this one.
+    """
     line = replay.line
     evening = tuple(evening)
     turn = last_lead_change(replay.leads, line.winners)
@@ -47,7 +50,9 @@ def build_finale(replay: Replay, evening: Iterable[GameLine]) -> Finale:
 def last_lead_change(leads: Sequence[float], winners: Sequence[Seat]) -> int | None:
     """Return the turn after which the winner kept the lead, if the other side had led before.
 
-    Return None if there is no single winner, or if the lead did not change hands before the end.
+    `leads` are South's leads at the start and after each turn, so a turn is also an index in them.
+    Return None if there is no single winner, if the other side never led, or if the winner took the
+    lead only in the last turn, which is the end of the game and no turning point.
 
     >>> last_lead_change((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
     4
@@ -56,7 +61,7 @@ def last_lead_change(leads: Sequence[float], winners: Sequence[Seat]) -> int | N
     """
     if len(winners) != 1 or not leads:
         return None
-    # leads are South's, so North leads where they are negative
+    # North leads where South's lead is negative
     sign = 1 if winners[0] is Seat.SOUTH else -1
     # go back from the end, as far as the winner led
     turn = len(leads)
@@ -86,8 +91,9 @@ def turns_to_review(leads: Sequence[float], winners: Sequence[Seat]) -> tuple[in
 
 
 def evening_of(time_s: float) -> date:
-    """Return the local date of the evening of a Unix time. The hours before 5 belong to the day
-    before.
+    """Return the local date of the evening to which a Unix time belongs.
+
+    The hours before 5 o'clock belong to the evening of the day before.
     """
     local_time = datetime.fromtimestamp(time_s, UTC).astimezone()
     return (local_time - timedelta(hours=_EVENING_END_H)).date()
@@ -167,10 +173,11 @@ def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     past = replay.turns[turn - 1]
 
     def is_for_winner(event: Event) -> bool:
-        # exactly one of the two: a loss of the winner's own side is not for the winner
+        # either an action of the winner or a loss of the other side
         return (event.seat is winner) is not event.kind.is_loss
 
-    # `False` sorts first, so what is for the winner comes last, which is preferred
+    # `False` sorts before `True`, so the events that are for the winner come last. Among equals,
+    # `_memorable_event` prefers the last one.
     event = _memorable_event(sorted(past.step.events, key=is_for_winner))
     return TurningPoint(past.turn_number, past.last_scene, event.text if event else "")
 

@@ -1,6 +1,4 @@
-"""The file of a finished game, and its replay: every turn is resolved again and every receipt
-checked.
-"""
+"""The file of a finished game. To check it, every turn and every receipt are computed again."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ class PlayedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One turn, with the actions that were sealed (handed in, and hidden until the reveal)."""
 
     moment: str
-    """Number of the decision, such as `3.7` for the seventh one of game 3. Receipts contain it."""
+    """Id of the decision, such as `3.7` for the seventh one of game 3. Receipts contain it."""
     actions: dict[Seat, PlayedAction] = msgspec.field(name="orders")
 
 
@@ -60,8 +58,8 @@ class GameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     begun: float = 0.0
     """Unix time of the first input. 0 if unknown."""
     chance: FairChance | None = None
-    """Origin of the seed. None if the owner chose it, if an older version drew it, or if the game
-    uses no chance.
+    """Source of the seed. None if the owner chose the seed, if an older version drew it, or if the
+    game uses no chance.
     """
     is_seed_chosen: bool = msgspec.field(default=False, name="is_chosen")
     """Whether the owner chose the seed."""
@@ -79,8 +77,8 @@ def build_game_file(
 ) -> GameFile:
     """Return the file of a finished game.
 
-    `players`, `begun` and `machines` are not in a session, and are as in `GameFile`. Raises
-    `Illegal` while the game is on, because the file would reveal what is hidden.
+    `players`, `begun` and `machines` have the same meaning as in `GameFile`. A session does not
+    have them. Raises `Illegal` while the game is on, because the file would reveal what is hidden.
     """
     if session.phase is not Phase.OVER:
         raise wrong_phase(say("The game is still on: it can be exported when it is over"))
@@ -115,8 +113,9 @@ def build_game_file(
 def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]]:
     """Yield the state before each turn, the turn, and the step that `Game.apply` returns for it.
 
-    Raises a `CompanionError` if file, rules and receipts disagree. After the last turn the winners
-    are checked, if the game is then over by its rules.
+    Raises a `CompanionError` if the rules refuse a turn, or if a receipt does not match its action.
+    After the last turn, it also raises one if the game is over by its rules and the file has other
+    winners.
     """
     game = game_named(played.game)
     options = game.options(played.options)
@@ -151,7 +150,10 @@ def replay_turns(played: GameFile) -> Iterator[tuple[Any, PlayedTurn, Step[Any]]
 
 
 def _require_receipts(turn: PlayedTurn, number: int) -> None:
-    """Raise `Malformed` unless all receipts of a turn, whose number is given, match its actions."""
+    """Raise `Malformed` unless all receipts of a turn match its actions.
+
+    `number` is the number of the turn in the file, for the message.
+    """
     for seat, sealed in turn.actions.items():
         if receipt_of(turn.moment, seat, sealed.action, sealed.salt) != sealed.receipt:
             raise Malformed(

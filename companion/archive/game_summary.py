@@ -60,7 +60,7 @@ class GameSummary(msgspec.Struct, frozen=True):
 def game_digest(game: str, turns: Sequence[PlayedTurn]) -> str:
     """Return a digest that identifies a game, over the moments and receipts of its turns.
 
-    No two games have the same receipts.
+    No two games have the same receipts, because each is made with random text of its own.
     """
     marks = []
     for turn in turns:
@@ -72,7 +72,8 @@ def game_digest(game: str, turns: Sequence[PlayedTurn]) -> str:
 def game_length_s(entries: Sequence[Entry]) -> float:
     """Return the length of a game in seconds: the sum of the gaps between its inputs.
 
-    Each gap counts `MAX_GAP_S` at most. Gaps in which the service did not run do not count.
+    A gap of more than `MAX_GAP_S` counts as `MAX_GAP_S`. A gap in which the service did not run
+    does not count.
     """
     total_s = 0.0
     for before, after in itertools.pairwise(entries):
@@ -91,15 +92,15 @@ def collect_players(
     are the inputs of the whole journal that changed seats, oldest first.
     """
     players: dict[Seat, list[tuple[str, str]]] = {seat: [] for seat in SEATS}
-    first_number = entries[0].id
-    last_number = entries[-1].id
+    first_id = entries[0].id
+    last_id = entries[-1].id
     for entry in seat_changes:
         # whoever sits down after the last input has not played this game
-        if entry.id >= last_number:
+        if entry.id >= last_id:
             break
         match entry.record:
             # leaving a seat counts only before the game began
-            case FreeSeat(seat=seat) if entry.id < first_number:
+            case FreeSeat(seat=seat) if entry.id < first_id:
                 players[seat] = []
             case TakeSeat(seat=seat) as record:
                 players[seat].append((record.name.strip(), record.door))
@@ -119,9 +120,9 @@ def summarise_game(
 ) -> GameSummary:
     """Return a game's summary, as far as its inputs can be read and its rules still accept them.
 
-    `entries` are at least one. If the first is not a `NewGame`, the summary's trouble says so.
-    `damaged_id` is the number of the first input that cannot be read, or None. `seat_changes` are
-    as in `collect_players`.
+    `entries` has the inputs that can be read, at least one. If the first of them does not begin a
+    game, the summary's trouble says so. `damaged_id` is the id of the first input that cannot be
+    read, None if all can. `seat_changes` has the same meaning as in `collect_players`.
     """
     session = Session()
     trouble: Any = say("Input {number} cannot be read.", number=damaged_id) if damaged_id else ""

@@ -56,11 +56,12 @@ class History:
     """The games of a journal, and imported games. It may be used from any thread.
 
     A game has a number, and a fingerprint that changes whenever the game does. What is cached of a
-    game belongs to both. `line` looks up the fingerprint, `_make_line` makes the line from it.
+    game is stored under both, so that it is never out of date.
 
-    `current_game` returns the number of the game on the table (0: none). `folder` is the cache of
-    summaries and pictures, None for no cache. `album` has the photographs of the board after each
-    turn, if they are taken. `paint` draws a moving picture of a game, if that is possible here.
+    `current_game` returns the number of the game on the table, 0 for none. `folder` is where
+    summaries and pictures are cached, None for no cache. `album` has the photographs of the board
+    after each turn, None if no photographs are taken. `paint` draws a moving picture of a game,
+    None if that is not possible here.
     """
 
     def __init__(
@@ -82,7 +83,8 @@ class History:
         pictures = folder / "pictures" if folder else None
         self._pictures = FileCache(pictures, ".picture", MAX_PICTURES)
         self._lock = threading.RLock()
-        # by number, fingerprint, and what else it shows, the one used last at the end
+        # Replays by number, fingerprint, and what else they show (see `_replay_of`). The one that
+        # was used last is at the end.
         self._replays: OrderedDict[tuple[int, str, object], Replay] = OrderedDict()
 
     # ---- the list --------------------------------------------------------------------------------
@@ -170,10 +172,11 @@ class History:
         return self._replay_of(line)
 
     def _replay_of(self, line: GameLine) -> Replay:
-        """Return the replay of a game that is over, which the caller has to check."""
+        """Return the replay of a game. The caller has to check that the game is over."""
         number = line.number
         photographs = self._album.moments(number) if self._album and not line.is_imported else ()
-        # the key includes photographs and names, which can disappear while the game stays the same
+        # Photographs and names can disappear while the game stays the same, so they are part of
+        # the key.
         shown = (len(photographs), *line.players.items())
         key = (number, str(self._summaries.fingerprint(number)), shown)
         with self._lock:
@@ -219,9 +222,8 @@ class History:
     def file(self, number: int) -> GameFile:
         """Return a finished game as a file, without names of forgotten players.
 
-        Raises `Malformed` if there is no such game, `Illegal` if it is not over (from `game_file`;
-        an imported game always is), and another `CompanionError` if its rules no longer accept an
-        input.
+        Raises `Malformed` if there is no such game, `Illegal` if the game is not over, and another
+        `CompanionError` if its rules no longer accept an input.
         """
         line = self._require_line(number)
         last = line.last_players
@@ -263,8 +265,8 @@ class History:
     def import_game(self, content: bytes) -> int:
         """Replay a game file, check its receipts, and store it. Return its new number.
 
-        Raises `Malformed`, which names the turn, and `Illegal` for a game that
-        is here already.
+        Raises `Malformed` if the file is not valid, with a sentence that names the turn, and
+        `Illegal` for a game that is here already.
         """
         played = parse_game_file(content)
         check_game(played)
@@ -317,7 +319,7 @@ class History:
         if not folded_name or not count:
             raise Malformed(say("Nobody by that name has played here"))
         self._journal.archive.forget_name(name)
-        # of all games, because any may show the name
+        # Remove the pictures of all games, because any of them may show the name.
         self._pictures.remove()
         return count
 

@@ -1,9 +1,10 @@
 """Photographs of the board after each turn, stored as evidence and for the replay.
 
-A photograph is taken when the pieces have been moved. It is one JPEG of about 30 kB,
-`photographs/GAME/MOMENT.jpg` in the state directory. The moment is that of the finished turn: the
-number of its decision, such as `3.7` in game 3. It is `GAME.0` for the set-up. Files are written in
-a separate thread. A full disk is reported once and has no other effect.
+A photograph is taken when the pieces of a turn have been moved. It is one JPEG of about 30 kB,
+`photographs/GAME/MOMENT.jpg` in the state directory. `MOMENT` is the moment of the finished turn,
+which is the id of its decision, such as `3.7` in game 3. For the set-up of that game it is `3.0`.
+Files are written in a separate thread. If the disk is full, no photographs are taken, which is
+reported once. The game goes on.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 
 # Maximum interval in seconds between two steps.
 _STEP_INTERVAL_S = 0.5
-# Timeout in seconds for the board to lie still. After that the photograph is given up.
+# Timeout in seconds for the board to lie still. After that no photograph of the turn is taken.
 _STILL_TIMEOUT_S = 20.0
 
 # A moment `GAME.TICK`, and the file name of its photograph.
@@ -183,7 +184,8 @@ class Photographer(Closeable):
     def step(self) -> None:
         """Detect a finished turn, and photograph it once the board is right and lies still.
 
-        It is given up after `_STILL_TIMEOUT_S`, or when the next decision is due.
+        If the board does not lie still within `_STILL_TIMEOUT_S`, or if the moment changes again
+        before, no photograph of the turn is taken.
         """
         now = self._table.progress()
         before = self._last_progress
@@ -202,10 +204,12 @@ class Photographer(Closeable):
             self._write(due, picture)
 
     def _note_turn(self, before: Progress, now: Progress) -> None:
-        """Note that the turn that has just ended is to be photographed, or the set-up."""
+        """Note that the set-up or the turn that has just ended has to be photographed.
+
+        `before` and `now` are the progress at the last step and at this one.
+        """
         self._due = None
-        # `number` is that of the game, not of the turn. After a turn come new orders, or its game
-        # ends.
+        # A turn has ended if the same game (`number`) asks for new orders, or is over.
         if before.number != now.number or now.phase not in (Phase.ORDERS, Phase.OVER):
             return
         is_set_up = before.phase is Phase.SETUP and not before.turn_numbers

@@ -77,12 +77,12 @@ class GameLine:
 
     @property
     def last_players(self) -> dict[Seat, SeatedPlayer]:
-        """Return the player at the end of the game, for each seat that had one."""
+        """The player at the end of the game, for each seat that had one."""
         return {seat: sitters[-1] for seat, sitters in self.players.items() if sitters}
 
     @property
     def has_replay(self) -> bool:
-        """Return whether the game is over, so that all of it may be shown."""
+        """Whether the game is over, so that all of it may be shown."""
         return self.ending in (Ending.WON, Ending.TIE, Ending.ABANDONED)
 
 

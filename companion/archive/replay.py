@@ -112,7 +112,7 @@ class Replay:
 
     @property
     def scene_count(self) -> int:
-        """Return the number of scenes. The first one is the start."""
+        """The number of scenes. The first one is the start."""
         return self.turns[-1].last_scene + 1 if self.turns else 1
 
     def photograph_moment(self, turn: int) -> str:
@@ -126,7 +126,7 @@ class Replay:
 
     @cached_property
     def leads(self) -> tuple[float, ...]:
-        """Return South's lead at the start and after every turn, as `Game.lead` gives it.
+        """South's lead at the start and after every turn, as `Game.lead` gives it.
 
         A lead is negative where North leads. The result is empty if the game has no leads.
 
@@ -147,7 +147,7 @@ class Replay:
 
     @cached_property
     def highlights(self) -> tuple[HighlightedEvent, ...]:
-        """Return the memorable events in their order."""
+        """The memorable events in their order."""
         highlights = []
         for turn in self.turns:
             step = turn.step
@@ -282,16 +282,16 @@ class Replay:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Return how the game ended by its rules.
+        """How the game ended by its rules.
 
-        Return None if the rules did not end it: somebody resigned or had no time left, both agreed
-        on a draw, or the owner ended the game.
+        None if the rules did not end it: somebody resigned or had no time left, both agreed on a
+        draw, or the owner ended the game.
         """
         return self.game.outcome(self.final_state)
 
     @property
     def final_state(self) -> Any:
-        """Return the state after the last turn."""
+        """The state after the last turn."""
         return self.turns[-1].step.state if self.turns else self._first_state
 
 

@@ -49,12 +49,12 @@ class PlayerStatistics:
 
     @property
     def by_game(self) -> list[ResultCount]:
-        """Return the results against people for each game, most games first."""
+        """The results against people for each game, most games first."""
         return sorted(self.games.values(), key=lambda count: (-count.games, count.name))
 
     @property
     def by_character(self) -> list[ResultCount]:
-        """Return the results against each of the machine's characters, by name."""
+        """The results against each of the machine's characters, by name."""
         return sorted(self.characters.values(), key=lambda count: count.name)
 
     def add(self, line: GameLine, seat: Seat) -> None:

@@ -49,17 +49,17 @@ class DiskSpace:
 
     @property
     def allows_photographs(self) -> bool:
-        """Return whether there is room for photographs."""
+        """Whether there is room for photographs."""
         return self.level is DiskLevel.PLENTY
 
     @property
     def allows_new_game(self) -> bool:
-        """Return whether there is room for another game."""
+        """Whether there is room for another game."""
         return self.level is not DiskLevel.FULL
 
     @property
     def warning(self) -> str:
-        """Return the warning for people, empty if there is plenty of space.
+        """The warning for people, empty if there is plenty of space.
 
         It has no figures, because every new figure would be shown and spoken again.
         """

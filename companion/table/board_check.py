@@ -57,7 +57,7 @@ class HandMove:
 
     @property
     def is_in_place(self) -> bool:
-        """Return whether a piece stays on its square and only turns over there."""
+        """Whether a piece stays on its square and only turns over there."""
         return self.origin == self.target
 
 

@@ -30,9 +30,10 @@ from companion.table.state import TableState, problems_of
 from companion.table.store import TableStore
 from companion.table.turns import end_stage, hand_in
 
-# Timeout in seconds for a press of the clock that waits until the camera sees a quiet board. Then
-# the last reading counts. Longer: a blind camera holds a finished turn up for longer. Shorter: slow
-# hands or a slow camera turn a right press into a refusal.
+# Timeout in seconds for a press of the clock that waits until the camera sees a quiet board. After
+# that the last reading counts. With a longer timeout, a camera that sees nothing would hold up a
+# finished turn for longer. With a shorter one, a correct press would be refused because hands or
+# the camera are slow.
 EARLY_PRESS_TIMEOUT_S = 3.0
 
 
@@ -48,8 +49,8 @@ class BoardFollower:
       it shows the broken rule.
     - In every other case it shows which pieces are wrong.
 
-    The table makes it, and calls it for each reading and at each heartbeat of its thread. Callers
-    of its methods hold the table's lock.
+    The table makes the follower, and calls it for each reading and at each heartbeat of the table's
+    thread. Callers of its methods hold the table's lock.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -62,7 +63,7 @@ class BoardFollower:
         before = self._store.live
         last_reading, touched_squares = before.reading, before.touched_squares
         if last_reading.game == reading.game:
-            # Hands have lifted or changed a piece that was seen, or hide it now.
+            # These squares had pieces that hands have since lifted, changed or hidden.
             changed = dict(last_reading.seen.items() - reading.seen.items())
             touched_squares |= changed.keys() | (last_reading.seen.keys() & reading.unknown)
         self._store.live = replace(before, reading=reading, touched_squares=touched_squares)
@@ -73,11 +74,11 @@ class BoardFollower:
     def act_on_last_reading(self) -> None:
         """Judge the last reading again if the game has moved on, then end what it shows as done.
 
-        The board may already have been right when the table asked for it. Then no new reading
-        arrives.
+        Hands may have been faster than the table, so that the board was already right when the
+        table asked for it. Then the board does not change, and no new reading arrives.
         """
         live, session = self._store.live, self._store.session
-        # Between games any board counts: its game is suggested.
+        # Between games the board of any game counts, because the lobby suggests that game.
         may_use_reading = live.sees_board or session.is_between_games
         if may_use_reading and self._judged_for != (session.stage_key, session.paused_by):
             self._judge_reading(live)
@@ -110,7 +111,8 @@ class BoardFollower:
         if problems and is_quiet_in_stages and self._has_next_action_begun():
             end_stage(self._store, "camera")
             return  # `act_on_last_reading` judges the same reading again and recognises the action
-        # Measured from the first reading that disagrees, because overruling needs a minimum time.
+        # Keep the time of the first reading that disagrees. People may overrule the camera only
+        # when it has disagreed for some time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s
         live = replace(live, problems=problems, disagrees_since_s=since_s if problems else None)
         if is_action_due and not problems:
@@ -166,7 +168,7 @@ class BoardFollower:
     def _has_next_action_begun(self) -> bool:
         """Return whether hands have gone on to the next action, before the last stage has ended.
 
-        Then that stage, of the previous seat's turn, is finished as well.
+        If so, the last stage of the previous seat's turn is finished as well.
         """
         session = self._store.session
         is_last = session.stage_index == len(session.stages) - 1
@@ -183,8 +185,8 @@ class BoardFollower:
         live, now_s = self._store.live, self._store.now_s()
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machine_seat(seat):
-            # If the machine can end its turn now, hands may have made the action after that. Its
-            # turn ends by an action that moves no piece.
+            # If the machine can end its turn now, hands may already have made the action of the
+            # next seat. A machine ends its turn by an action that moves no piece.
             endings = (
                 action for action, layouts in actions_with_layouts(session, seat) if not layouts
             )
@@ -207,8 +209,8 @@ class BoardFollower:
     def _recognise_action(self, seat: Seat, problems: Problems) -> None:
         """Accept the action that hands have made on the board, for a person at this table.
 
-        If the board can mean several actions, or does not prove the one, show them. If it means no
-        legal action, show which rule is broken.
+        If the board can mean several actions, or one that it does not prove, ask the player. If it
+        means no legal action, show which rule is broken.
         """
         live, session, reading = self._store.live, self._store.session, self._store.live.reading
         is_in_hand = _is_piece_in_hand(live, problems)
@@ -256,7 +258,8 @@ class BoardFollower:
     def _settle_early_press(self) -> None:
         """Judge an early press of the clock as soon as the board is quiet, or after the timeout.
 
-        It counts from its own time stamp. It is refused if the board has problems.
+        If the press is accepted, the clock stops at the time of the press. The press is refused if
+        the board has problems.
         """
         live, now_s = self._store.live, self._store.now_s()
         session = live.session
@@ -273,7 +276,7 @@ class BoardFollower:
         try:
             if is_turn_over or live.problems:
                 raise wrong_phase(say("The board is not as it should be"))
-            # An action that the camera has recognised since then has changed the moment.
+            # The moment is another one if the camera has recognised an action since the press.
             record = msgspec.structs.replace(press, moment=session.moment, read_s=now_s)
             hand_in(self._store, record)
         except CompanionError:
@@ -300,9 +303,9 @@ def _board_before(live: TableState, session: Session) -> BoardBefore:
 
 
 def _have_markers_changed(live: TableState) -> bool:
-    """Return whether a visible marker differs from the one before.
+    """Return whether a marker that the camera sees differs from the one read there before.
 
-    Then a piece may have been laid on one that looks the same.
+    If so, a piece may have been laid on another one that looks the same.
     """
     before, reading = live.markers_before.items(), live.reading
     visible = {square: marker for square, marker in before if square not in reading.unknown}
@@ -344,7 +347,7 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
         action = game.parse(play.text)
         result = game.apply(session.state, {seat: action}, session.rng)
         layouts = game.layouts_by_hand(session.state, seat, action, result)
-        # An action that no hands make has no layout.
+        # An action without a move of pieces has no layout.
         yield action, layouts if play.is_by_hand else ()
 
 

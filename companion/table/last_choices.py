@@ -37,7 +37,7 @@ class LastChoices:
 
     @property
     def game(self) -> str:
-        """Return the game that was started last. Empty if there is none."""
+        """The game that was started last. Empty if there is none."""
         return self._stored.last
 
     def options(self, game: str) -> Mapping[str, Any] | None:

@@ -44,7 +44,7 @@ class TableListener:
     """Called whenever rows of order tiles have to be read."""
     on_game: Callable[[int, int], None] = _ignore
     """Called on connecting and whenever a game begins or ends, with the number of the running game
-    (0 for none) and the number of turns of the previous one.
+    (0 for none) and the number of turns of the game that has just ended.
     """
 
 
@@ -95,7 +95,7 @@ class Listeners:
     def show(self, live: TableState, signals: Signals = ()) -> None:
         """Show a state on lamps, by alarms and cues, and then on pages.
 
-        Pages come last, because somebody with a finger on a key waits for the others.
+        Pages come last: somebody with a finger on a key notices a delay of lamps and cues.
         """
         session, turn_count_before = live.session, self._turn_count
         south, north = SEATS
@@ -112,7 +112,8 @@ class Listeners:
             if self._kit != kit_before:
                 listener.on_kit(self._kit)
             if self._game_number != number_before:
-                # A game that the owner has ended is already replaced by the lobby, without turns.
+                # If the owner has ended the game, the lobby has replaced it and has no turns. Then
+                # report the number of turns that was shown last.
                 listener.on_game(self._game_number, self._turn_count or turn_count_before)
         self.send_signals(*signals)
         with self._changed:
@@ -120,7 +121,7 @@ class Listeners:
             self._changed.notify_all()
 
     def send_signals(self, *signals: Signal) -> None:
-        """Send cues at once, but those after a reveal's own cue only when that one is over."""
+        """Send cues at once. Those that follow the cue of a reveal wait until that cue is over."""
         if signals:
             self.delayed_signals = ()
         for number, signal in enumerate(signals, start=1):

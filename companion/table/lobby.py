@@ -32,9 +32,12 @@ def begin_game(
 ) -> None:
     """Start a game with its set-up.
 
-    `options` are the chosen ones by name. The game fills in the others. With `seed` the owner
-    chooses what the game draws. `score` is that of the match so far. Raises `Malformed` for unknown
-    games and options, `Illegal` during a game, and `JournalError` if the disk is full.
+    `options` are the chosen ones by name. The game fills in the others. A `seed` is chosen by the
+    owner, and decides everything that the game draws. Without it, chance is fair. `score` is the
+    score of the match so far.
+
+    Raises `Malformed` for unknown games and options, `Illegal` during a game, and `JournalError` if
+    the disk is full.
     """
     _require_disk_space(store)
     store.accept(new_game_record(store, game, options or {}, seed, score))
@@ -95,9 +98,10 @@ def begin_chosen(store: TableStore) -> None:
 def begin_by_key(store: TableStore, is_guided: bool) -> None:
     """Start a game, or its lesson, by a key of a pad.
 
-    It is the game of the tournament's round, the chosen one, the one whose board lies on the table,
-    or the last one, whichever comes first. A round has no lesson. Raises `Illegal` if there is no
-    such game.
+    The key does not say which game. It is the first of these that there is: the game of the
+    tournament's round, the game that was chosen in the lobby, the game whose board lies on the
+    table, the game that the owner started last. A round has no lesson. Raises `Illegal` if there is
+    none of them.
     """
     live = store.live
     if store.round_game and not is_guided:
@@ -142,7 +146,7 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 
 
 def _begin_with_last_options(store: TableStore, game: str) -> None:
-    """Start a game with the options of the last time."""
+    """Start a game with the options that the owner chose for it last."""
     rules, options = game_named(game), _last_options(store, game)
     # A machine cannot know cards that people deal. With the first preset the program deals them.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):

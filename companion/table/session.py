@@ -134,7 +134,7 @@ class Turn:
 
     @property
     def is_of_one_seat(self) -> bool:
-        """Return whether only one seat has acted, as in games in which the seats take turns."""
+        """Whether only one seat has acted, as in games in which the seats take turns."""
         return len(self.sealed) == 1
 
 
@@ -253,7 +253,7 @@ class Session:
 
     @property
     def moment(self) -> str:
-        """Return the moment that an action must name to be in time.
+        """The moment that an action must name to be in time.
 
         It is `3.2` for the second decision of game 3. It changes when another decision is due, when
         a turn is taken back, and when the game ends. It stays while the stages of a turn are shown,
@@ -268,17 +268,17 @@ class Session:
 
     @property
     def stage_key(self) -> StageKey:
-        """Return the key of the shown stage, set-up or decision."""
+        """The key of the shown stage, set-up or decision."""
         return self.number, self.tick, self.phase, self.stage_index
 
     @property
     def is_between_games(self) -> bool:
-        """Return whether no game is running."""
+        """Whether no game is running."""
         return self.phase in BETWEEN_GAMES
 
     @property
     def is_in_play(self) -> bool:
-        """Return whether orders are collected, or carried out."""
+        """Whether orders are collected, or carried out."""
         return self.phase in (Phase.ORDERS, Phase.STAGES)
 
     # ---- the game --------------------------------------------------------------------------------
@@ -291,12 +291,12 @@ class Session:
 
     @property
     def kit(self) -> Kit | None:
-        """Return the kit on the table, or None in the lobby."""
+        """The kit on the table, or None in the lobby."""
         return self.game.kit(self.options) if self.game else None
 
     @property
     def rng(self) -> Random:
-        """Return a new random generator for the turn that is due.
+        """A new random generator for the turn that is due.
 
         A turn that was taken back draws the same again.
         """
@@ -307,12 +307,12 @@ class Session:
 
     @property
     def seats_here(self) -> dict[Seat, Player]:
-        """Return the players at this table."""
+        """The players at this table."""
         return {seat: player for seat, player in self.seats.items() if player.door != REMOTE}
 
     @property
     def doors(self) -> frozenset[str]:
-        """Return the doors of all players."""
+        """The doors of all players."""
         return frozenset(player.door for player in self.seats.values())
 
     def door_of(self, seat: Seat) -> str:
@@ -372,7 +372,7 @@ class Session:
 
     @property
     def can_swap(self) -> bool:
-        """Return whether the players can swap seats at the press of a key.
+        """Whether the players can swap seats at the press of a key.
 
         A player at a pad or at another table cannot change places.
         """
@@ -382,7 +382,7 @@ class Session:
 
     @property
     def due_turn_number(self) -> int:
-        """Return the number of the turn for which actions are collected, by the game's own count.
+        """The number of the turn for which actions are collected, by the game's own count.
 
         That is 0 during its set-up.
         """
@@ -391,7 +391,7 @@ class Session:
 
     @property
     def awaited_seats(self) -> frozenset[Seat]:
-        """Return the seats that still have to hand in an action.
+        """The seats that still have to hand in an action.
 
         A seat at another table is left out once its action is sealed there, unless it is the only
         one that is missing here.
@@ -405,19 +405,19 @@ class Session:
 
     @property
     def may_use_tiles(self) -> bool:
-        """Return whether the orders that are due may be given by tiles."""
+        """Whether the orders that are due may be given by tiles."""
         return (
             self.phase is Phase.ORDERS and self.kit is not None and self.kit.order_tiles is not None
         )
 
     @property
     def is_open(self) -> bool:
-        """Return whether anybody at the table may act for the seat on turn, as on a chess clock."""
+        """Whether anybody at the table may act for the seat on turn, as on a chess clock."""
         return bool(self.open_actions)
 
     @property
     def open_actions(self) -> frozenset[str]:
-        """Return the actions that anybody at the table may take for the seat on turn.
+        """The actions that anybody at the table may take for the seat on turn.
 
         Empty if that seat is not played here.
         """
@@ -430,7 +430,7 @@ class Session:
 
     @property
     def idle_since_s(self) -> float | None:
-        """Return the monotonic time since which the clock has been running for nobody.
+        """The monotonic time since which the clock has been running for nobody.
 
         Nobody is playing after two time-outs in a row for each seat. None if somebody is.
         """
@@ -472,12 +472,12 @@ class Session:
 
     @property
     def last_turn(self) -> Turn:
-        """Return the turn that was revealed last, or an empty one."""
+        """The turn that was revealed last, or an empty one."""
         return self.turns[-1] if self.turns else NO_TURN
 
     @property
     def fully_shown_turns(self) -> tuple[Turn, ...]:
-        """Return the turns of which everything may be shown, because their last stage has been."""
+        """The turns of which everything may be shown, because their last stage has been."""
         # The last stage shows the rest of both orders.
         is_last_hidden = self.phase is Phase.STAGES and self.stage_index + 1 < len(self.stages)
         return self.turns[:-1] if is_last_hidden else self.turns
@@ -497,7 +497,7 @@ class Session:
 
     @property
     def can_undo(self) -> bool:
-        """Return whether the last turn can be undone.
+        """Whether the last turn can be undone.
 
         It cannot at two tables, nor once the end of a game has shown everything that it hid.
         """
@@ -509,17 +509,17 @@ class Session:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Return the stages of the turn that was revealed last."""
+        """The stages of the turn that was revealed last."""
         return self.last_turn.stages
 
     @property
     def shown_stage(self) -> Stage:
-        """Return the stage that is shown, or an empty one."""
+        """The stage that is shown, or an empty one."""
         return self.stages[self.stage_index] if self.phase is Phase.STAGES else NO_STAGE
 
     @property
     def expected_layout(self) -> Layout | None:
-        """Return the layout that is expected when hands are done.
+        """The layout that is expected when hands are done.
 
         None if nothing is checked now.
         """
@@ -531,7 +531,7 @@ class Session:
 
     @property
     def needs_hands(self) -> bool:
-        """Return whether the current stage gives hands anything to do."""
+        """Whether the current stage gives hands anything to do."""
         if self.shown_stage.todo:
             return True
         expected = self.expected_layout
@@ -539,7 +539,7 @@ class Session:
 
     @property
     def awaits_other_table(self) -> bool:
-        """Return whether this table waits for the other one.
+        """Whether this table waits for the other one.
 
         Then it has reported that its board is right, or has asked a question.
         """
@@ -551,14 +551,14 @@ class Session:
 
     @property
     def is_tie_to_replay(self) -> bool:
-        """Return whether the game ended in a draw that is replayed."""
+        """Whether the game ended in a draw that is replayed."""
         if self.game is None or self.outcome is None or not self.game.replays_ties or self.remote:
             return False
         return not self.outcome.winners and self.outcome == self.game.outcome(self.state)
 
     @property
     def is_void(self) -> bool:
-        """Return whether the game has no result that counts.
+        """Whether the game has no result that counts.
 
         It is then a lesson, a game that the owner has ended, or a draw that is replayed.
         """
@@ -566,7 +566,7 @@ class Session:
 
     @property
     def lobby(self) -> Session:
-        """Return the lobby that follows this game.
+        """The lobby that follows this game.
 
         It has only the players at this table. The change needs no record in the journal, because
         all records that may follow have the same effect as at the end of the game.

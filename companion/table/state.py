@@ -115,8 +115,8 @@ class TableState:
     hands were there.
     """
     markers_before: Mapping[Square, int] = field(default_factory=dict)
-    """The marker read on each square when the board last had no problems. It tells apart pieces
-    that look the same.
+    """The id of the marker that was read on each square when the board last had no problems. It
+    tells apart pieces that look the same.
     """
     fans_before: Layout = field(default_factory=dict)
     """The open cards of each zone (see `Deck`), at the beginning of the decision that is due."""
@@ -128,7 +128,8 @@ class TableState:
     possible_actions: tuple[str, ...] = ()
     """Actions in notation that the board may show, from which the player on turn has to choose.
 
-    Empty unless there are several, or one that the board does not prove.
+    There are several, or a single one that the board does not prove. Empty if nothing has to be
+    chosen.
     """
     laid_actions: Mapping[Seat, str] = field(default_factory=dict)
     """Actions in notation that lie open on the table and wait to be confirmed, by seat."""
@@ -161,18 +162,18 @@ class TableState:
 
     @property
     def is_in_trouble(self) -> bool:
-        """Return whether the lamps should show trouble."""
+        """Whether the lamps should show trouble."""
         return bool(self.notices.get(WRITE_ERROR)) or self.camera.state is CameraState.TROUBLE
 
     @property
     def has_cards(self) -> bool:
-        """Return whether this game's board has cards instead of pieces."""
+        """Whether this game's board has cards instead of pieces."""
         kit = self.session.kit
         return kit is not None and kit.deck is not None
 
     @property
     def shows_expected_layout(self) -> bool:
-        """Return whether the camera sees the expected layout."""
+        """Whether the camera sees the expected layout."""
         return self.shows_layout(self.session.expected_layout)
 
     def shows_layout(self, layout: Layout | None) -> bool:
@@ -207,19 +208,19 @@ class TableState:
 
     @property
     def layout_before_hands(self) -> Layout:
-        """Return the layout before hands began. Empty in the set-up of a new game."""
+        """The layout before hands began. Empty in the set-up of a new game."""
         if self.session.phase is Phase.SETUP:
             return self.session.undone_layout
         return self.session.layout or {}
 
     @property
     def quiet_reading(self) -> Reading:
-        """Return a reading of this game's board on which nothing moves, or an empty one."""
+        """A reading of this game's board on which nothing moves, or an empty one."""
         return self.reading if self.sees_board and self.reading.quiet else NO_READING
 
     @property
     def sees_board(self) -> bool:
-        """Return whether the camera sees this game's board, and can tick off instructions."""
+        """Whether the camera sees this game's board, and can tick off instructions."""
         game = self.session.game
         return game is not None and self.reading.game == game.name
 
@@ -231,7 +232,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
     """
     before, reading = live.session, live.reading
     live = replace(live, session=session)
-    # Forget what belonged to the decision, if another one is due or the phase has changed.
+    # Forget what belonged to the old decision if another one is due, or if the phase has changed.
     if session.moment != before.moment or session.phase is not before.phase:
         live = replace(
             live,
@@ -259,7 +260,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
         live = replace(
             live, tiles=TileState(live.tiles.ready_seats & session.awaited_seats, faulty_rows)
         )
-    # Another stage: check the board anew. Hands have not touched anything for it yet.
+    # If another stage is shown, check the board again. Hands have not touched anything for it yet.
     if session.stage_key != before.stage_key:
         problems = problems_of(live)
         live = replace(
@@ -269,7 +270,7 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
             disagrees_since_s=now_s if problems else None,
             touched_squares=frozenset(),
         )
-    # The reading showed the board of another kit.
+    # If another game lies on the table, forget the reading of the old one's board.
     if session.kit != before.kit:
         live = replace(live, reading=NO_READING, problems=(), suggested_game=None)
     return live
@@ -279,10 +280,11 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 
 
 def stage_headline(session: Session, index: int) -> TimedHeadline | None:
-    """Return a headline of the current stage by its index, without a time. None after the last one.
+    """Return a headline of the current stage by its index. None after the last one.
 
-    While hands have work, only headlines with a drawing count. A stage without headlines and
-    without work has one: the text of its last event, or its title.
+    It has no time yet (see `TableStore.timed_headline`). If hands have work in the stage, only
+    headlines with a drawing are shown. If they have none and the stage has no headline, the text of
+    its last event or its title is shown as one.
     """
     if session.phase is not Phase.STAGES:
         return None
@@ -375,9 +377,9 @@ def instructions_of(live: TableState) -> tuple[Instruction, ...]:
 
 
 def build_instruction(session: Session, kit: Kit, move: HandMove) -> Instruction:
-    """Return the instruction for a move, which also names carried pieces.
+    """Return the instruction for a move of pieces. Its sentence also names carried pieces.
 
-    It is for the player of the piece's seat, or for the person opposite if a machine plays it.
+    The player of the piece's seat carries it out, or the person opposite if a machine plays it.
     """
     # A carried ball belongs to nobody, so it is sorted first.
     *carried, piece = sorted(move.faces, key=lambda face: kit.face(face).seat is not None)

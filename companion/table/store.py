@@ -50,14 +50,16 @@ log = logging.getLogger(__name__)
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-# Seconds after a failed write in which the table does nothing by itself. Shorter: a full disk is
-# tried, and the log filled, more often. Longer: the game stands still after the disk has recovered.
+# Seconds after a failed write in which the table does nothing by itself. With a shorter time, a
+# full disk would be tried more often, and fill the log. With a longer one, the game would stand
+# still after the disk has recovered.
 WRITE_RETRY_S = 2.0
 # Factor by which texts of a lesson stay on the screen longer than those of a game, because a
 # beginner reads them for the first time.
 LESSON_READING_FACTOR = 3
-# Maximum time in seconds between two heartbeats, each of which does what is due. Longer: time-outs
-# and headlines come late. Shorter: an idle table takes more of the processor.
+# Maximum time in seconds between two heartbeats of the thread, each of which does what is due. With
+# a longer time, time-outs and headlines would come late. With a shorter one, an idle table would
+# take more of the processor.
 HEARTBEAT_S = 0.05
 # Reading time in seconds, with the default setting: to find a sentence, and for each word of it.
 FIND_SENTENCE_S = 1.0
@@ -67,7 +69,7 @@ DEFAULT_READING_TIME_S = 3.0
 # Seconds for which pages show pieces that move and then rest, before the sign shows the effect.
 MOVES_SHOWN_S = 1.4
 # Timeout in seconds for the table's lock. An input takes milliseconds, or seconds on a failing
-# disk, so after that the table counts as hung.
+# disk. If the lock stays taken for longer, the table hangs.
 LOCK_TIMEOUT_S = 30.0
 
 
@@ -79,7 +81,7 @@ class RecordJournal(Protocol):
 
     @property
     def notice(self) -> str:
-        """Return what is wrong with the journal, as a sentence for people. Empty if nothing is."""
+        """What is wrong with the journal, as a sentence for people. Empty if nothing is."""
 
     def restore(self) -> Session:
         """Return the seats, and the last game folded from its records.
@@ -115,17 +117,17 @@ class RecordJournal(Protocol):
 class TableStore:
     """Holds the one `TableState` of a table, called `live`.
 
-    The functions of `turns`, `lobby`, `seating`, `pads` and `game_chance` work on it. They set
-    `live` if nobody can see the difference, and call `publish` if somebody can. Only what goes
+    The functions of `turns`, `lobby`, `seating`, `pads` and `game_chance` work on a store. They set
+    `live` directly if no page shows the difference, and otherwise call `publish`. Only what goes
     through `accept` survives a restart.
 
     "To hold the table" means to have its lock. Callers hold it for every method except `hold`,
     `hold_for_device`, `submit` and those of the thread. A `TableState` never changes, so reading
     `live` needs no lock.
 
-    `start` runs the thread that calls `run_due_tasks` at every heartbeat and after every input.
-    Without the thread (tests, fast simulation) time passes after each input and in `step`. `close`
-    ends it.
+    `start` runs the thread that calls `run_due_tasks` at every heartbeat and after every input, and
+    `close` ends it. Tests and fast simulations do not start the thread: then `run_due_tasks` is
+    called after each input and by `step`.
     """
 
     def __init__(
@@ -144,8 +146,8 @@ class TableStore:
         self.journal = journal
         self.listeners = Listeners(clock)
         self.last_heartbeat_s = clock.monotonic_s()
-        """Monotonic time of the thread's last heartbeat, even if something failed in it. The health
-        check sees by it that the table is alive.
+        """Monotonic time of the thread's last heartbeat, even if something failed in it. By this
+        time the health check knows that the table is alive.
         """
         self.has_disk_space = True
         self.round_game: tuple[str, GameOptions] | None = None
@@ -164,7 +166,8 @@ class TableStore:
         self._lock = threading.RLock()
         self._hold_depth = 0
         """Number of nested holds of the thread that holds the table."""
-        # Appending to a deque is atomic, so it counts callers without a lock of its own.
+        # One item for each caller that waits for the lock. Appending to a deque and popping from it
+        # are atomic, so the callers can be counted without another lock.
         self._waiting_callers = deque[None]()
         self._is_closed = False
         self._wake = threading.Event()
@@ -197,7 +200,7 @@ class TableStore:
 
     @property
     def session(self) -> Session:
-        """Return the part of the state that the journal can restore."""
+        """The part of the state that the journal can restore."""
         return self.live.session
 
     # ---- the lock and the thread -----------------------------------------------------------------
@@ -257,7 +260,7 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
-        # No turn times out while a caller waits, as its input may have arrived in time.
+        # No turn times out while a caller waits, because its input may have arrived in time.
         self._waiting_callers.append(None)
         is_held = self._lock.acquire(timeout=LOCK_TIMEOUT_S)
         self._waiting_callers.pop()
@@ -276,7 +279,7 @@ class TableStore:
 
     @property
     def waiting_caller_count(self) -> int:
-        """Return the number of callers that are waiting for the lock or just taking it."""
+        """The number of callers that are waiting for the lock or just taking it."""
         return len(self._waiting_callers)
 
     def start(self) -> None:
@@ -338,7 +341,7 @@ class TableStore:
         since_s = session.countdown.started_s if session.countdown else None
         has_new_clocks = session.chess_clocks and not before.chess_clocks
         if since_s is not None and has_new_clocks and not session.remote:
-            # A chess clock never starts by itself. Somebody presses its key.
+            # A chess clock does not start by itself, but when somebody presses its key.
             records = (*records, Pause("start", since_s))
             session, record_signals = fold_record(session, records[-1])
             signals += record_signals
@@ -392,10 +395,11 @@ class TableStore:
     def timed_headline(self, session: Session, index: int = 0) -> TimedHeadline | None:
         """Return a headline of the current stage, shown from now on. None after the last one.
 
-        A scene (a headline with a drawing) lasts twice as long as a plain headline. If it is the
-        first of the stage, the pages need time to move the pieces before. In a lesson, headlines
-        and scenes last `LESSON_READING_FACTOR` times as long as a plain headline. With the longest
-        setting a headline waits for a tap.
+        The reading time depends on the number of words and on the setting `reading_time_s`. A scene
+        (a headline with a drawing) lasts twice as long as a plain headline. If it is the first one
+        of the stage, it lasts longer, because the pages move the pieces before they show it. In a
+        lesson, both last `LESSON_READING_FACTOR` times as long as a plain headline. With the
+        longest setting, a headline stays until somebody taps it away.
         """
         headline = stage_headline(session, index)
         if headline is None or self.settings.reading_time_s >= WAIT_FOR_TAP_FROM_S:

@@ -53,12 +53,13 @@ from companion.table.table_view import Progress, TableView
 from companion.table.views import progress_of, view_of
 
 # Timeout in seconds for the answer to a request to undo the last turn. No answer counts as no. The
-# clock stands still meanwhile. Shorter: nobody can think about the answer. Longer: somebody who has
-# left holds the game up.
+# clock stands still meanwhile. With a shorter timeout, nobody could think about the answer. With a
+# longer one, a player who has left would hold the game up.
 UNDO_ANSWER_TIMEOUT_S = 20.0
 
-# Seconds after which the lobby replaces the end of a game or a chosen game.
-# Shorter: the result is gone before everybody has seen it. Longer: new guests find an old game.
+# Seconds after which the lobby replaces the end of a game, or a game that was chosen and not begun.
+# With a shorter time, the result would be gone before everybody has seen it. With a longer one, new
+# guests would find an old game.
 LOBBY_TIMEOUT_S = 600.0
 
 # Topics of notices. Each topic has at most one sentence at a time.
@@ -81,8 +82,9 @@ class Table(Closeable):
     `CompanionError` if it is refused. Input of devices and adapters (`handle_reading`, `press`,
     `set_notice` and the like) never raises.
 
-    `start` runs the thread for time (see `TableStore`). Without it (tests, fast simulation) time
-    passes with each input and in `step`. `close` may be called twice.
+    `start` runs the thread that does what becomes due as time passes. Tests and fast simulations do
+    not start it: then this is done after each input and by `step` (see `TableStore`). `close` may
+    be called twice.
     """
 
     def __init__(
@@ -105,8 +107,8 @@ class Table(Closeable):
         self.now_s = store.now_s
         self.start, self.step = store.start, store.step
         self.wait = store.listeners.wait
-        # Public methods that take the lock and call a function of another module with the store.
-        # Its docstring says what they do and raise.
+        # Public methods that take the lock, and call a function of another module with the store.
+        # The docstring of that function says what the method does and raises.
         self.swap_seats = store.as_method(seating.swap_seats)
         self.free_seat = store.as_method(seating.free_seat)
         self.move_to_phone = store.as_method(seating.move_to_phone)
@@ -155,7 +157,7 @@ class Table(Closeable):
 
     @property
     def version(self) -> int:
-        """Return the number of changes that a page could show."""
+        """The number of changes that a page could show."""
         return self._store.live.version
 
     def connect(self, listener: TableListener) -> None:
@@ -165,12 +167,12 @@ class Table(Closeable):
 
     @property
     def last_heartbeat_s(self) -> float:
-        """Return the monotonic time of the last heartbeat of the table's thread."""
+        """The monotonic time of the last heartbeat of the table's thread."""
         return self._store.last_heartbeat_s
 
     @property
     def settings(self) -> TableSettings:
-        """Return the current settings of the table."""
+        """The current settings of the table."""
         return self._store.settings
 
     def use_settings(self, settings: TableSettings) -> None:
@@ -181,12 +183,12 @@ class Table(Closeable):
 
     @property
     def remembered_game(self) -> str | None:
-        """Return the game that the owner started last, or None."""
+        """The game that the owner started last, or None."""
         return self._store.live.remembered_game
 
     @property
     def is_open(self) -> bool:
-        """Return whether anybody at the table may act for the seat on turn, as on a chess clock.
+        """Whether anybody at the table may act for the seat on turn, as on a chess clock.
 
         Then a press of the table's button counts at once.
         """
@@ -201,8 +203,9 @@ class Table(Closeable):
     def _run_due_tasks(self) -> None:
         """Do what is due by now, such as a time-out, the next headline or the return to the lobby.
 
-        The store calls it at every heartbeat. First the board may end a stage or hand in an action.
-        Of the rest, only the first that is due is done, because it changes what is due.
+        The store calls this at every heartbeat. First the last reading of the board may end a stage
+        or hand in an action. Of the tasks after that, only the first one that is due is done: it
+        changes the session, and with it what else is due.
         """
         store = self._store
         now_s = store.now_s()
@@ -218,7 +221,8 @@ class Table(Closeable):
         self._board.act_on_last_reading()
         session = store.live.session
         stage_age_s = now_s - store.live.stage_since_s
-        # No answer means no. So does a request of a later time, as there may be after a restart.
+        # No answer means no. After a restart of the machine, the monotonic time of a request may
+        # lie in the future. That also counts as no.
         may_answer = 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
         is_over = session.phase is Phase.OVER
         if session.undo_requester and not may_answer:
@@ -242,7 +246,7 @@ class Table(Closeable):
         elif (
             session.countdown
             and store.live.early_press is None
-            # A waiting caller may have been in time.
+            # The input of a waiting caller may have arrived in time.
             and not store.waiting_caller_count
             and (time_out := due_time_out(session, now_s))
         ):
@@ -254,9 +258,10 @@ class Table(Closeable):
             store.note_clock()
 
     def _stamp(self, at_s: float | None) -> float:
-        """Return the monotonic time from which an input counts: its arrival, or now if None.
+        """Return the monotonic time from which an input counts.
 
-        It is never in the future.
+        That is the time `at_s` of its arrival, but never one in the future. If it is None, the
+        input counts from now.
         """
         now_s = self.now_s()
         return now_s if at_s is None else min(at_s, now_s)
@@ -309,15 +314,15 @@ class Table(Closeable):
     ) -> str:
         """Seal a seat's action, and return its receipt (see `turns.hand_in`).
 
-        `at_s` is its time of arrival by `now_s`. An action that arrived in time counts, even if the
-        lock was taken until after the time-out.
+        `at_s` is the monotonic time at which the action arrived, None for now. An action that
+        arrived in time counts, even if another thread held the table until after the time-out.
         """
         record = HandIn(seat, moment, action, salt, now_s=self._stamp(at_s))
         with self._store.hold():
             return turns.hand_in(self._store, record)
 
     def act(self, moment: str, action: str, at_s: float | None = None) -> None:
-        """Act for the seat on turn, in a game in which anybody at the table may (`turns.act`)."""
+        """Act for the seat on turn, in an open game (see `turns.act`)."""
         stamp_s = self._stamp(at_s)
         with self._store.hold():
             turns.act(self._store, moment, action, stamp_s)
@@ -369,7 +374,8 @@ class Table(Closeable):
         """Show how full the disk is, and set whether a game may begin."""
         with self._store.hold_for_device():
             self._store.has_disk_space = may_begin
-            self._store.set_notice(WRITE_ERROR, "")  # a write that fails again sets it again
+            # The next write sets the notice again if it fails.
+            self._store.set_notice(WRITE_ERROR, "")
             self._store.set_notice("disk", sentence)
 
     def set_round(self, sentence: str, game: tuple[str, GameOptions] | None) -> None:

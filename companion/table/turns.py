@@ -22,23 +22,23 @@ from companion.table.store import TableStore
 
 # Maximum number of characters of a salt. A salt that the table itself makes has 32.
 MAX_SALT = 64
-# Time in seconds for which the camera has to disagree before players can overrule it. Shorter:
-# while a hand is over the board, it is overruled by mistake. The refusal's sentence has this
-# number, too.
+# Time in seconds for which the camera has to disagree before players can overrule it. With a
+# shorter time, they would overrule it by mistake while a hand is still over the board. The sentence
+# of the refusal names this number, too.
 MIN_DISAGREEMENT_S = 5.0
-# Timeout in seconds for the camera's answer about rows of tiles. After that the board counts as not
-# visible.
+# Timeout in seconds for the camera's answer about rows of tiles. Without an answer, the table acts
+# as if the camera did not see the board.
 CAMERA_ANSWER_TIMEOUT_S = 12.0
 
 
 def hand_in(store: TableStore, record: HandIn) -> str:
     """Seal a seat's action, and return its receipt.
 
-    The receipt is empty for a press of a chess clock that waits until the camera sees a quiet
-    board, or that comes a second time and has no effect.
+    An action that is sent again with the same salt has no further effect, and gets the same
+    receipt. If `record` has no salt, the table makes one. The table also fills in the time of day.
 
-    The same action with the same salt may be sent again and gets the same receipt. A missing salt
-    and the time of day are filled in.
+    A press of a chess clock gets an empty receipt if it waits until the camera sees a quiet board,
+    or if it repeats a press and has no effect.
 
     Raises `Malformed` for a bad salt or action, `Stale` for another moment, and `Illegal` if the
     rules or the phase do not allow the action.
@@ -72,8 +72,8 @@ def hand_in(store: TableStore, record: HandIn) -> str:
 def _must_wait_for_camera(live: TableState, press: HandIn) -> bool:
     """Return whether a press of the clock must wait for the camera.
 
-    It must while a hand is moving. It also must if the rules forbid its action by the last picture,
-    and that picture is older than the press.
+    It must wait while something moves on the board. It must also wait if the rules forbid the
+    action as the board was read last, and that reading is older than the press.
     """
     session, reading = live.session, live.reading
     is_due = press.moment == session.moment and press.seat in session.awaited_seats
@@ -85,7 +85,7 @@ def _must_wait_for_camera(live: TableState, press: HandIn) -> bool:
     try:
         game.check(session.state, press.seat, game.parse(press.action))
     except Illegal:
-        # An older picture may not show the move that makes the press legal.
+        # A picture from before the press may not show the move that makes the press legal.
         return reading.at_s < press.now_s
     return False
 
@@ -110,8 +110,9 @@ def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
 def undo(store: TableStore, moment: str | None = None) -> None:
     """Undo the last turn.
 
-    The owner needs no `moment`. The table screen names it, in an open game. Then the player whose
-    turn it was is asked first, if that player has a phone and a person sits opposite.
+    Without `moment`, the owner undoes the turn. With it, the table screen does so, which is
+    possible only in an open game. If the player of the turn has a phone and a person sits opposite,
+    that player has to agree.
 
     Raises `Illegal` if no turn can be undone, and `Stale` for another moment.
     """
@@ -142,9 +143,12 @@ def request_undo(store: TableStore, seat: Seat, moment: str) -> None:
 def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = False) -> None:
     """Confirm for `by` that the board is right, in the set-up or after a stage.
 
-    `moment` and the index `stage` name the stage that is meant. Raises `Stale` if another one is
-    shown, and `Illegal` if the camera sees the board and disagrees. With `force` the camera is
-    overruled, if it has disagreed for `MIN_DISAGREEMENT_S` or if the owner confirms.
+    `moment` and the index `stage` name the stage that is meant. With `force`, a camera that
+    disagrees is overruled. Players can do so only if it has disagreed for `MIN_DISAGREEMENT_S`, the
+    owner can do so at once.
+
+    Raises `Stale` if another stage is shown, and `Illegal` if the camera disagrees and is not
+    overruled.
     """
     session = store.session
     if (moment, stage) != (session.moment, session.stage_index):
@@ -213,8 +217,8 @@ def _require_open_game(store: TableStore, moment: str) -> None:
 def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     """Raise `Illegal` if the camera sees another layout, with a sentence on what it sees.
 
-    A board on which it finds no problem and no missing move is accepted. With `force`, a camera
-    that has disagreed for `MIN_DISAGREEMENT_S` is overruled. The owner need not wait.
+    A board without a problem and without a missing move is accepted, even if the camera cannot
+    prove all of it. `force` has the same meaning as in `confirm`.
     """
     live, now_s = store.live, store.now_s()
     if live.session.expected_layout is None or live.shows_expected_layout:
@@ -235,8 +239,8 @@ def _require_agreement(store: TableStore, by: str, force: bool) -> None:
 # ---- orders as tiles behind walls ----------------------------------------------------------------
 #
 # In some games players may lay their orders as a row of tiles behind a wall. The camera reads the
-# rows once all seats with orders due are ready. They are handed in by the same call as a pad's
-# orders. Nothing of them is shown, logged or stored before.
+# rows once all seats with orders due are ready. Then the orders are handed in by the same call as
+# those of a pad. Until then, nothing of them is shown, logged or stored.
 
 
 def set_tiles_ready(store: TableStore, seat: Seat, moment: str, is_ready: bool = True) -> None:
@@ -282,7 +286,7 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
     try:
         for seat in sorted(answer.rows):
             hand_in(store, HandIn(seat, session.moment, answer.rows[seat].text, now_s=now_s))
-    # For example, the disk is full, which a notice says. The players press ready again.
+    # For example, the disk may be full. A notice says so, and the players press ready again.
     except CompanionError:
         _set_tiles(store, NO_TILES, Signal(Cue.KEY_REFUSED, frozenset(answer.rows)))
 

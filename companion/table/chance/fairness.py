@@ -62,7 +62,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def seed_text(self) -> str:
-        """Return the text `"COMMITMENT SECRET SOUTH NORTH"`, whose SHA-256 is the seed.
+        """The text `"COMMITMENT SECRET SOUTH NORTH"`, whose SHA-256 is the seed.
 
         `SOUTH` and `NORTH` stand for the seats' contributions, or for a dash.
         """
@@ -74,7 +74,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def seed(self) -> int:
-        """Return SHA-256 of `seed_text` in UTF-8, read as a big-endian number of 256 bits."""
+        """SHA-256 of `seed_text` in UTF-8, read as a big-endian number of 256 bits."""
         return int(hashlib.sha256(self.seed_text.encode()).hexdigest(), 16)
 
     def find_faults(self, seed: int) -> Iterator[str]:

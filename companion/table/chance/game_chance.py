@@ -118,7 +118,7 @@ class ChanceView:
 
     @property
     def description(self) -> str:
-        """Return one or two sentences on where chance comes from."""
+        """One or two sentences on where chance comes from."""
         if self.commitment:
             bound = say("The table was bound to its chance before the game began.")
             return joined(" ", (self.chosen, bound)) if self.chosen else bound

@@ -27,12 +27,12 @@ class Countdown:
 
     @property
     def due_s(self) -> float | None:
-        """Return the monotonic time at which it runs out. None while it is stopped."""
+        """The monotonic time at which the clock runs out. None while it is stopped."""
         return None if self.started_s is None else self.started_s + self.left_s
 
     @property
     def has_run_out(self) -> bool:
-        """Return whether it is stopped and has no time left."""
+        """Whether the clock is stopped and has no time left."""
         return self.started_s is None and self.left_s <= 0
 
     def stop(self, now_s: float) -> Countdown:

@@ -8,10 +8,11 @@ from companion.core.ports import Alarm, Cue, Signal
 from companion.table.records import BY_RESTART, Pause, TimeOut
 from companion.table.session import Session
 
-# Interval in seconds at which the time of a running clock is recorded. After a power cut the turn
-# has at most that much time too much. Shorter: more writes to the SD card.
+# Interval in seconds at which the time of a running clock is recorded. After a power cut, a turn
+# has at most this much time too much. A shorter interval would mean more writes to the SD card.
 CLOCK_NOTE_INTERVAL_S = 0.5
-# Seconds before its end at which a turn sounds `Cue.TIME_SHORT`, if its limit is longer than both.
+# Seconds before the end of a turn at which `Cue.TIME_SHORT` sounds, if the turn's limit is longer
+# than both.
 TURN_ALARMS_S = (2.0, 1.0)
 # Seconds left at which a chess clock sounds once.
 CHESS_CLOCK_LOW_S = 30.0
@@ -22,21 +23,22 @@ CHESS_CLOCK_LAST_S = 10
 def alarms_of(session: Session) -> tuple[Alarm, ...]:
     """Return all alarms that this turn will sound if nobody acts.
 
-    Empty while the clock is stopped, and for a turn at the other table, which sounds its own. The
-    times depend on the clock alone, never on what was played.
+    There are none while the clock is stopped. There are also none for a turn at the other table,
+    which sounds its own alarms. The times depend on the clock alone, so the alarms reveal nothing
+    of what was played.
     """
     countdown, seats = session.countdown, session.awaited_seats
     if countdown is None or countdown.due_s is None or any(map(session.is_remote, seats)):
         return ()
-    # Each cue with the seconds that are left then.
+    # Each cue, with the seconds that are left on the clock when it sounds.
     cues: list[tuple[float, Cue]] = []
     if session.chess_clocks:
         cues.append((CHESS_CLOCK_LOW_S, Cue.CLOCK_LOW))
-        # Seconds that were over before this turn are not repeated.
+        # The alarms of seconds that were over before this turn do not sound again.
         for left_s in range(CHESS_CLOCK_LAST_S, 0, -1):
             if left_s < countdown.left_s + 1:
                 cues.append((left_s, Cue.CLOCK_LAST))
-    # A shorter turn would sound these alarms from its start.
+    # In a shorter turn, these alarms would be due before the turn has begun.
     elif countdown.limit_s > max(TURN_ALARMS_S):
         cues += [(alarm_s, Cue.TIME_SHORT) for alarm_s in TURN_ALARMS_S]
     cues.append((0.0, Cue.TIME_OUT))
@@ -50,8 +52,9 @@ def restore_clock(
 ) -> tuple[Session, Pause | None]:
     """Return the session after a restart, and the record that pauses a clock that was running.
 
-    The pause begins at the last recorded time, `noted_s`. A clock at the other table is not paused.
-    It starts again at `now_s`, only for display: that table reports how much time the turn took.
+    The pause begins at the last recorded time, `noted_s`. If the clock of the other table was
+    running, there is no such record: this clock starts again at `now_s`. It is only shown, because
+    the other table reports how much time the turn has taken.
     """
     countdown = session.countdown
     if countdown is None or countdown.started_s is None:

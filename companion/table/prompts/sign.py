@@ -1,9 +1,9 @@
 """The sign: the one sentence that says what the table waits for.
 
-Every page shows it large: the table screen the one for everybody, a phone that of its seat. The
-functions return sentences that are translated where they are shown. Those whose names end in
-`_words` return a part of a sign. The words (stage, headline, open game) are explained in
-`companion.table.session`.
+Every page shows it large: the table screen shows the sign for everybody, and a phone shows the sign
+of its seat. The functions return sentences that are translated where they are shown. Functions
+whose names end in `_words` return a part of a sign. The words (stage, headline, open game) are
+explained in `companion.table.session`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ _ORDERS_TO_GO = {
 }
 # The sign, or its small line, when the first decision after a lesson is due.
 _LESSON_IS_OVER = say("That’s all there is. Now play.")
-# Why the clock is stopped, by `Session.paused_by`. Any other gets “The clock is stopped.”
+# Why the clock is stopped, by `Session.paused_by`. For every other value the sign only says that
+# the clock is stopped.
 _PAUSE_REASONS = {
     "start": say("The clock has not been started."),
     "restart": say("The companion was off. Turn and time are as they were."),
     "idle": say("Nobody has moved for four turns."),
     "undo": say("A turn was taken back. Turn and time are as they were."),
 }
-# Small lines while a question of this table to the other one has no answer yet.
+# Small lines while this table waits for the other table's answer to a question.
 _REMOTE_QUESTIONS = {
     "resign": say("This table has resigned. The game is over as soon as the other table knows."),
     "draw": say("The draw is accepted. The game is over as soon as the other table knows."),
@@ -54,13 +55,13 @@ class Sign:
     seats: frozenset[Seat] = frozenset()
     """Seats that have to do something now."""
     orders_left: int = 0
-    """Number of orders that the text asks for, 0 if it names none. The seat's page counts it down
-    as they are entered.
+    """Number of orders that the text asks for. 0 if it names no number. The seat's page counts this
+    number down as orders are entered.
     """
     is_elsewhere: bool = False
-    """Whether this table waits for another one, so that nobody here has anything to do."""
+    """Whether this table waits for another table, so that nobody here has anything to do."""
     is_headline: bool = False
-    """Whether it says what happened, while nobody has to do anything."""
+    """Whether the sign says what happened, while nobody has to do anything."""
 
 
 def sign_of(live: TableState, viewer: Viewer) -> Sign:
@@ -107,7 +108,8 @@ def stranger_words(kit: Kit | None, marker: int) -> str:
 def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign of what matters most.
 
-    That is a question, a problem on the board, the other table, or else what the phase asks for.
+    A question to the players comes first, then a problem on the board, then waiting for the other
+    table. Without any of them, the sign says what the phase asks for.
     """
     session = live.session
     if live.early_press:
@@ -164,7 +166,7 @@ def _problem_sign(live: TableState) -> Sign:
 def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     """Return the sign while a game at two tables waits for the other table.
 
-    None if it only waits for something at this table.
+    None if the game waits only for something at this table.
     """
     seats = frozenset({remote.their_seat})
     if session.phase is Phase.OVER:
@@ -259,7 +261,7 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_proven = live.has_cards or live.shows_expected_layout or live.problems
-    # Such as a piece that lies on one that looks the same.
+    # For example, if a piece lies on another one that looks the same, no picture proves it.
     if all_instructions and live.quiet_reading.quiet and not is_proven:
         advice = say("Check that the pieces are where they should be.")
         small = joined(" ", (advice, _confirm_words(viewer)))
@@ -358,9 +360,10 @@ def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
 
 
 def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
-    """Return the sign of a game that words it itself, in its `CardUi` or `BoardUi`.
+    """Return the sign of a game that brings its own sentence, in its `CardUi` or `BoardUi`.
 
-    The table has its own for a stopped clock, and for a seat that has yet to hand in.
+    The table's own sentence comes first if an action lies open on the table, if the clock is
+    stopped or has run out, or if the viewer waits for the other seat.
     """
     session = live.session
     if action := live.laid_action_for(viewer):

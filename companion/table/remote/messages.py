@@ -172,12 +172,12 @@ class RemoteGame:
 
     @property
     def their_seat(self) -> Seat:
-        """Return the seat that is played at the other table."""
+        """The seat that is played at the other table."""
         return self.remote_seat.seat
 
     @property
     def own_seat(self) -> Seat:
-        """Return the seat that is played at this table."""
+        """The seat that is played at this table."""
         return self.remote_seat.seat.other
 
     def encode_message(self, number: int) -> bytes:
@@ -186,7 +186,7 @@ class RemoteGame:
 
     @property
     def has_reported_stage(self) -> bool:
-        """Return whether this table has reported that its board shows the current stage."""
+        """Whether this table has reported that its board shows the current stage."""
         return self.own_seat in self.reported_seats
 
 

@@ -46,15 +46,15 @@ class RemoteTable:
 
     @property
     def remote_game(self) -> RemoteGame | None:
-        """Return what this table knows of the other one in the running game, or in the last one.
+        """What this table knows of the other table, in the running game or in the last one.
 
-        None if that game is not at two tables.
+        None if that game is played at one table.
         """
         return self._store.session.remote
 
     @property
     def is_running(self) -> bool:
-        """Return whether a game at two tables is running."""
+        """Whether a game at two tables is running."""
         return self.remote_game is not None and self._store.session.outcome is None
 
     def begin_game(

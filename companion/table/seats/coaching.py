@@ -52,8 +52,8 @@ class MachineReasons:
 def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[CoachSubject]:
     """Return what a seat may ask the coach about.
 
-    That is nothing before the first decision, during a lesson (which has its guide), in a game at
-    two tables, or if people deal the cards, because then the program does not know them.
+    It may ask nothing before the first decision, during a lesson, which has its guide, in a game at
+    two tables, and if people deal the cards, because then the program does not know them.
     """
     if session.game is None or session.phase in (Phase.LOBBY, Phase.SETUP):
         return []
@@ -75,9 +75,9 @@ def _coach_subjects(session: Session, seat: Seat, rule: CoachRule) -> list[Coach
 def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
     """Return the indices in `Session.turns` of the actions that a machine gives reasons for.
 
-    They are those of its last turn with reasons, which may have several actions. Empty if nothing
-    may be shown: reasons reveal the action, so those of a sealed action stay secret, and in a game
-    with hidden information all reasons stay secret until it is over.
+    These are all actions of the machine's last turn for which it has given reasons. Reasons reveal
+    the action. So those of a sealed action stay secret, and in a game with hidden information all
+    reasons stay secret until the game is over.
     """
     session, game = live.session, live.session.game
     if game is None or not session.is_machine_seat(seat) or session.remote is not None:

@@ -57,7 +57,8 @@ class MachineTurn:
 class MachineSeats:
     """Seats machine players, and acts for those that fail. Any thread may call.
 
-    `companion.bots.machine_players` runs the programs, and asks it for their turns.
+    `companion.bots.machine_players` runs the programs. It asks this class for the turns that are
+    due.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -101,7 +102,8 @@ class MachineSeats:
     def act_at_random(self, seat: Seat, moment: str) -> None:
         """Take a random legal action for a machine whose program has failed.
 
-        In a lesson take the one that it asks for. Raises `Stale` if it no longer has to act.
+        In a lesson, take the action that the lesson asks for. Raises `Stale` if the machine no
+        longer has to act.
         """
         with self._store.hold():
             session = self._store.session

@@ -41,8 +41,8 @@ class PadEffect:
 def effect_of_press(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
     """Return the effect of a key while orders are collected.
 
-    Only a key that completes or removes an order makes a sound. Otherwise the sounds would tell the
-    number of keys of an order, and with it which one it is.
+    Only a key that completes or removes an order makes a sound. If every key did, the other player
+    could count the keys of an order, and so find out which order it is.
 
     Raises `Malformed` or `Illegal` for a refused key.
     """
@@ -109,8 +109,8 @@ def _effect_of_order_key(session: Session, seat: Seat, draft: Draft, press: Pres
 def _grammar_and_moment(session: Session, seat: Seat, press: Press) -> tuple[PadGrammar, str]:
     """Return the pad's grammar, and the moment of the decision to which a press belongs.
 
-    A press from before a time-out that arrives after it belongs to the turn that is over. Raises
-    `Illegal` if no order is due from this pad.
+    A press that was made before a time-out and arrives after it belongs to the turn that is over.
+    Raises `Illegal` if no order is due from this pad.
     """
     grammar, last = session.require_game().pad(session.state, seat), session.last_turn
     was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
@@ -120,9 +120,9 @@ def _grammar_and_moment(session: Session, seat: Seat, press: Press) -> tuple[Pad
 
 
 def _effect_of_held_ready(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
-    """Take back what pressing Ready has done, and hand in what holding it means.
+    """Take back what pressing Ready has done, and hand in the action that holding Ready means.
 
-    The action is for the same turn, and counts from the time of the press.
+    That action is for the same turn, and counts from the time of the press.
     """
     earlier = session.before_turn
     # The press that began this hold has the same time.

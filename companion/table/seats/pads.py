@@ -1,8 +1,8 @@
 """Handle the pads' keys and the table's button, which do the same as taps on a page.
 
-A key that is held is reported twice: first as pressed, later again as `is_held`, and Back after two
-seconds also as `is_long`. All these presses have the time of the first. Callers of `handle_press`
-hold the table's lock (see `TableStore`).
+A key that is held is reported twice: first as a press, and again with `is_held` once it counts as
+held. The Back key is reported a third time after two seconds, with `is_long`. All these reports
+have the time of the first one. Callers of `handle_press` hold the table's lock (see `TableStore`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from companion.table.store import TableStore
 def handle_press(store: TableStore, press: Press) -> None:
     """Handle a key that is pressed or held.
 
-    A refusal is only signalled by a cue. That of a hold is silent, because its press has already
-    had an effect or a cue.
+    A refusal raises nothing, but is signalled by a cue. If holding a key is refused, there is no
+    cue, because pressing it has already had an effect or a cue.
     """
     try:
         if press.is_long:
@@ -120,8 +120,8 @@ def _confirm_or_read_on(store: TableStore, by: str, press: Press) -> None:
     if headline:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage_index, headline.index)
-    # A hold overrules the camera only if its own press was refused, not if that press has ended
-    # another stage or started the clock.
+    # Holding the key overrules the camera only if the press that began it was refused. If that
+    # press has ended another stage or started the clock, holding the key on has no effect.
     elif not press.is_held or store.refused_stage_key == session.stage_key:
         store.refused_stage_key = session.stage_key
         turns.confirm(store, by, session.moment, session.stage_index, force=press.is_held)
@@ -147,7 +147,7 @@ def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
         if isinstance(record, TakeBack):
             _take_back_to_pad(store, record)
             continue
-        # After a take-back, the order is for the new moment.
+        # If the action before was taken back, the moment is another one now.
         moment = record.moment if len(effect.records) == 1 else store.session.moment
         turns.hand_in(store, msgspec.structs.replace(record, moment=moment))
     if not effect.records:

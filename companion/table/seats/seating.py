@@ -38,10 +38,10 @@ _OPEN_SEAT_TOPIC = "open seat"
 def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) -> None:
     """Swap the players of the two seats, between two games.
 
-    Raises `Stale` if one of them has left the seat, and `Illegal` during a game.
+    `sittings` has the sitting of each player who is to be moved, as the requester saw it. With None
+    the players are moved whoever they are.
 
-    :param sittings: the sitting of each player to be moved, as the requester saw it. None means
-        anybody
+    Raises `Stale` if one of these players has left the seat, and `Illegal` during a game.
     """
     session = store.session
     for seat, sitting in (sittings or {}).items():
@@ -52,7 +52,8 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
         TakeSeat(seat.other, player.name, player.nonce, player.door, player.card)
         for seat, player in session.seats.items()
     ]
-    # Accept all together: otherwise a phone could find its seat free and show the join page.
+    # Accept all records together. Otherwise a phone could find its seat free in between, and show
+    # the page for joining.
     if changed_seats:
         store.accept(*map(FreeSeat, session.seats), *changed_seats)
 
@@ -60,10 +61,8 @@ def swap_seats(store: TableStore, sittings: Mapping[Seat, str] | None = None) ->
 def free_seat(store: TableStore, seat: Seat, sitting: str | None = None) -> None:
     """Free a seat. Its sealed action stays sealed.
 
-    Raises `Stale` if the player has left the seat.
-
-    :param sitting: the sitting of the player to be removed, as the requester saw it. None means
-        anybody
+    `sitting` is that of the player who is to be removed, as the requester saw it. With None the
+    player is removed whoever it is. Raises `Stale` if the seat has another player by now, or none.
     """
     require_sitting(store, seat, sitting)
     store.accept(FreeSeat(seat))
@@ -115,7 +114,10 @@ def close_seat_if_due(store: TableStore) -> None:
 
 
 def require_sitting(store: TableStore, seat: Seat, sitting: str | None) -> None:
-    """Raise `Stale` unless `sitting` is that of the seat's present player. None means anybody."""
+    """Raise `Stale` unless the seat's present player has this sitting.
+
+    With None, any player will do.
+    """
     if sitting is not None and sitting != sitting_of(store.session.nonce_of(seat)):
         raise Stale(
             say(
