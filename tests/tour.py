@@ -31,7 +31,7 @@ from companion.core.config import CameraSettings, TableSettings
 from companion.core.kit import SEATS, Seat
 from companion.core.network import Wifi
 from companion.games import GAMES
-from companion.maintenance.own_wifi import describe_trouble
+from companion.maintenance.own_wifi import describe_failure
 from companion.service.app import Companion
 from companion.table.session import Phase
 
@@ -213,7 +213,7 @@ class TableTour:
         own = self.companion.own_wifi
         assert own is not None
         own.hotspot = Wifi("Tabletop table", "tabletop")
-        own.trouble = describe_trouble("password", "Home")
+        own.trouble = describe_failure("password", "Home")
         self.table.redraw()
         yield Stop("wifi-screen", "/")
         yield Stop("wifi-join", "/join", is_guest=True)

@@ -1,9 +1,15 @@
 """`companion hotspot` and `companion wifi`: control NetworkManager, as root.
 
-`companion hotspot` opens a Wi-Fi now and at every start of the machine, or ends that. `companion
-wifi` carries out one request of the service (`companion.maintenance.own_wifi`), such as to join
-another Wi-Fi. Passwords go to NetworkManager in files that only root may read, never on a command
-line, where others could read them in the list of processes.
+A hotspot is a Wi-Fi that this machine opens itself. There are two:
+
+- `companion hotspot on` opens one now and at every start of the machine, until `companion hotspot
+  off` ends that (`Hotspot`).
+- The service has one opened if the machine starts without a network. systemd runs `companion wifi`
+  for each request of the service (`companion.maintenance.own_wifi`): to open this hotspot, or to
+  join another Wi-Fi instead (`WifiControl`).
+
+Passwords go to NetworkManager in files that only root may read, never on a command line, where
+others could read them in the list of processes.
 """
 
 from __future__ import annotations
@@ -31,7 +37,7 @@ from companion.maintenance.own_wifi import (
     ANSWER_FILE,
     MAX_REQUEST_BYTES,
     REQUEST_FILE,
-    Trouble,
+    FailureCode,
     WifiAnswer,
     WifiRequest,
     require_valid_wifi,
@@ -40,16 +46,18 @@ from companion.maintenance.settings.file import SettingsFile
 
 # Letters and digits of a hotspot's password, without those that look alike.
 _PASSWORD_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-# Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`.
+# Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`, so that nmcli itself reports
+# a Wi-Fi that cannot be joined.
 COMMAND_TIMEOUT_S = 60.0
-# Pause in seconds before the machine leaves its own Wi-Fi, so that the phone gets its answer.
+# Pause in seconds before the machine closes its hotspot to join another Wi-Fi. A phone that is
+# connected through the hotspot gets the page that answers it during this pause.
 ANSWER_PAUSE_S = 2.0
-# Maximum number of attempts to open the table's Wi-Fi. During a boot the radio is ready late.
+# Maximum number of attempts to open the hotspot. During a boot the radio is ready late.
 MAX_OPEN_ATTEMPTS = 3
 # Pause in seconds between two attempts.
 RETRY_PAUSE_S = 5.0
 # Timeout in seconds for joining a Wi-Fi and getting an address, as text for nmcli, the command of
-# NetworkManager, which alone gives the password 25 seconds.
+# NetworkManager. Checking the password alone may take 25 seconds.
 JOIN_TIMEOUT_S = "45"
 
 # Runs a command. Returns its exit status and its output.
@@ -84,10 +92,11 @@ def wifi(_: argparse.Namespace) -> int:
 
 
 def run_command(command: Sequence[str]) -> tuple[int, str]:
-    """Run a command in English. Return its exit status (127: not installed) and what it has said.
+    """Run a command in English. Return its exit status and its output.
 
-    That is its standard error, or its standard output if there is none. A command that does not end
-    within `COMMAND_TIMEOUT_S` is killed, with status 1.
+    The output is what the command has written to standard error, or if that is nothing, to standard
+    output. The status is 127 if the command is not installed, and 1 if it was killed because it did
+    not end within `COMMAND_TIMEOUT_S`.
     """
     english = {**os.environ, "LC_ALL": "C"}
     try:
@@ -135,9 +144,11 @@ class WifiProfile:
     def activate(self, wifi: Wifi, *options: str) -> tuple[int, str]:
         """Write the profile and activate it. Return the exit status and the output of nmcli.
 
-        After a failure the former profile is restored, but not activated. Without a former one,
-        this one is removed: if it stayed, NetworkManager would try it at every start. Raises
-        `HotspotError` if the file cannot be written.
+        After a failure the former profile is restored, but not activated. If there was no former
+        profile, the new one is removed: if it stayed, NetworkManager would try it at every start.
+        Raises `HotspotError` if the file cannot be written.
+
+        :param options: options of nmcli, such as its timeout
         """
         former = self.text()
         self._load(self.text_for(wifi))
@@ -166,11 +177,11 @@ class WifiProfile:
         lines = [
             "[connection]",
             f"id={self.name}",
-            # always the same, so that it replaces the former profile
+            # the same UUID every time, so that this profile replaces the former one
             f"uuid={uuid.uuid5(uuid.NAMESPACE_DNS, self.name)}",
             "type=wifi",
             f"autoconnect={str(self.autoconnect).lower()}",
-            # a Wi-Fi to join is preferred
+            # if both are possible, NetworkManager joins a Wi-Fi rather than open a hotspot
             f"autoconnect-priority={0 if self.is_hotspot else 10}",
             "[wifi]",
             f"ssid={''.join(f'{byte};' for byte in wifi.name.encode())}",
@@ -197,7 +208,7 @@ class WifiProfile:
 
 
 class Hotspot:
-    """The hotspot that opens at every start of the machine.
+    """The hotspot that opens at every start of the machine (`companion hotspot`).
 
     :param settings: path of the settings file
     :param root: folder that stands for `/`. Tests replace it
@@ -238,7 +249,7 @@ class Hotspot:
             if not former:
                 self._names_path.unlink()
             raise HotspotError(f"The hotspot cannot be opened: {output or 'nmcli failed'}")
-        # an answer of `companion wifi` was about the former hotspot
+        # The last answer of `companion wifi` may name the service's hotspot, which is closed now.
         self._answer_path.unlink(missing_ok=True)
         self._update_table(WifiSettings(name, password))
         return (
@@ -261,7 +272,7 @@ class Hotspot:
         self._profile.forget()
         with as_owner_of(self._settings.parent):
             wifi = SettingsFile(self._settings).read().settings.wifi
-        # leave another Wi-Fi that was set since then
+        # If the owner has named another Wi-Fi since then, it stays in the settings.
         if wifi.password == _password_in(former):
             self._update_table(WifiSettings())
         return (
@@ -270,13 +281,17 @@ class Hotspot:
         )
 
     def _update_table(self, wifi: WifiSettings) -> None:
-        """Make the table screen show the code of this network, or none, and restart the service."""
+        """Write this Wi-Fi to the settings, and restart the service so that it uses them.
+
+        The table screen then shows the QR code of this Wi-Fi, or none if it has no name.
+        """
         changes = {f"wifi.{name}": getattr(wifi, name) for name in ("name", "password", "hidden")}
         with as_owner_of(self._settings.parent):
             owner = self._settings.stat() if self._settings.exists() else None
             file = SettingsFile(self._settings)
             file.change(changes, file.read().digest)
-            # the settings file stays the service's own, also in a folder of root
+            # In a folder of root, the new file would belong to root. The service must be able to
+            # write it, so give it back to its owner.
             if owner and os.geteuid() == 0:
                 os.chown(self._settings, owner.st_uid, owner.st_gid)
         self._run(
@@ -306,26 +321,26 @@ def _write_file(path: Path, text: str, mode: int) -> None:
 
 
 def run_wifi(request_path: Path, answer_path: Path, control: WifiControl) -> int:
-    """Carry out the request in a file, delete the file and write the answer.
+    """Carry out the request in a file, delete that file, and write the answer to another one.
 
     Return the exit status: 1 if the request failed. Raises `Malformed` for a request that is not
-    valid, which gets no answer.
+    valid, and then writes no answer.
     """
     request = take_request(request_path)
     try:
         answer = control.carry_out(request)
     except CompanionError as error:  # such as a profile that cannot be written
         print(error.message)
-        answer = WifiAnswer(request.number, trouble="refused")
+        answer = WifiAnswer(request.request_id, failure="refused")
     replace_file(answer_path, msgspec.json.encode(answer), 0o640)
-    return 1 if answer.trouble else 0
+    return 1 if answer.failure else 0
 
 
 def take_request(path: Path) -> WifiRequest:
     """Read a request and delete its file.
 
-    Raises `Malformed` if it is missing or not valid, without quoting it, since it may hold a
-    password.
+    Raises `Malformed` if the file is missing or the request is not valid. The error does not quote
+    the request, which may hold a password.
     """
     try:
         with open_file(path, follow_link=False) as file:
@@ -343,7 +358,7 @@ def take_request(path: Path) -> WifiRequest:
 
 
 class WifiControl:
-    """Controls NetworkManager for requests of the service.
+    """Carries out the service's requests, by NetworkManager (`companion wifi`).
 
     :param root: folder that stands for `/`. Tests replace it
     :param run: runs a command. Tests replace it
@@ -359,8 +374,9 @@ class WifiControl:
         self._root = root
         self._run = run
         self._pause = pause
-        # not used at a start, when the machine looks for the Wi-Fi that it knows
-        self.own_profile = WifiProfile(
+        # At a start the machine first looks for a Wi-Fi that it knows, so this hotspot does not
+        # open by itself then.
+        self.hotspot_profile = WifiProfile(
             "tabletop-companion-setup", root / "run", run, autoconnect=False
         )
         self.joined_profile = WifiProfile(
@@ -368,50 +384,51 @@ class WifiControl:
         )
 
     def carry_out(self, request: WifiRequest) -> WifiAnswer:
-        """Carry out a request: open the table's Wi-Fi, or join another one. Return its outcome.
+        """Carry out a request: open the hotspot, or join another Wi-Fi. Return its outcome.
 
         Raises `HotspotError` if a profile cannot be written.
         """
-        own = request.hotspot
-        trouble = self._switch_radio_on()
+        hotspot = request.hotspot
+        failure = self._switch_radio_on()
         if request.wifi is None:
-            trouble = trouble or self._open(own)
-            return WifiAnswer(request.number, None if trouble else own, trouble)
+            failure = failure or self._open(hotspot)
+            return WifiAnswer(request.request_id, None if failure else hotspot, failure)
         self._pause(ANSWER_PAUSE_S)
-        if not trouble:
+        if not failure:
             status, output = self.joined_profile.activate(request.wifi, "--wait", JOIN_TIMEOUT_S)
-            trouble = parse_trouble(output) if status else ""
-        if not trouble:
-            self.own_profile.forget()
-            return WifiAnswer(request.number)
-        # a table that could not join must stay reachable
-        is_reopened = own is not None and not self._open(own)
-        return WifiAnswer(request.number, own if is_reopened else None, trouble)
+            failure = parse_failure(output) if status else ""
+        if not failure:
+            self.hotspot_profile.forget()
+            return WifiAnswer(request.request_id)
+        # Phones must still reach a table that could not join, so open its hotspot again.
+        is_reopened = hotspot is not None and not self._open(hotspot)
+        return WifiAnswer(request.request_id, hotspot if is_reopened else None, failure)
 
-    def _switch_radio_on(self) -> Trouble:
-        """Switch the radio on. Return why it cannot be used, or an empty string."""
+    def _switch_radio_on(self) -> FailureCode:
+        """Switch the radio on. Return why it cannot be used. Empty if it can."""
         self._run(["nmcli", "radio", "wifi", "on"])
         return "" if list(self._root.glob("sys/class/net/*/phy80211")) else "no_radio"
 
-    def _open(self, own: Wifi | None) -> Trouble:
-        """Open the table's Wi-Fi. Return why this failed, or an empty string.
+    def _open(self, hotspot: Wifi | None) -> FailureCode:
+        """Open the hotspot. Return why this failed. Empty if the hotspot is open.
 
-        Having none to open (None) counts as a failure.
+        A request without a hotspot (None) counts as a failure.
         """
         for attempt in range(MAX_OPEN_ATTEMPTS):
             if attempt:
                 self._pause(RETRY_PAUSE_S)
-            if own:
-                status, _ = self.own_profile.activate(own)
+            if hotspot:
+                status, _ = self.hotspot_profile.activate(hotspot)
                 if not status:
                     return ""
         return "refused"
 
 
-def parse_trouble(output: str) -> Trouble:
-    """Return why NetworkManager did not join a Wi-Fi, as root answers it.
+def parse_failure(output: str) -> FailureCode:
+    """Return the code for why NetworkManager did not join a Wi-Fi.
 
-    :param output: output of nmcli. Its sentences are those of `nmc_device_reason_to_string`
+    :param output: output of nmcli. Its sentences are those of `nmc_device_reason_to_string` in its
+        source
     """
     if "Secrets were required" in output:
         return "password"
