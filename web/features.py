@@ -162,17 +162,17 @@ class HubClient(Protocol):
     def address(self) -> str:
         """Return the address of the hub's pages, empty if this table has not joined a hub."""
 
-    def join(self, address: str, code: str, sends_names: bool, ca: str = "") -> None:
+    def join(self, address: str, join_code: str, sends_names: bool, ca: str = "") -> None:
         """Join a hub and leave the previous one.
 
         `sends_names` is whether the hub learns the players' names. `ca` is the path of a file: the
         certificate of the authority that has signed the hub's own. Raises a `CompanionError`.
         """
 
-    def show_card(self, seat: Seat, code: str, sitting: str) -> None:
+    def show_card(self, seat: Seat, card_code: str, sitting: str) -> None:
         """Tell the hub the code of the player's card of the person at a seat.
 
-        `sitting` identifies that person (`SeatView.sitting`). An empty code removes the card.
+        `sitting` identifies that person (`SeatView.sitting`). An empty `card_code` removes the card.
         Raises a `CompanionError`.
         """
 

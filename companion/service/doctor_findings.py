@@ -1,7 +1,8 @@
 """The doctor's findings about devices, games, journal, settings and the whole installation.
 
-A finding is the result of one check, with a grade. The running service asks for them (`health`),
-and so does the command `companion doctor`.
+A finding is the result of one check: a topic, a grade and a sentence
+(`companion.diagnostics.findings`). Two callers collect the findings: the running service
+(`companion.service.health`), and the command `companion doctor` if no service runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from hardware.panel import Panel
 
 
 def camera_finding(status: CameraStatus, name: str | None) -> Finding:
-    """Return the state of the table's camera. `name` is None if the table has none."""
+    """Grade the state of the table's camera.
+
+    :param name: name of the camera. None if the table has no camera
+    """
     if name is None or status.state is CameraState.NONE:
         text = status.sentence or say("There is none: you play by tapping.")
         return note("camera", text)
@@ -39,7 +43,13 @@ def camera_finding(status: CameraStatus, name: str | None) -> Finding:
 
 
 def pad_findings(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
-    """Yield the state of the pins that the table uses."""
+    """Yield a finding for the panel's pins.
+
+    It is a warning if a pin cannot be used, and otherwise says how many keys and lamps work.
+
+    :param panel: the panel of the table. None if the table has none
+    :param is_simulated: whether the panel has no real pins
+    """
     if panel is None:
         yield note("pins", say("No pads: phones do everything."))
         return
@@ -55,7 +65,10 @@ def pad_findings(panel: Panel | None, is_simulated: bool) -> Iterator[Finding]:
 
 
 def journal_finding(journal: Journal) -> Finding:
-    """Return the size of the journal and its notice."""
+    """Report the number of games and the size of the journal.
+
+    It is a warning if the journal has a notice, such as that a damaged file was set aside.
+    """
     text = say_n(
         "The journal holds {n} game in {size} MB.",
         "The journal holds {n} games in {size} MB.",
@@ -68,7 +81,13 @@ def journal_finding(journal: Journal) -> Finding:
 
 
 def settings_findings(path: Path) -> Iterator[Finding]:
-    """Yield whether the last settings that worked were restored, and which are no longer used."""
+    """Yield what an owner should know about the settings file.
+
+    It is a warning if the file did not work and the last settings that worked were restored, and a
+    note for each setting in it that this version no longer uses.
+
+    :param path: the settings file
+    """
     if notice := LastGoodSettings(path).notice():
         yield warn("settings", notice)
     for sentence in retired_setting_notices(path):
@@ -76,7 +95,7 @@ def settings_findings(path: Path) -> Iterator[Finding]:
 
 
 def plugin_findings() -> Iterator[Finding]:
-    """Yield the games of other packages, and which of them cannot be used."""
+    """Yield a finding for each game of another package: whether it is loaded, or why it is not."""
     for game in plugin_games():
         name, package = Verbatim(game.name), Verbatim(game.package)
         if not game.trouble:
@@ -96,9 +115,9 @@ def plugin_findings() -> Iterator[Finding]:
 def installation_findings(
     settings: Settings, machine: Machine, addresses: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield what can be found whether a companion runs or not: about machine, games and network.
+    """Yield the findings that do not depend on a running service: machine, games and network.
 
-    `addresses` are those at which phones reach the table.
+    :param addresses: addresses at which phones reach the table
     """
     yield from machine_checks.run_all_checks(machine, settings.journal_path.parent)
     yield from plugin_findings()
