@@ -34,14 +34,14 @@ class PanelChecker:
         self._clock = clock
         self._lock = threading.Lock()
         # Monotonic time at which the check ends unless it is renewed.
-        self._ends_s = 0.0
+        self._ends_at_s = 0.0
         # Names of the lamps that are on.
         self._lit: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """Start a check. No key has been tried yet."""
         with self._lock:
-            self._ends_s = self._clock.monotonic_s() + LEASE_S
+            self._ends_at_s = self._clock.monotonic_s() + LEASE_S
             self._lit = self._panel.checked_buttons = frozenset()
             self._update_panel()
 
@@ -49,15 +49,15 @@ class PanelChecker:
         """Extend the check to `LEASE_S` from now. One that has ended stays ended."""
         with self._lock:
             now_s = self._clock.monotonic_s()
-            if now_s < self._ends_s:
-                self._ends_s = now_s + LEASE_S
+            if now_s < self._ends_at_s:
+                self._ends_at_s = now_s + LEASE_S
                 self._update_panel()
 
     def end(self) -> None:
         """End the check. Lamps show the table's state again, and keys have their effect again."""
         with self._lock:
-            if self._clock.monotonic_s() < self._ends_s:
-                self._ends_s = 0.0
+            if self._clock.monotonic_s() < self._ends_at_s:
+                self._ends_at_s = 0.0
                 self._lit = frozenset()
                 self._update_panel()
 
@@ -76,11 +76,11 @@ class PanelChecker:
     def state(self) -> CheckState:
         """Return the state of the check, which is off once its time is over."""
         with self._lock:
-            if self._clock.monotonic_s() >= self._ends_s:
+            if self._clock.monotonic_s() >= self._ends_at_s:
                 return CheckState()
             return CheckState(
                 True, self._panel.pressed_buttons, self._panel.checked_buttons, self._lit
             )
 
     def _update_panel(self, signal: Signal | None = None) -> None:
-        self._panel.show_check(self._ends_s, self._lit, signal)
+        self._panel.show_check(self._ends_at_s, self._lit, signal)

@@ -57,7 +57,7 @@ class StatusReader:
         self._file = file
         self._clock = clock
         # When the status was last written, or when reading began.
-        self._renewed_s = clock.monotonic_s()
+        self._renewed_at_s = clock.monotonic_s()
         # What `_read_file` returned last.
         self._last_read: tuple[int, str] | None = None
         # The last status. None before the first one.
@@ -70,10 +70,10 @@ class StatusReader:
         if read is not None and read != self._last_read:
             # the wall clock may jump, so only a change of the file's time counts
             _, word = read
-            self._renewed_s = now_s
+            self._renewed_at_s = now_s
             self._status = LampState.__members__.get(word.upper(), LampState.FAULT)
         self._last_read = read
-        age_s = now_s - self._renewed_s
+        age_s = now_s - self._renewed_at_s
         if self._status is None:
             return LampState.BOOTING if age_s < BOOT_TIMEOUT_S else LampState.FAULT
         if self._status is LampState.STOPPING:

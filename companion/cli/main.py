@@ -1,7 +1,9 @@
 """The command line: `companion COMMAND …`.
 
-An error is one line on standard error and exit status 1. Wrong usage is exit status 2. Libraries
-that are slow to load are imported by the commands that need them, so that the others start at once.
+`make_parser` lists all commands, of which this module has those that fit in no other module of the
+package. An error is one line on standard error and exit status 1. Wrong usage is exit status 2.
+Libraries that are slow to load are imported by the commands that need them, so that the other
+commands start at once.
 """
 
 from __future__ import annotations
@@ -50,14 +52,15 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
-# Option that loads no games and programs from outside. It is checked before anything is loaded.
+# Option that loads no games and programs from outside. `main` looks for it before it loads games,
+# and so before the options can be parsed.
 SAFE = "--safe"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Return the exit status.
 
-    Wrong usage raises `SystemExit`. The command `play` does not return but ends the process.
+    Wrong usage raises `SystemExit`. The command `play` does not return, since it ends the process.
 
     :param arguments: words of the command line without the program, or None for those of this
         process
@@ -85,11 +88,33 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"companion {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="print more on the console")
     tools = [tool for game in GAMES.values() for tool in game.tools()]
-    play_and_print = (play, kit, card, read, history, export, import_game, replay)
-    look_after = (doctor, backup, restore, host_key, hub, calibrate)
-    develop = (selfplay, engine, bot)
-    machine = (hotspot, lamp, wifi)
-    commands = (*play_and_print, *tools, *look_after, *develop, *machine)
+    commands = (
+        # to play, to print, and to read what was played
+        play,
+        kit,
+        card,
+        read,
+        history,
+        export,
+        import_game,
+        replay,
+        *tools,
+        # to look after an installation
+        doctor,
+        backup,
+        restore,
+        host_key,
+        hub,
+        calibrate,
+        # to develop games and opponents
+        selfplay,
+        engine,
+        bot,
+        # for the machine itself, run as root or by systemd
+        hotspot,
+        lamp,
+        wifi,
+    )
     add_commands(parser, commands, required=True)
     return parser
 
@@ -118,15 +143,18 @@ def play(options: argparse.Namespace) -> None:
     from companion.service.lifecycle import run_service  # noqa: PLC0415 - brings camera and web libraries, which other commands do without
 
     def greet(companion: Companion, is_first: bool) -> None:
-        """Start the game of the command line, once, and print the greeting."""
+        """Print the greeting. At the first start, begin the game of the command line before that.
+
+        A game that is on is not replaced.
+        """
         if is_first and options.game and companion.table.view().phase in ("lobby", "over"):
             companion.table.new_game(options.game)
         print(format_greeting(companion, sys.stdout.isatty()), flush=True)
 
     def reload_settings() -> Settings:
-        """Return the settings, which are read anew for each restart."""
+        """Return the settings for the next start, and use their log level."""
         settings = settings_from_options(options)
-        # no external engines
+        # With `--safe` no external engines are used.
         if options.safe:
             settings = msgspec.structs.replace(settings, bots=BotsSettings())
         logs.set_level(settings.log.level, options.verbose)
@@ -137,10 +165,11 @@ def play(options: argparse.Namespace) -> None:
             log.warning(
                 "The game %s from %s is not loaded: %s", game.name, game.package, game.trouble
             )
-    # None: simulate only if there is neither a camera nor a panel
+    # Without `--simulate` (None) the table is simulated only if there is neither a camera nor a
+    # panel.
     run_service(reload_settings, settings_path(options), True if options.simulate else None, greet)
-    # Everything is closed. Threads of libraries may still be in native code, and would crash while
-    # Python ends.
+    # Everything is closed. End the process at once: threads of libraries may still run native code,
+    # and would crash while Python ends in the usual way.
     logging.shutdown()
     sys.stdout.flush()
     os._exit(0)
@@ -166,6 +195,7 @@ def read(options: argparse.Namespace) -> None:
 
 
 def _add_exit_statuses(parser: argparse.ArgumentParser) -> None:
+    # shown at the end of the command's help
     parser.epilog = (
         "Exit status: 0 nothing to do, 1 something does not work, 3 something needs attention soon."
     )
@@ -250,7 +280,10 @@ def selfplay(options: argparse.Namespace) -> int:
 
 
 def _check_game(name: str) -> int:
-    """Print what a game lacks, for its author. Return the exit status."""
+    """Print what is wrong with a game, or else which optional parts it lacks, for its author.
+
+    Return the exit status: 1 if something is wrong.
+    """
     from companion.tools.selfplay.check import find_faults, missing_parts  # noqa: PLC0415
 
     faults = find_faults(name)

@@ -62,8 +62,8 @@ from web.security.codes import JoinCode
 from web.server.server import Server, open_server
 
 log = logging.getLogger(__name__)
-# Name of a key in the journal. It exists once somebody has entered the owner key (`host` in names
-# and addresses), and thereby become the owner.
+# Name of a key in the journal. Its value has no meaning: the key exists once somebody has entered
+# the owner key (`host` in names and addresses), and thereby become the owner.
 _HOST_KEY_USED = "host used"
 
 
@@ -94,13 +94,17 @@ class Steppable(Protocol):
 class Companion(Closeable):
     """The running service of one installation: journal, table, camera, panel and pages.
 
-    A context manager whose `close` may be called twice. With `threads=False` only the web server
-    runs by itself, and `step` runs one round of what a game needs, on the given clock. Health,
-    housekeeping and the hub then stand still. `simulate=None` simulates only if neither camera nor
-    pins are found. `settings_path` is the file that the settings page writes. `restart` restarts
-    the service.
+    A context manager whose `close` may be called twice. Parts that an installation may lack are
+    None, such as `watcher`, `panel` and `simulation`.
 
-    Parts that an installation may lack are None, such as `watcher`, `panel` and `simulation`.
+    :param simulate: whether table and panel are simulated. None simulates them only if neither a
+        camera nor pins are found
+    :param clock: the clock of all parts. Tests replace it by one that they advance
+    :param threads: whether the parts run in threads of their own. If False, only the web server
+        does: then `step` runs one round of what a game needs, and health checks, housekeeping and
+        hub stand still
+    :param settings_path: the file that the settings page writes. None stands for the usual one
+    :param restart: restarts the service in a moment
     """
 
     def __init__(
@@ -143,7 +147,8 @@ class Companion(Closeable):
             raise
 
     def _open(self, simulate: bool | None) -> None:
-        begun_s = self.clock.monotonic_s()
+        """Open all parts in the order of their dependencies, then start their threads."""
+        began_at_s = self.clock.monotonic_s()
         self.log_buffer = self._stack.enter_context(closing(LogBuffer().open()))
         log.info("Companion %s begins", __version__, extra=log_fields("begin", version=__version__))
         self._open_table()
@@ -167,7 +172,7 @@ class Companion(Closeable):
         self.server.start()
         fields = log_fields(
             "ready",
-            seconds=self.clock.monotonic_s() - begun_s,
+            seconds=self.clock.monotonic_s() - began_at_s,
             port=self.server.port,
             camera=self.watcher is not None,
             pads=self.panel is not None,
@@ -191,11 +196,12 @@ class Companion(Closeable):
             part.start()
 
     def _open_table(self) -> None:
-        """Open the journal and its table, and what watches the board."""
+        """Open the journal and its table, and prepare what watches the board."""
         self.journal = self._stack.enter_context(Journal(self.settings.journal_path))
         folder = self.settings.state_dir
+        # The command that prints the owner key. It names the folder only if that is not the usual
+        # one, so that people can copy a short command.
         is_usual_folder = folder == Settings().state_dir
-        # The command that prints the owner key of this installation.
         self.key_command = shell_command("host-key", "" if is_usual_folder else folder)
         choices = LastChoices(self.settings.journal_path.with_name("choices.json"))
         self.table = self._stack.enter_context(
@@ -224,23 +230,25 @@ class Companion(Closeable):
                 self.disk_space,
                 clock=self.clock,
                 settings=self.settings.history,
-                # Without a network a clock may be years ahead. Not every system knows whether its
-                # clock is right.
+                # Without a network the clock may be years ahead, and every game would seem old
+                # enough to be removed. If the system does not know whether its clock is right
+                # (None), the date counts as reliable.
                 has_reliable_date=lambda: is_synchronised(Machine()) is not False,
             )
         )
 
     def _open_network(self) -> None:
         """Open the links to other programs: an MQTT broker, and a hub of many tables."""
-        broker = MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
-        self.broker = self._stack.enter_context(broker)
+        self.broker = self._stack.enter_context(
+            MqttAdapter(self.table, self.settings, self.clock, threads=self._threads)
+        )
         self.hub = self._stack.enter_context(
             HubLink(
                 self.table,
                 self.journal,
                 self.settings,
                 self.clock,
-                bell=broker.bell,
+                bell=self.broker.bell,
                 health=self.health.worst_finding,
                 change_settings=self.upkeep.change_for_hub,
             )
@@ -249,33 +257,37 @@ class Companion(Closeable):
     def _open_machines(self) -> None:
         """Open the machine players and the coach."""
         key = self.journal.key("machine")
-        machines = MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
-        self.machines = self._stack.enter_context(machines)
+        self.machines = self._stack.enter_context(
+            MachinePlayers(self.table, self.clock, key, self.settings.bots.engines)
+        )
         self.coach = Coach(self.table, key)
 
     def _open_health(self) -> None:
         """Open the health checks of the service, and the log of games."""
-        health = ServiceHealth(self, Machine(), self.support_zip, threads=self._threads)
-        self.health = self._stack.enter_context(health)
+        self.health = self._stack.enter_context(
+            ServiceHealth(self, Machine(), self.support_zip, threads=self._threads)
+        )
         GameLog(self.table)
 
     @property
     def watcher(self) -> Watcher | None:
-        """Return the watcher of the board. None without a camera."""
+        """Watcher of the board. None without a camera."""
         return self.board.watcher
 
     @property
     def eye(self) -> BoardEye | None:
-        """Return what pages ask about the camera and its pictures. None without a camera."""
+        """What pages ask about the camera and its pictures. None without a camera."""
         return self.board.eye
 
     # ---- devices ---------------------------------------------------------------------------------
 
     def _open_devices(self, may_simulate: bool) -> None:
-        """Open the real panel and camera.
+        """Open the real panel and camera, as far as they exist.
 
-        With `may_simulate` they may both be missing. Raises `PanelError` if the settings require a
-        panel and there is none.
+        Raises `PanelError` if the settings require a panel and there is none.
+
+        :param may_simulate: whether the service simulates a table if there is neither panel nor
+            camera
         """
         try:
             panel = open_panel(self.settings.panel, self.clock, self.table.press)
@@ -288,8 +300,9 @@ class Companion(Closeable):
         else:
             self._connect_panel(panel)
         board = self._stack.enter_context(self.board)
-        is_camera_optional = may_simulate and self.panel is None
-        self._report(board.watch_configured_camera(may_simulate=is_camera_optional))
+        # A table with a panel is real, so it is not simulated even without a camera.
+        may_simulate = may_simulate and self.panel is None
+        self._report(board.watch_configured_camera(may_simulate=may_simulate))
 
     def _connect_panel(self, panel: Panel) -> None:
         """Connect a real or simulated panel to the table, its power key and its check."""
@@ -307,8 +320,9 @@ class Companion(Closeable):
         self.table.set_panel_notice(joined(" ", panel.problems))
         self.panel_check = checker = PanelChecker(panel, self.clock)
 
-        def end_check(game: int, _: int) -> None:
-            if game:  # a game has begun, and its keys are secret
+        def end_check(game: int, _turns: int) -> None:
+            # Once a game has begun, keys are secret, and a check would show which ones are pressed.
+            if game:
                 checker.end()
 
         self.table.connect(
@@ -350,7 +364,7 @@ class Companion(Closeable):
         self._stack.enter_context(self.board).watch(Cameras(open_camera))
 
     def _simulated_camera(self, world: SimulatedTable) -> Camera:
-        """Return the camera of the simulated table. May be overridden."""
+        """Return the camera of the simulated table. Tests may override this method."""
         return RenderedCamera(world, self.clock)
 
     def _open_speech(self) -> None:
@@ -369,38 +383,39 @@ class Companion(Closeable):
         )
 
     def _open_own_wifi(self) -> None:
-        """Have the table's own Wi-Fi opened if the machine has started without a network.
+        """Have the hotspot opened if the machine has started without a network.
 
-        If the table button is held during the start, that Wi-Fi opens at once.
+        The hotspot is the table's own Wi-Fi (`companion.maintenance.own_wifi`). If the table button
+        is held during the start, it opens at once. A service that is not installed has no `folder`
+        for the request, and opens none.
         """
         folder = ServiceManager().folder
         if folder is None:
             return
-        own = OwnWifi(folder, self.clock, self._own_wifi_password, self.table.set_own_wifi)
+        own = OwnWifi(folder, self.clock, self._hotspot_password, self.table.set_own_wifi)
         self.own_wifi = own
         self.housekeeping.tasks.append(own.step)
         if self.panel and "table" in self.panel.pressed_buttons:
             own.open(PUBLIC_PASSWORD)
 
-    def _own_wifi_password(self) -> str:
-        """Return the password of the table's Wi-Fi, a public one until the table has an owner."""
+    def _hotspot_password(self) -> str:
+        """Return the password of the hotspot: a public one until the table has an owner."""
         if not self._is_key_used():
             return PUBLIC_PASSWORD
         return format_host_key(self.journal.key("own_wifi"))
 
     def _open_servers(self) -> None:
         """Open the server of the pages, and the one for an old phone as the camera."""
-        phone_server = PhoneCameraServer(
-            self.settings, self.clock, self.board, self.table, self.urls
+        self.phone_server = self._stack.enter_context(
+            PhoneCameraServer(self.settings, self.clock, self.board, self.table, self.urls)
         )
-        self.phone_server = self._stack.enter_context(phone_server)
         self.server = self._open_server()
         self.phone_server.app = self.server.app
         if self.phone_server.phone_camera.is_camera:
             self.phone_server.begin()
 
     def _open_server(self) -> Server:
-        """Return the server of the pages, which is not started yet."""
+        """Open the port of the pages, and return their server. The caller starts it."""
         web = self.settings.web
         tls = None
         if web.certificate:
@@ -480,7 +495,8 @@ class Companion(Closeable):
 
     def _note_key_used(self) -> None:
         """Remember that somebody has become the owner."""
-        with suppress(JournalError):  # full disk: it is noted at the next use
+        # On a full disk the key cannot be made. It is made when the owner key is used again.
+        with suppress(JournalError):
             self.journal.key(_HOST_KEY_USED)
 
     def _make_host_key(self) -> str:
@@ -497,9 +513,10 @@ class Companion(Closeable):
     # ---- running ---------------------------------------------------------------------------------
 
     def wifi(self) -> Wifi | None:
-        """Return the Wi-Fi for phones: the table's own while it is open, else that of the settings.
+        """Return the Wi-Fi that phones should join.
 
-        None if there is neither.
+        While the hotspot is open it is the hotspot, otherwise the Wi-Fi that the settings name.
+        None if they name none.
         """
         if self.own_wifi and self.own_wifi.hotspot:
             return self.own_wifi.hotspot
@@ -507,11 +524,11 @@ class Companion(Closeable):
         return Wifi(named.name, named.password, named.hidden) if named.name else None
 
     def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen. The first one is meant for phones."""
         return page_urls(self.settings.web, self.server.port)
 
     def step(self) -> None:
-        """Run one round of what a game needs, without threads: a picture, then `step_keys`."""
+        """Run one round of what a game needs, without threads: one picture, then `step_keys`."""
         if self.watcher:
             self.watcher.step()
         self.step_keys()
@@ -525,7 +542,7 @@ class Companion(Closeable):
             self.speech,
             self.broker,
             self.machines,
-            # Once more, for lamps and tones of what has just happened.
+            # The panel once more, for lamps and tones of what the other parts have just done.
             self.panel,
         )
         for part in filter(None, parts):
@@ -535,7 +552,7 @@ class Companion(Closeable):
         """Return a support bundle, the ZIP file that an owner sends when something is wrong."""
         frames = self.eye.settled_frames() if self.eye else ()
         source = self.settings.camera.source
-        # A camera source with a slash is a path or an address.
+        # A camera source with a slash is a path or an address, which may be private.
         private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
             self.health.run_checks(), self.log_buffer.text(), frames, self.table.view(), private

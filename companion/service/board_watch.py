@@ -1,4 +1,8 @@
-"""The camera of an installation: found at the start, watched by a thread, and shown on pages."""
+"""The camera of an installation and what uses its pictures.
+
+`BoardWatch` opens the camera that the settings name, connects the board's reader with the table,
+and offers the pictures to pages and photographs.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +33,9 @@ log = logging.getLogger(__name__)
 class BoardWatch(Closeable):
     """Watches the board for a table, and stores photographs in the `album`.
 
-    A context manager whose `close` may be called twice. Nothing is watched until `watch` or
-    `watch_configured_camera` is called, once. The service starts the threads of `watcher` and
-    `photographer`.
+    A context manager whose `close` may be called twice. Nothing is watched at first: the service
+    calls either `watch` or `watch_configured_camera`, once, and then starts the threads of
+    `watcher` and `photographer`.
     """
 
     def __init__(
@@ -58,9 +62,11 @@ class BoardWatch(Closeable):
     def watch_configured_camera(self, *, may_simulate: bool) -> str:
         """Watch the board with the camera of the settings. Return the result as a sentence.
 
-        Nothing is watched if the settings say so, or if they leave the choice open, no camera is
-        connected and the table may be simulated. Opening a camera may take seconds and fail, so the
-        watcher does that in its thread, and tries again.
+        Nothing is watched in two cases: if the settings say so, or if a table may be simulated
+        instead because the settings leave the choice open and no camera is connected. Opening a
+        camera may take seconds and fail, so the watcher does that in its thread, and tries again.
+
+        :param may_simulate: whether the service simulates a table if there is no camera
         """
         settings = self._settings.camera
         is_automatic = settings.source == "auto"
@@ -69,7 +75,8 @@ class BoardWatch(Closeable):
         if is_automatic and may_simulate and not list_cameras():
             return "No camera: none is connected."
         lenses = LensStore(self._settings.lenses_path, settings)
-        # If the choice is open, it is no fault that no camera has ever been connected.
+        # A camera that the settings name has to exist. If they leave the choice open, a table that
+        # has never had a camera is not in trouble.
         cameras = Cameras(self.open, lambda: not is_automatic or bool(list_cameras()), lenses)
         self.watch(cameras, list_cameras)
         return "The camera is being opened; the pages work already."
@@ -83,7 +90,7 @@ class BoardWatch(Closeable):
     ) -> None:
         """Watch the board with a camera that `opener` opens.
 
-        `offers` lists the cameras from which a page lets the owner choose another one.
+        :param offers: lists the cameras among which the owner may choose on a page
         """
         settings = self._settings.camera
         table = self._table
@@ -102,7 +109,8 @@ class BoardWatch(Closeable):
         self.watcher = watcher = Watcher(opener, reader, self._clock, listeners, settings.fps)
         eye.link = watcher.link
         self._stack.enter_context(watcher)
-        # Rows are those of order tiles. The table says which it wants, and gets what lies in them.
+        # A row is a row of order tiles. The table says which rows it wants to be read
+        # (`read_rows`), and gets what lies in them (`handle_rows` above).
         table.connect(
             TableListener(
                 on_kit=watcher.use,

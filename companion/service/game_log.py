@@ -22,27 +22,29 @@ class GameLog:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._number = 0
-        self._name = ""
+        # Id and name of the game that is on. 0 and empty between games.
+        self._game_id = 0
+        self._game_name = ""
         self._is_connecting = True
         # Connecting calls `_log_change` at once, with the game that goes on after a restart.
         table.connect(TableListener(on_game=self._log_change))
         self._is_connecting = False
 
-    def _log_change(self, number: int, turns: int) -> None:
-        """Log that the previous game has ended, and that game `number` (0: none) has begun.
+    def _log_change(self, game_id: int, turns: int) -> None:
+        """Log that the previous game has ended, and that the game `game_id` has begun.
 
-        `turns` is the number of turns of the previous game.
+        :param game_id: id of the game that is on now, 0 if none is
+        :param turns: number of turns of the previous game
         """
-        if self._number:
-            fields = log_fields("game_over", game=self._number, name=self._name, turns=turns)
-            log.info("Game %d is over", self._number, extra=fields)
-        self._number = number
-        self._name = self._table.view().game or ""
-        if not number:
+        if self._game_id:
+            fields = log_fields("game_over", game=self._game_id, name=self._game_name, turns=turns)
+            log.info("Game %d is over", self._game_id, extra=fields)
+        self._game_id = game_id
+        self._game_name = self._table.view().game or ""
+        if not game_id:
             return
         event, words = "game_begun", "has begun"
         if self._is_connecting:
             event, words = "game_resumed", "goes on"
-        fields = log_fields(event, game=number, name=self._name)
-        log.info("Game %d %s", number, words, extra=fields)
+        fields = log_fields(event, game=game_id, name=self._game_name)
+        log.info("Game %d %s", game_id, words, extra=fields)

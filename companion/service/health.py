@@ -58,11 +58,13 @@ TABLE = "table"
 JOURNAL = "journal"
 CAMERA = "camera"
 # Maximum time in seconds between two rounds of a loop. The table's loop has twenty rounds a second
-# or more, and the journal is checked every two seconds. The camera's loop has one for every frame,
-# or every ten seconds while it retries to open a camera, which may take a while longer.
+# or more, and the journal is checked every two seconds. The camera's loop has a round for every
+# frame. While no camera can be opened, it has one every ten seconds, plus the time that opening
+# takes.
 MAX_SILENCE_S: Mapping[str, float] = {TABLE: 5.0, JOURNAL: 10.0, CAMERA: 30.0}
-# Interval in seconds at which journal and camera are checked. A journal that hangs also stops the
-# thread of these checks, so its rounds count as those of the journal's loop.
+# Interval in seconds at which journal and camera are checked. The journal has no thread of its own.
+# If it hangs, it stops the thread of these checks. So a round of checks counts as a round of the
+# journal's loop.
 ROUND_INTERVAL_S = 2.0
 # Interval in seconds at which the machine is checked: temperature, voltage, disk.
 MACHINE_INTERVAL_S = 60.0
@@ -94,23 +96,24 @@ class ServiceParts(Protocol):
 
     @property
     def watcher(self) -> Watcher | None:
-        """Return the watcher of the board. None without a camera."""
+        """Watcher of the board. None without a camera."""
 
     @property
     def simulation(self) -> object | None:
-        """Return what stands for table and panel in a simulation. None without one."""
+        """Simulated table and panel. None if nothing is simulated."""
 
     def urls(self) -> tuple[str, ...]:
-        """Return the addresses of the table screen, the one for phones first."""
+        """Return the addresses of the table screen. The first one is meant for phones."""
 
 
 class ServiceHealth(Closeable):
     """Watches the health of the running service, for pages, the watchdog and a hub.
 
     A thread checks journal, camera and machine regularly. The methods may be called from any
-    thread, and none waits for the table's thread. With `threads=False` no thread is started and no
-    loop is ever late: a test calls `check_once` for each round of checks. `close` may be called
-    twice.
+    thread, and no method waits for the table's thread. `close` may be called twice.
+
+    :param threads: whether the service has threads. If False, no thread is started and no loop is
+        ever late. A test then calls `check_once` for each round of checks
     """
 
     def __init__(
@@ -126,26 +129,28 @@ class ServiceHealth(Closeable):
         self._folder = companion.settings.journal_path.parent
         self.support_zip = support_zip
         """Returns the ZIP file that an owner sends to somebody who helps."""
-        self._begun_s = self._clock.monotonic_s()
-        self._watch_begun_s = self._begun_s
-        self._journal_checked_s = self._begun_s
+        # Monotonic times: when the service began, when loops began to be watched, and when the last
+        # check of the journal ended.
+        self._began_at_s = self._clock.monotonic_s()
+        self._watch_began_at_s = self._began_at_s
+        self._journal_checked_at_s = self._began_at_s
         # Functions that return the monotonic time of each loop's last round.
         self._loops: dict[str, Callable[[], float]] = {}
         if threads:
             self._loops = {
                 TABLE: lambda: companion.table.last_heartbeat_s,
-                JOURNAL: lambda: self._journal_checked_s,
+                JOURNAL: lambda: self._journal_checked_at_s,
             }
             if watcher := companion.watcher:
                 self._loops[CAMERA] = lambda: watcher.last_round_s
-        # `ok`, `full` or `unwritable`, as `Health.journal`.
+        # `ok`, `full` or `unwritable`, as in `Health.journal`.
         self._journal_state = "ok"
         self._free_bytes = machine_checks.find_free_bytes(self._folder)
         # Findings about the machine at its last check.
         self._findings: tuple[Finding, ...] = ()
-        # Monotonic time of that check. The first one is due at once.
-        self._machine_checked_s = -math.inf
-        # Notice on all pages that games are kept in memory only. Empty if they are not.
+        # Monotonic time of the machine's last check. The first check is due at once.
+        self._machine_checked_at_s = -math.inf
+        # Notice on all pages that games are kept in memory only. Empty if games are on a disk.
         self._memory_notice = ""
         self._stop = threading.Event()
         self._thread = (
@@ -155,8 +160,11 @@ class ServiceHealth(Closeable):
     # ---- regular checks --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the checks in their own thread. All loops count as alive now."""
-        self._watch_begun_s = self._clock.monotonic_s()
+        """Start the checks in their own thread.
+
+        All loops count as alive at this moment, although they may not have had a round yet.
+        """
+        self._watch_began_at_s = self._clock.monotonic_s()
         if self._thread:
             self._thread.start()
 
@@ -173,13 +181,14 @@ class ServiceHealth(Closeable):
         now_s = self._clock.monotonic_s()
         if companion.watcher:
             companion.watcher.report_stall()
-        # Any question will do: a journal that answers is alive.
+        # Ask the journal anything. If it hangs, this call does not return, and the time of the last
+        # check stays as it is.
         companion.journal.noted_clock_s("")
-        self._journal_checked_s = self._clock.monotonic_s()
+        self._journal_checked_at_s = self._clock.monotonic_s()
         self._free_bytes = machine_checks.find_free_bytes(self._folder)
         self._check_journal()
-        if now_s - self._machine_checked_s >= MACHINE_INTERVAL_S:
-            self._machine_checked_s = now_s
+        if now_s - self._machine_checked_at_s >= MACHINE_INTERVAL_S:
+            self._machine_checked_at_s = now_s
             self._check_machine()
 
     def _check_machine(self) -> None:
@@ -194,10 +203,15 @@ class ServiceHealth(Closeable):
             self._companion.table.redraw()
 
     def _check_journal(self) -> None:
-        """Check whether the journal can be written, and log a change."""
+        """Check whether the journal can be written, and log a change.
+
+        `_journal_state` is `full` if there is too little space for a game, and `unwritable` if
+        permissions forbid writing, or the last attempt to write has failed.
+        """
         database = self._companion.journal.database
         free = self._free_bytes
         if database.is_failing:
+            # A trial may show that the disk has recovered. If it fails, `is_failing` stays.
             with suppress(JournalError):
                 database.check_writable()
         can_write = os.access(database.path, os.W_OK) and machine_checks.is_writable(self._folder)
@@ -215,7 +229,7 @@ class ServiceHealth(Closeable):
     def _report_memory_only(self) -> None:
         """Warn on every page if games are kept in memory only, and log a change.
 
-        In simulation games may be lost, so nothing is said.
+        A simulated table may lose its games, so it has no such warning.
         """
         if self._companion.simulation is not None:
             return
@@ -227,7 +241,10 @@ class ServiceHealth(Closeable):
             log.warning("%s", sentence, extra=log_fields("forgetful"))
 
     def close(self) -> None:
-        """End the thread. A thread that hangs on a broken disk is abandoned."""
+        """End the thread.
+
+        A thread that hangs on a broken disk is left behind after two rounds.
+        """
         self._stop.set()
         if self._thread and self._thread.is_alive():
             self._thread.join(timeout=2 * ROUND_INTERVAL_S)
@@ -237,17 +254,23 @@ class ServiceHealth(Closeable):
     def late_loops(self) -> Mapping[str, float]:
         """Return the loops that are late, with the seconds since their last round.
 
-        A loop that never starts is late as well. Empty if all are alive.
+        A loop that has never had a round is late, too, once it has had the time for it. Empty if
+        all loops are alive.
         """
         now_s = self._clock.monotonic_s()
         ages_s = {
-            name: now_s - max(self._watch_begun_s, last_round_s())
+            name: now_s - max(self._watch_began_at_s, last_round_s())
             for name, last_round_s in self._loops.items()
         }
         return {name: age_s for name, age_s in ages_s.items() if age_s > MAX_SILENCE_S[name]}
 
     def health(self) -> Health:
-        """Return the present health from the last checks, without new ones."""
+        """Return the present health, from the last checks. No new check is made.
+
+        The service is `FAILING` if a loop is late or the journal cannot be written. It is
+        `DEGRADED` if camera or pins are in trouble, the disk is full, or a check of the machine
+        warns.
+        """
         companion = self._companion
         late = self.late_loops()
         journal = "silent" if JOURNAL in late else self._journal_state
@@ -262,7 +285,7 @@ class ServiceHealth(Closeable):
             status = Status.FAILING
         elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE_GRADES:
             status = Status.DEGRADED
-        uptime_s = self._clock.monotonic_s() - self._begun_s
+        uptime_s = self._clock.monotonic_s() - self._began_at_s
         free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
         return Health(
             status=status,
@@ -277,7 +300,10 @@ class ServiceHealth(Closeable):
         )
 
     def worst_finding(self) -> str:
-        """Return the worst finding about the machine, as a sentence. Empty if nothing is wrong."""
+        """Return the worst finding about the machine, as a sentence.
+
+        Empty if no finding is a warning or worse.
+        """
         grade = worst_grade(self._findings)
         texts = [finding.text for finding in self._findings if finding.grade is grade]
         return texts[0] if grade in _TROUBLE_GRADES else ""
@@ -287,7 +313,7 @@ class ServiceHealth(Closeable):
         return tuple(self._all_findings())
 
     def _all_findings(self) -> Iterator[Finding]:
-        """Yield the findings of all checks, those of the service itself first."""
+        """Yield the findings of all checks: the service, its parts, then the installation."""
         companion = self._companion
         yield from self._late_findings()
         yield from settings_findings(companion.settings_path)

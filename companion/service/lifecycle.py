@@ -1,4 +1,8 @@
-"""The service from start to end. On request it restarts and reads the settings file again."""
+"""The service from start to end: restarts, the proof that settings work, and reports to systemd.
+
+One process runs one `Companion` after another. A restart, as the settings page asks for it, closes
+the present one, reads the settings file again and opens the next one.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +41,13 @@ REPORT_INTERVAL_S = 2.0
 
 
 class _Preparation(NamedTuple):
-    """What was done before a start. The sentences are empty if there is nothing to say."""
+    """The settings for a start, and what was done before it. Both sentences may be empty."""
 
     settings: Settings
     success: str
-    """What was restored or deleted."""
+    """Sentence on what was restored or deleted."""
     trouble: str
-    """Why a restore or a deletion still waits."""
+    """Sentence on why a staged restore or deletion could not be carried out and still waits."""
 
 
 def run_service(
@@ -54,12 +58,21 @@ def run_service(
 ) -> None:
     """Run the table until SIGTERM or SIGINT, and restart it at every `RESTART`.
 
-    `load_settings` reads the settings file, whose path is `path`. `simulate` is as in `Companion`.
-    `greet` is called at every start, with whether it is the first.
+    Each start has these steps:
 
-    A restore or deletion that is staged is carried out before anything is opened. After three
-    failed starts the last settings that worked are restored (`LastGoodSettings`). Raises whatever
-    made a start fail.
+    1. Count it as failed, until it succeeds. After three failed starts this step restores the last
+       settings that worked (`LastGoodSettings`).
+    2. Carry out a restore or a deletion that is staged, before anything is opened.
+    3. Open the `Companion`, tell systemd that it is ready, and greet.
+    4. After `SUCCESS_AFTER_S` record the settings as working, unless a loop hangs.
+    5. Wait for a signal.
+
+    Raises whatever made a start fail.
+
+    :param load_settings: reads the settings file, and applies the options of the command line
+    :param path: path of the settings file
+    :param simulate: as in `Companion`
+    :param greet: called at every start, with whether it is the first start of this process
     """
     tune_allocator()
     # Block the signals before libraries start threads. Then only the main thread receives them,
@@ -72,12 +85,13 @@ def run_service(
     last_good = LastGoodSettings(path)
     is_first = True
     while True:
-        begun_s = time.monotonic()
+        began_at_s = time.monotonic()
         try:
             # The start counts as failed until `record_success` or `reset_count` clears the count.
             last_good.count_start()
             prepared = _carry_out_staged(load_settings, path)
-            # The settings file as it is now. Somebody may edit it before it has proved to work.
+            # Remember the content of the settings file. Somebody may edit the file before this
+            # start has proved that its settings work.
             tried_settings = last_good.content()
             companion = Companion(
                 prepared.settings,
@@ -98,10 +112,12 @@ def run_service(
                 freeze_objects()
                 early_signal = signal.sigtimedwait(end_signals, SUCCESS_AFTER_S)
                 was_ended_early = early_signal is not None
-                if _have_settings_worked(companion, begun_s, was_ended_early):
+                if _have_settings_worked(companion, began_at_s, was_ended_early):
                     last_good.record_success(tried_settings)
-                number = early_signal.si_signo if early_signal else signal.sigwait(end_signals)
-            if number != RESTART:
+                signal_number = (
+                    early_signal.si_signo if early_signal else signal.sigwait(end_signals)
+                )
+            if signal_number != RESTART:
                 manager.set_lamp_word(LampWord.STOPPING)
                 manager.notify(STOPPING="1", STATUS="Ends; the game is kept")
                 return
@@ -109,34 +125,37 @@ def run_service(
         is_first = False
 
 
-def _have_settings_worked(companion: Companion, begun_s: float, was_ended_early: bool) -> bool:
+def _have_settings_worked(companion: Companion, began_at_s: float, was_ended_early: bool) -> bool:
     """Return whether the service has run well enough to prove its settings.
 
-    A loop that is late proves the opposite. Otherwise there are two cases. Without an early end the
-    service has run for `SUCCESS_AFTER_S`, which is enough. An early end is enough if the whole run
-    was shorter than that: then somebody has ended the service. After a slow start the signal may
-    come from systemd, because its timeout has passed.
+    They are not proved if a loop is late. Otherwise there are three cases:
 
-    :param begun_s: monotonic time at which this start has begun
-    :param was_ended_early: whether a signal has ended the service before `SUCCESS_AFTER_S`
+    - No signal came for `SUCCESS_AFTER_S`: that is long enough.
+    - A signal came, and not even `SUCCESS_AFTER_S` have passed since the start began. Then a person
+      has ended a service that worked.
+    - A signal came after a slow start. It may come from systemd, because the start took too long,
+      so the settings are not proved.
+
+    :param began_at_s: monotonic time at which this start began
+    :param was_ended_early: whether a signal came before the service had run for `SUCCESS_AFTER_S`
     """
-    was_quick = time.monotonic() - begun_s < SUCCESS_AFTER_S
+    was_quick = time.monotonic() - began_at_s < SUCCESS_AFTER_S
     return (was_quick or not was_ended_early) and not companion.health.late_loops()
 
 
 def _report_start(companion: Companion, prepared: _Preparation, settings_notice: str) -> None:
     """Show what has happened to settings and games before the start.
 
-    Everything appears in the greeting. Trouble is also a notice on every page, success one on the
-    settings page, and settings that are no longer used are logged.
+    Every sentence appears in the greeting. Sentences about trouble also appear on every page, and
+    those about success on the settings page. Settings that are no longer used are logged.
 
-    :param settings_notice: that the last settings that worked were restored, or empty
+    :param settings_notice: sentence that the last settings that worked were restored, or empty
     """
     trouble = joined(" ", (prepared.trouble, settings_notice))
     if trouble:
         companion.table.set_notice("upkeep", trouble)
     companion.upkeep.start_notice = prepared.success
-    # Put both before the notes that are there already.
+    # These sentences come before the notes on cameras and pins.
     companion.notes[:0] = [sentence for sentence in (trouble, prepared.success) if sentence]
     path = companion.settings_path
     for sentence in retired_setting_notices(path):
@@ -164,17 +183,17 @@ def freeze_objects() -> None:
 def _carry_out_staged(load_settings: Callable[[], Settings], path: Path) -> _Preparation:
     """Carry out a staged restore or deletion, if there is one, and load the settings.
 
-    If the disk refuses, the service starts with the games that are here.
+    If the disk refuses, nothing is restored or deleted, and the service starts nevertheless.
     """
     from companion.maintenance.backup import apply_staged  # noqa: PLC0415 - brings the games, which other commands do without
 
     settings = load_settings()
     try:
         success = apply_staged(settings, path)
-    except SystemTrouble as error:  # play without the backup
-        return _Preparation(settings, "", error.message)
-    # A backup also brings its own settings.
-    return _Preparation(load_settings() if success else settings, success, "")
+    except SystemTrouble as error:
+        return _Preparation(settings, success="", trouble=error.message)
+    # A backup may have replaced the settings file, so read it again.
+    return _Preparation(load_settings() if success else settings, success, trouble="")
 
 
 # ---- reports to the manager ----------------------------------------------------------------------
@@ -194,7 +213,7 @@ class SystemdReporter(Closeable):
         self._has_trouble = False
         self._status = ""
         self._stop = threading.Event()
-        # Feed the watchdog three times in its interval, so that one late round does no harm.
+        # Feed the watchdog three times in its interval, so that one late report does no harm.
         self._pause_s = min(REPORT_INTERVAL_S, (manager.watchdog_s or math.inf) / 3)
         self._thread = threading.Thread(target=self._run, name="manager-notifier", daemon=True)
         if manager.has_receiver:
@@ -214,7 +233,7 @@ class SystemdReporter(Closeable):
     def _update_status(self) -> dict[str, str]:
         """Set the system lamp, and return the fields to report to systemd.
 
-        They are the watchdog's if no loop is late, and the status if it has changed.
+        `WATCHDOG` is among them only if no loop is late, and `STATUS` only if it has changed.
         """
         late = self._companion.health.late_loops()
         own_wifi = self._companion.own_wifi
@@ -227,14 +246,16 @@ class SystemdReporter(Closeable):
         return fields
 
     def close(self) -> None:
-        """Stop reporting, once a report that is being made is done."""
+        """Stop reporting. Wait for a report that is being made."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
 
 def late_loops_text(late: Mapping[str, float]) -> str:
-    """Return which loops are late, in words. `late` has the seconds since their last round.
+    """Return which loops are late, as a line for systemd's status.
+
+    :param late: seconds since the last round of each late loop
 
     >>> late_loops_text({"table": 12.3})
     'Not alive: table, silent for 12 s'

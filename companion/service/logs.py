@@ -30,10 +30,10 @@ PRIORITIES = {
     logging.CRITICAL: 2,
 }
 # Maximum size of a value in bytes. Longer text is cut, because a datagram that is too large is
-# lost. Linux accepts some 200 kB by default.
+# lost as a whole. Linux accepts datagrams of some 200 kB by default.
 MAX_VALUE_BYTES = 60_000
 
-# Name of the program in systemd's journal.
+# Name of this program in systemd's journal.
 _IDENTIFIER = "tabletop-companion"
 
 
@@ -52,8 +52,8 @@ class PlainFormatter(logging.Formatter):
 class JournalHandler(logging.Handler):
     """Sends each record with its fields to systemd's journal.
 
-    A record that the journal does not accept at once is dropped. Making a handler raises `OSError`
-    without a journal.
+    A record that the journal does not accept at once is dropped, so that the log never delays the
+    service. Making a handler raises `OSError` if there is no journal.
     """
 
     def __init__(self, path: str = JOURNAL_SOCKET) -> None:
@@ -67,7 +67,10 @@ class JournalHandler(logging.Handler):
         self._socket.setblocking(False)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send one record. A library's record whose arguments do not match its text is dropped."""
+        """Send one record.
+
+        A record whose arguments do not match its text, as some libraries make them, is dropped.
+        """
         with contextlib.suppress(OSError, TypeError, ValueError):
             self._socket.send(encode_datagram(record))
 
@@ -80,8 +83,9 @@ class JournalHandler(logging.Handler):
 def encode_datagram(record: logging.LogRecord) -> bytes:
     """Return a record in the native protocol of systemd's journal.
 
-    This is a datagram of `NAME=value` lines. A value of several lines has its length before it
-    instead (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+    Each field is a line `NAME=value` of the datagram. If the value has several lines, the name
+    stands on a line of its own, then come the value's length as eight bytes, and the value
+    (systemd.io/JOURNAL_NATIVE_PROTOCOL).
     """
     message = f"{record.getMessage()}{_format_error(record)}"
     fields = {name.upper(): str(value) for name, value in _fields_of(record).items()}
@@ -97,10 +101,10 @@ def encode_datagram(record: logging.LogRecord) -> bytes:
 
 
 def _format_error(record: logging.LogRecord) -> str:
-    """Return the trace of a record's error. Empty without an error.
+    """Return the trace of a record's error. Empty if the record has no error.
 
-    The error's message is included only if it comes from the operating system, because any other
-    may contain an order.
+    The error's message is included only if it comes from the operating system. Any other message
+    might contain a player's order, which is secret.
     """
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
@@ -134,12 +138,13 @@ def _value_text(value: object) -> str:
 def logs_to_journal() -> bool:
     """Return whether standard error goes to systemd's journal.
 
-    Then `JOURNAL_STREAM` has the device and inode of standard error (systemd.exec(5)).
+    In that case systemd has set `JOURNAL_STREAM` to the device and inode of standard error
+    (systemd.exec(5)).
     """
-    device, _, number = os.environ.get("JOURNAL_STREAM", "").partition(":")
+    device, _, inode = os.environ.get("JOURNAL_STREAM", "").partition(":")
     try:
         status = os.fstat(2)  # standard error
-        return (int(device), int(number)) == (status.st_dev, status.st_ino)
+        return (int(device), int(inode)) == (status.st_dev, status.st_ino)
     except (OSError, ValueError):
         return False
 
@@ -151,14 +156,15 @@ def set_up_logging(verbose: bool) -> None:
         return  # already set up
     handler: logging.Handler | None = None
     if logs_to_journal():
-        # Without its socket, the journal still receives standard error.
+        # If the journal's socket cannot be used, the plain lines on standard error reach it, too.
         with contextlib.suppress(OSError):
             handler = JournalHandler()
     if handler is None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainFormatter())
     root.addHandler(handler)
-    # Otherwise Python prints a record that cannot be written, with everything in it.
+    # If True, Python prints a record that cannot be written to standard error, with everything in
+    # it.
     logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or logs_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)
@@ -166,14 +172,17 @@ def set_up_logging(verbose: bool) -> None:
 
 
 def _without_path(record: logging.LogRecord) -> bool:
-    """Drop the address of a failed request from the web server's record. Its trace is enough."""
+    """Remove the address of a failed request from a record of the web server.
+
+    The address may contain a code. The trace of the error stays in the record.
+    """
     if record.args and record.exc_info:
         record.args = ("a page",)
     return True
 
 
 def _log_thread_death(death: threading.ExceptHookArgs) -> None:
-    """Log an uncaught error, without its message."""
+    """Log an uncaught error that has ended a thread, without its message (see `_format_error`)."""
     if death.exc_value is None or death.exc_type is SystemExit:
         return
     name = death.thread.name if death.thread else "?"
@@ -184,9 +193,11 @@ def _log_thread_death(death: threading.ExceptHookArgs) -> None:
 
 
 def set_level(level: str, verbose: bool) -> None:
-    """Set the log level to that of `[log] level`, for systemd's journal and a verbose console.
+    """Set the log level, for systemd's journal and for a verbose console.
 
-    On any other console it stays at warnings.
+    Any other console only gets warnings.
+
+    :param level: the setting `[log] level`
     """
     if verbose or logs_to_journal():
         logging.getLogger().setLevel(level.upper())

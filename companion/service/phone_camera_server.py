@@ -26,15 +26,18 @@ from web.security.codes import PhonePairing
 from web.server.server import PortInUse, Server, open_server
 
 log = logging.getLogger(__name__)
-# Port of the phone's page if the owner has set no certificate. If it is taken, any free port.
+# Port of the phone's page if the owner has set no certificate. If another program uses this port,
+# any free port is used instead.
 SECURE_PORT = 8443
 
 
 class PhoneCameraServer(Closeable):
     """Serves an old phone's pages by HTTPS, once somebody asks for a code or a phone is in use.
 
-    If the owner has set a certificate, the table's own server does that instead. The service opens
-    it. `close` may be called twice.
+    If the owner has set a certificate, the table's own server already uses HTTPS and serves these
+    pages, too. Then no other server is opened. `close` may be called twice.
+
+    :param urls: returns the addresses of the table's own server
     """
 
     def __init__(
@@ -50,8 +53,8 @@ class PhoneCameraServer(Closeable):
         self._server: Server | None = None
         self._lock = threading.Lock()
         self.app: Flask | None = None
-        """The application of the table's own pages. To be set before `begin` and `open_address`."""
-        # What pages use of this, from any thread.
+        """The application of the table's own pages. The service sets it before it calls `begin`."""
+        # What the pages use of this object, from any thread.
         self.phone_camera = PhoneCameraFeature(
             connection=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
@@ -65,7 +68,7 @@ class PhoneCameraServer(Closeable):
         self.phone_camera.connection.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
-        """Take the phone that was the camera before the start as the camera, and open its port."""
+        """Use again the phone that was the camera before this start, and open the HTTPS port."""
         self.phone_camera.choose_camera()
         try:
             self.open_address()
@@ -73,9 +76,9 @@ class PhoneCameraServer(Closeable):
             log.warning("The old phone cannot be the camera: %s", error.message)
 
     def open_address(self) -> str:
-        """Return the HTTPS address for a phone. Raises a `CompanionError` if there can be none.
+        """Return the HTTPS address for a phone. Unless there is a certificate, open its port first.
 
-        Unless the owner has set a certificate, the first call opens the port.
+        Raises a `CompanionError` if the port cannot be opened. Later calls return the same address.
         """
         web = self._settings.web
         if web.certificate:
@@ -88,7 +91,10 @@ class PhoneCameraServer(Closeable):
         return f"https://{host_in_url(hosts[0])}:{self._server.port}/"
 
     def _open(self, hosts: list[str]) -> Server:
-        """Serve the phone's pages on their own port."""
+        """Start the server of the phone's pages on their own port, and return it.
+
+        :param hosts: addresses of this machine, for a certificate that it makes itself
+        """
         from web.security.tls import own_certificate  # noqa: PLC0415 - imports what only HTTPS needs
 
         web = self._settings.web
@@ -98,7 +104,7 @@ class PhoneCameraServer(Closeable):
         try:
             server = open_server(app, web.host, SECURE_PORT, tls, has_streams=False)
         except PortInUse:
-            # Any free port will do, because the phone gets the whole address.
+            # Any free port will do, because the phone gets the whole address with its port.
             server = open_server(app, web.host, 0, tls, has_streams=False)
         self._stack.callback(server.close)
         server.start()

@@ -1,9 +1,9 @@
 """The support bundle: findings, versions, the last lines of the log, and still frames.
 
 A still frame is a picture of the camera in which nothing moved. The bundle has nothing secret: no
-order, hand, name, key or address. A frame shows only the board, because a hand of cards, a phone or
-a row of order tiles may lie anywhere else. Of a board of cards it shows only the zones that were
-read.
+order, hand, name, key or address. So a frame shows only the board, because a hand of cards, a phone
+or a row of order tiles may lie anywhere else. If the game is played with cards, zones of the board
+that could not be read are hidden, too: somebody may hold cards over them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from companion.table.table_view import TableView
 
 # Maximum number of log lines in memory. The oldest is dropped.
 MAX_LOG_LINES = 300
-# Topics whose sentences name addresses, so that only their grade is included.
+# Topics of findings whose sentences name addresses. Of such a finding only the grade is included.
 _PRIVATE_TOPICS = ("network", "wifi", "https", "port", "broker")
 
-# First part of the names of this program's loggers. Libraries may log what is secret.
+# First parts of the names of this program's loggers. Lines of other loggers are left out, because
+# libraries may log what is secret.
 _OWN_LOGGERS = ("companion", "web", "hardware", "vision")
 # Grey level of everything that is hidden in a frame.
 _HIDDEN_GREY = np.uint8(128)
@@ -61,7 +62,7 @@ class LogBuffer(logging.Handler):
             self._lines.append(f"{time:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LogBuffer:
-        """Start to collect what this program logs."""
+        """Start to collect what this program logs. Return this buffer."""
         logging.getLogger().addHandler(self)
         return self
 
@@ -88,9 +89,10 @@ def make_bundle(
 ) -> bytes:
     """Return a support bundle as a ZIP file.
 
-    `frames` are the last still frames, and `view` is what everybody at the table may see. Without
-    `view` no frame is included. `private` are texts, such as a folder's path, that are replaced in
-    findings and log lines.
+    :param frames: the last still frames
+    :param view: what everybody at the table may see. It decides what a frame may show, so without
+        it no frame is included
+    :param private: texts, such as a folder's path, that are replaced in findings and log lines
     """
     words = [word for word in private if word]
     file = io.BytesIO()
@@ -112,7 +114,7 @@ def make_bundle(
 
 
 def _findings_text(findings: Iterable[Finding]) -> str:
-    """Return the findings in English, in every locale."""
+    """Return one line for each finding, in English whatever the table's language is."""
     lines = []
     for finding in findings:
         text = translate(finding.text, "en")
@@ -129,36 +131,39 @@ def _redact(text: str, words: list[str]) -> str:
 
 
 def _visible_part(frame: SettledFrame, view: TableView) -> Luma | None:
-    """Return a frame with only what may be seen. None if nothing may.
+    """Return the picture of a frame, with everything hidden but the board. None if all is hidden.
 
-    This is the board. A frame in which no board was found is shown as it is, but only in the lobby:
-    after a game its last turn may still be undone.
+    If no board was found in the frame, the whole picture is shown, but only in the lobby. Even just
+    after a game it may show something secret, because the last turn may still be undone.
     """
     if frame.outline_px:
-        # Somebody may hold cards over a zone that could not be read, so cover it.
-        is_of_cards = view.kit is not None and view.kit.deck is not None
-        return hide_all_but_board(frame, frame.reading.unknown if is_of_cards else frozenset())
+        # Somebody may hold cards over a zone that could not be read, so hide it.
+        has_cards = view.kit is not None and view.kit.deck is not None
+        return hide_all_but_board(frame, frame.reading.unknown if has_cards else frozenset())
     return frame.frame.luma if view.phase is Phase.LOBBY else None
 
 
-def hide_all_but_board(frame: SettledFrame, covered: frozenset[Square]) -> Luma:
-    """Return a frame's picture with everything grey outside the board and on `covered` squares.
+def hide_all_but_board(frame: SettledFrame, hidden: frozenset[Square]) -> Luma:
+    """Return a frame's picture in which everything outside the board is grey.
 
-    It is a copy of the brightness, with the shape (height, width) of the frame.
+    The result is a copy of the brightness, with the shape (height, width) of the frame.
+
+    :param hidden: squares of the board that are grey, too
     """
     luma = frame.frame.luma
-    is_visible = np.zeros(luma.shape, np.uint8)
-    squares_px = [frame.squares_px[square] for square in covered & set(frame.squares_px)]
-    # Uncover the board first, then cover squares of it again.
-    areas = [(frame.outline_px, 1), *((square_px, 0) for square_px in squares_px)]
-    for outline_px, visible in areas:
+    # 1 for each pixel that stays visible. First the board is drawn into it, then squares that are
+    # hidden again.
+    mask = np.zeros(luma.shape, np.uint8)
+    hidden_px = [frame.squares_px[square] for square in hidden & set(frame.squares_px)]
+    areas = [(frame.outline_px, 1), *((square_px, 0) for square_px in hidden_px)]
+    for outline_px, value in areas:
         corners_px = np.array(outline_px).round().astype(np.int32)
-        cv2.fillConvexPoly(is_visible, corners_px, visible)
-    return np.where(is_visible == 1, luma, _HIDDEN_GREY)
+        cv2.fillConvexPoly(mask, corners_px, value)
+    return np.where(mask == 1, luma, _HIDDEN_GREY)
 
 
 def _reading_text(frame: SettledFrame) -> str:
-    """Return what was read on the board, without anything beside it."""
+    """Return a line with what was read on the board, without anything that lies beside it."""
     reading = frame.reading
     entries = [f"{square} {face}" for square, face in sorted(reading.seen.items())]
     for zone, cards in sorted(reading.fans.items()):

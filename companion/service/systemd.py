@@ -1,8 +1,11 @@
 """Reports to the system that runs the service: readiness, watchdog, status, and the system lamp.
 
 systemd listens on a datagram socket (sd_notify(3), here without its library). The system lamp is
-driven by another process (`companion lamp`), which reads one word from the service's folder under
-`/run`, so that it works even if the service fails. Without systemd nothing is reported.
+driven by another process (`companion lamp`), so that the lamp works even if the service fails. That
+process reads one word from a file in the service's folder under `/run`. Without systemd nothing is
+reported.
+
+The last part connects the panel's table button, which may switch the machine off.
 """
 
 from __future__ import annotations
@@ -23,11 +26,11 @@ if TYPE_CHECKING:
     from companion.table.table import Table
     from hardware.panel import Panel
 
-# File in the service's folder under `/run` that triggers companion-poweroff.path, a unit that
-# switches the machine off. The service itself may not.
+# Name of the file in the service's folder under `/run` that has the machine switched off. The
+# service itself may not do that: systemd notices the file (companion-poweroff.path).
 POWER_FILE = "poweroff"
-# File with the word for the system lamp, in the service's folder under `/run`. It is written again
-# with every report (`companion.service.lifecycle`), so an old one tells that the service hangs.
+# Name of the file with the word for the system lamp, in the same folder. The service writes it
+# again with every report (`companion.service.lifecycle`). If the file is old, the service hangs.
 LAMP_FILE = "lamp"
 
 
@@ -41,9 +44,9 @@ class LampWord(StrEnum):
 
 
 class ServiceManager:
-    """The service manager, systemd, as the environment of this process names it.
+    """The service manager, systemd, as the environment of this process describes it.
 
-    Without systemd the methods do nothing. It holds nothing open, so it need not be closed.
+    Without systemd the methods do nothing. An object holds nothing open, so it need not be closed.
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -60,17 +63,17 @@ class ServiceManager:
 
     @property
     def has_receiver(self) -> bool:
-        """Return whether anybody receives the reports."""
+        """Whether anybody receives the reports."""
         return bool(self._address or self.folder)
 
     def notify(self, **fields: str) -> None:
         """Send fields such as `READY="1"` or `STATUS="…"` to systemd, as sd_notify(3) does.
 
-        A failure is ignored, because the service is more important.
+        A failure is ignored, because the service is more important than its reports.
         """
         if not self._address:
             return
-        # One field per line, so line ends in a sentence become spaces.
+        # Each field is one line, so line ends within a value become spaces.
         text = "\n".join(f"{name}={' '.join(value.split())}" for name, value in fields.items())
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.setblocking(False)
@@ -87,9 +90,9 @@ class ServiceManager:
             unfinished.replace(self.folder / LAMP_FILE)
 
     def switch_off(self) -> bool:
-        """Ask the unit that waits for `POWER_FILE` to switch off the machine.
+        """Ask systemd to switch off the machine, by `POWER_FILE`.
 
-        Return whether that was possible.
+        Return whether the file could be made.
         """
         if self.folder is None:
             return False
@@ -103,13 +106,16 @@ class ServiceManager:
 def connect_power_key(
     table: Table, panel: Panel, *, is_simulated: bool, has_system_lamp: bool
 ) -> PowerKey:
-    """Make the power key, and let it handle the panel's table button before the table does.
+    """Make the power key, which handles the panel's table button before the table does.
 
-    In simulation it only says what it would do. With a system lamp its sentence says that the lamp
-    shows when the plug may be pulled.
+    :param is_simulated: whether the panel is simulated. Then holding the button only shows a
+        sentence on what it would do
+    :param has_system_lamp: whether a system lamp shows when the plug may be pulled. Then the
+        sentence says so
     """
 
     def switch_off() -> tuple[bool, str]:
+        """Ask the machine to switch off. Return whether it will, and a sentence."""
         if is_simulated:
             return False, say(
                 "Simulation: here the machine would switch off, and the game would be kept."

@@ -32,7 +32,7 @@ class Announcer:
     at the table. Any thread may ask.
 
     `version` returns a number that grows with each change of the table, and `view` what a spectator
-    may know. The first sentence has the number of milliseconds of `began_s`, a Unix time in
+    may know. The first sentence has the number of milliseconds of `began_at_s`, a Unix time in
     seconds, so that numbers also grow over a restart. With `says_everything` it also says who sits
     down, every event, and every instruction to hands.
     """
@@ -41,13 +41,13 @@ class Announcer:
         self,
         version: Callable[[], int],
         view: Callable[[], TableView],
-        began_s: float,
+        began_at_s: float,
         says_everything: bool = False,
     ) -> None:
         self.says_everything = says_everything
         self._version = version
         self._view = view
-        self._number = round(began_s * 1000)
+        self._number = round(began_at_s * 1000)
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._last_view: TableView | None = None
         self._last_version = -1
