@@ -172,8 +172,8 @@ class HubClient(Protocol):
     def show_card(self, seat: Seat, card_code: str, sitting: str) -> None:
         """Tell the hub the code of the player's card of the person at a seat.
 
-        `sitting` identifies that person (`SeatView.sitting`). An empty `card_code` removes the card.
-        Raises a `CompanionError`.
+        `sitting` identifies that person (`SeatView.sitting`). An empty `card_code` removes the
+        card. Raises a `CompanionError`.
         """
 
     def leave(self) -> None:

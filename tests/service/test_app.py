@@ -17,6 +17,7 @@ from companion.service.app import Companion
 
 
 def test_all_lamps_flash_at_the_start(tmp_path: Path) -> None:
+    """Each lamp is lit once and goes out again, so that a broken lamp is seen."""
     clock = FakeClock()
     with simulated(tmp_path, clock) as companion:
         assert companion.simulation is not None
@@ -26,6 +27,7 @@ def test_all_lamps_flash_at_the_start(tmp_path: Path) -> None:
             companion.step_keys()
             lamps = companion.simulation.hands.view().lamps
             lit_lamps |= {name for name, is_lit in lamps.items() if is_lit}
+        # Both pads have four lamps.
         assert len(lit_lamps) == 8
         assert not any(companion.simulation.hands.view().lamps.values())
     companion.close()  # may be called twice
@@ -46,7 +48,9 @@ def test_notes_say_which_devices_are_missing(tmp_path: Path) -> None:
 def test_pages_do_not_wait_for_slow_cameras(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_fail, is_opening = threading.Event(), threading.Event()
+    """Pages are served while a camera is being opened, and show later that this has failed."""
+    is_opening = threading.Event()
+    may_fail = threading.Event()
 
     def open_slowly(*_: object) -> Camera:
         is_opening.set()
@@ -58,12 +62,15 @@ def test_pages_do_not_wait_for_slow_cameras(
         tmp_path, camera=CameraSettings(source="usb:0"), panel=PanelSettings(enabled="no")
     )
     with Companion(with_camera, simulate=False) as companion:
+        # The camera is being opened, and a page is served.
         assert companion.notes[1] == "The camera is being opened; the pages work already."
         assert is_opening.wait(60)
         with urllib.request.urlopen(
             f"http://127.0.0.1:{companion.server.port}/", timeout=60
         ) as answer:
             assert answer.status == 200
+
+        # Then opening fails. Wait for changes of the table until it shows that.
         version = companion.table.version
         may_fail.set()
         while companion.table.view().devices.camera.state is not CameraState.TROUBLE:
