@@ -1,6 +1,8 @@
-"""Tests of the examples in docs/examples, each run as it is: a small game, an engine, a lamp.
+"""Tests of the examples in docs/examples: the small game “pebble”, an engine, and a lamp.
 
-They also test what `selfplay --check` reports to the author of a game, and what a start reports.
+Each example runs as it is. The small game is also changed in many ways, to test what
+`selfplay --check` reports to the author of a game that has a fault. The last test is about the
+start of the program with games and engines from outside.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from random import Random
 
 import pytest
 from mqtt_tools import Broker, Subscriber, needs_broker
-from test_plugins import ROOT, companion, install
+from plugin_tools import ROOT, install_package, run_companion, run_python
 
 from companion.bots.bot_process import BotProcess
 from companion.cli import main
@@ -26,21 +28,25 @@ from companion.tools.selfplay import check
 from companion.tools.selfplay.check import find_faults
 
 EXAMPLES = ROOT / "docs/examples"
+# The code of the small game.
 PEBBLE = (EXAMPLES / "pebble/pebble.py").read_text(encoding="utf-8")
-# The small game is to stay one that can be read at a sitting.
-MAX_LINES = 60
+# Maximum number of lines of the small game, so that it can be read at one sitting.
+MAX_PEBBLE_LINES = 60
 
 
-def make_site(folder: Path, code: str) -> Path:
-    """Make a folder of packages with one package, which holds this code as the small game."""
+def make_site(folder: Path) -> Path:
+    """Make a folder of packages in which the small game is installed."""
     folder.mkdir()
-    install(folder, "pebble", code, {"pebble": "pebble:Pebble"})
+    install_package(folder, "pebble", PEBBLE, {"pebble": "pebble:Pebble"})
     return folder
 
 
 @pytest.fixture
 def load_pebble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Return a function that adds the small game to the games, from the code that it is given."""
+    """Return a function that runs code of the small game and adds the game to those of the program.
+
+    A test may thus load a version of the game that it has changed. No package is installed.
+    """
 
     def load(code: str) -> None:
         module = tmp_path / "pebble.py"
@@ -50,24 +56,29 @@ def load_pebble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[st
     return load
 
 
+# ---- the small game ------------------------------------------------------------------------------
+
+
 def test_the_small_game_passes_its_check(
     load_pebble: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The check names no fault, but the parts that the game could have as well."""
     load_pebble(PEBBLE)
     assert main(["selfplay", "--check", "pebble"]) == 0
     report = capsys.readouterr().out
     assert report.endswith("The game “pebble” can be played.\n")
     assert "may    It has no pad: it is played by phones only." in report
-    assert len(PEBBLE.splitlines()) <= MAX_LINES
+    assert len(PEBBLE.splitlines()) <= MAX_PEBBLE_LINES
 
 
 def test_the_small_game_can_be_played(tmp_path: Path) -> None:
-    folder = make_site(tmp_path / "site", PEBBLE)
-    result = companion(folder, "selfplay", "--game", "pebble", "--games", "1")
+    """An installed package is enough: the program finds the game by its entry point."""
+    folder = make_site(tmp_path / "site")
+    result = run_companion(folder, "selfplay", "--game", "pebble", "--games", "1")
     assert result.stdout.count("The pebble lies on g1. ") == 1, result.stdout + result.stderr
 
 
-# Lines of the small game, and methods to put before them.
+# Lines of the small game that some faults change, and methods that are put before one of them.
 VIEW_HEAD = "    def view(self, state, seat):"
 REFUSING_CHECK = """\
     def check(self, state, seat, action):
@@ -79,7 +90,8 @@ CONSTANT_PARSE = """\
         return '1'
 """
 TARGET_LINE = "target = file + int(actions[seat])"
-# By what is reported of a fault: the lines of the small game to replace, and what replaces them.
+# Faults by the sentence that the check must report, or a part of it. Each fault is a text of the
+# small game and the text that replaces it.
 FAULTS = {
     "Its turn_rule names no paragraph of its rules: going": (
         'turn_rule = end_rule = "moving"',
@@ -106,8 +118,9 @@ def test_a_fault_of_a_game_is_reported(
     load_pebble: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
     original, replacement = FAULTS[report]
-    assert original in PEBBLE
+    assert original in PEBBLE, "the small game no longer has the text that the fault replaces"
     load_pebble(PEBBLE.replace(original, replacement))
+    # One fault is a game that never ends. 50 turns are enough to notice it.
     monkeypatch.setattr(check, "MAX_TURNS", 50)
     assert any(report in fault for fault in find_faults("pebble"))
 
@@ -122,7 +135,11 @@ def test_the_projects_own_games_have_no_faults(name: str) -> None:
     assert find_faults(name) == ()
 
 
+# ---- the engine and the lamp ---------------------------------------------------------------------
+
+
 def test_the_example_engine_chooses_legal_actions() -> None:
+    """The program starts the engine in a process of its own and speaks with it in JSON lines."""
     game = GAMES["outbuffered"]
     state = game.setup(game.options({}), Random(1))
     engine = BotProcess([sys.executable, str(EXAMPLES / "engine.py"), "outbuffered"])
@@ -143,6 +160,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 @needs_broker
 def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
+    """The lamp prints the seat and the colour that it shows. Its pins are simulated."""
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
     subscriber = Subscriber(broker.port)
@@ -150,6 +168,8 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
+        # Publish the turn as a table does. The broker retains the message for a lamp that connects
+        # later.
         turn = {"seat": "south", "side": "purple", "colour": "#5b2a9d", "rgb": [91, 42, 157]}
         subscriber.publish("tabletop/turn", json.dumps(turn).encode(), retain=True)
         assert lamp.stdout
@@ -161,29 +181,40 @@ def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
         subscriber.client.disconnect()
 
 
+# ---- a start with games and engines from outside -------------------------------------------------
+
+# A program that starts the service with the arguments of the command line. The service itself is
+# replaced by a function that prints whether the small game is loaded, and the engines from outside.
+START = """
+import sys
+from companion.cli import main
+from companion.games import GAMES
+from companion.service import lifecycle
+
+def print_games_and_engines(settings, *_):
+    print("pebble" in GAMES, settings().bots.engines)
+
+lifecycle.run_service = print_games_and_engines
+main(sys.argv[1:])
+"""
+
+
 def test_a_start_names_broken_games_unless_safe(tmp_path: Path) -> None:
-    """A safe start loads no game and no engine from outside. The service itself is replaced."""
-    folder = make_site(tmp_path / "site", PEBBLE)
-    install(folder, "raising", "raise RuntimeError('no luck')", {"raising": "raising:Game"})
+    """A normal start loads the small game, and reports another game that is broken.
+
+    A start with `--safe` loads no game and no engine from outside, so it has nothing to report.
+    """
+    folder = make_site(tmp_path / "site")
+    install_package(folder, "raising", "raise RuntimeError('no luck')", {"raising": "raising:Game"})
+    fault = "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
     (tmp_path / "settings.toml").write_text(
         '[bots]\nengines = ["Ada=/opt/ada"]\n', encoding="utf-8"
     )
-    code = (
-        "from companion.cli import main\nfrom companion.service import lifecycle\n"
-        "from companion.games import GAMES\n"
-        "lifecycle.run_service = lambda settings, *rest: "
-        "print('pebble' in GAMES, settings().bots.engines)\n"
-        "import sys\nmain(sys.argv[1:])\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    fault = "The game raising from raising-game 1.0 is not loaded: It raises RuntimeError: no luck"
-    for options, output, is_named in (
+    for options, output, is_fault_reported in (
         ([], "True ('Ada=/opt/ada',)\n", True),
         (["--safe"], "False ()\n", False),
     ):
-        command = [sys.executable, "-c", code, "play", *options, "--state-dir", str(tmp_path)]
-        result = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        arguments = ("play", *options, "--state-dir", str(tmp_path))
+        result = run_python(folder, "-c", START, *arguments, timeout_s=60)
         assert result.stdout == output, result.stderr
-        assert (fault in result.stderr) is is_named
+        assert (fault in result.stderr) is is_fault_reported

@@ -1,23 +1,20 @@
 """Tests of games from other packages, which processes of their own load by entry points.
 
-The game is the one of docs/a-new-game.md, put together from the code on that page. Others are
-broken on purpose.
+The game is “clash”, put together from the code on the page docs/a-new-game.md, so that these tests
+also show that the page is right. Other games are broken on purpose.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from plugin_tools import ENTRY_POINT_GROUP, ROOT, install_package, run_code, run_companion
 
 from companion.core.kit import SIDE_COLOURS
 
-ROOT = Path(__file__).parents[2]
 # The page that shows how to write a game, its Python code, and its pyproject.toml.
 PAGE = (ROOT / "docs/a-new-game.md").read_text(encoding="utf-8")
 CLASH_CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
@@ -25,43 +22,6 @@ CLASH_CODE = "\n\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE
     tomllib.loads(text)
     for text in re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 )
-# Name of the group of entry points by which games are found.
-ENTRY_POINT_GROUP = "tabletop_companion.games"
-
-
-def install(folder: Path, module: str, code: str, entry_points: dict[str, str]) -> None:
-    """Write the files that pip installs of a package with one module and entry points."""
-    (folder / f"{module}.py").write_text(code, encoding="utf-8")
-    info = folder / f"{module}_game-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {module}-game\nVersion: 1.0\n", encoding="utf-8"
-    )
-    lines = "\n".join(f"{name} = {value}" for name, value in entry_points.items())
-    (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\n{lines}\n", encoding="utf-8")
-
-
-def companion(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the program's command line in a process that finds the packages of a folder."""
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    call = [sys.executable, "-m", "companion", *arguments]
-    return subprocess.run(
-        call, env=environment, capture_output=True, text=True, timeout=150, check=False
-    )
-
-
-def run_python(folder: Path, code: str) -> str:
-    """Run code in a process that finds the packages of a folder, and return its output."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}{os.pathsep}{ROOT / 'tests'}",
-    }
-    call = [sys.executable, "-c", code]
-    result = subprocess.run(
-        call, env=environment, capture_output=True, text=True, timeout=150, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 @pytest.fixture
@@ -69,19 +29,24 @@ def clash(tmp_path: Path) -> Path:
     """Return a folder of packages in which the game of the page, “clash”, is installed."""
     folder = tmp_path / "site"
     folder.mkdir()
-    install(folder, "clash", CLASH_CODE, PYPROJECT["project"]["entry-points"][ENTRY_POINT_GROUP])
+    install_package(
+        folder, "clash", CLASH_CODE, PYPROJECT["project"]["entry-points"][ENTRY_POINT_GROUP]
+    )
     return folder
 
 
 @pytest.mark.slow
 def test_the_pages_game_plays_with_rendered_camera(clash: Path) -> None:
-    result = companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
+    """The camera sees rendered pictures of the table, and reads the pieces of this game, too."""
+    result = run_companion(clash, "selfplay", "--game", "clash", "--games", "1", "--seed", "1")
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(re.findall(r"rank 5.* 0 layouts misread", result.stdout)) == 1, result.stdout
 
 
-# A program that plays a turn of the game through the web interface. It prints what page, sign, cues
-# and settings show of the game's own drawing, event and sound.
+# A program that plays a turn of the game through the web interface. The game declares a drawing
+# “clash-sparks” and an event “clash” with a cue. The program prints how often the page contains the
+# drawing and the sentence of the event, which sign follows, what the cue sounds and lights, and
+# whether the owner's list of cues and the broker's list of events have it.
 PLAY_A_TURN = """
 from pathlib import Path
 from tempfile import mkdtemp
@@ -131,7 +96,8 @@ with open_web_rig(Path(mkdtemp())) as rig:
 
 
 def test_drawing_event_and_sound_reach_all_parts(clash: Path) -> None:
-    assert run_python(clash, PLAY_A_TURN).splitlines() == [
+    """No part of the program knows the game, but each shows what the game declares."""
+    assert run_code(clash, PLAY_A_TURN).splitlines() == [
         "drawing 4 1",
         "sentence 1 Both choose 2: nobody runs.",
         "cue ['A4', 'A4', 'C6'] ['1', '2', '3']",
@@ -139,7 +105,8 @@ def test_drawing_event_and_sound_reach_all_parts(clash: Path) -> None:
     ]
 
 
-# By name: the code of a package, its entry point, and how the report of its fault begins.
+# Broken games by the name of their entry point: the code of the package's module, the object that
+# the entry point names, and how the report of the fault begins. Most change one thing in “clash”.
 BROKEN_GAMES = {
     "raising": ("raise RuntimeError('no luck')", "raising:Game", "It raises RuntimeError: no luck"),
     "leaving": ("raise SystemExit(7)", "leaving:Game", "It raises SystemExit: 7"),
@@ -187,9 +154,11 @@ BROKEN_GAMES = {
 
 
 def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
+    """A broken game is left out, and the program and all other games work all the same."""
+    # Install all broken games beside “clash”, and load them. The second call must change nothing.
     for name, (code, entry_point, _) in BROKEN_GAMES.items():
-        install(clash, name, code, {name: entry_point})
-    output = run_python(
+        install_package(clash, name, code, {name: entry_point})
+    output = run_code(
         clash,
         "from companion.games.plugins import load_games\n"
         "from companion.games import GAMES\n"
@@ -197,7 +166,11 @@ def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
         "load_games()\n"
         "print(*GAMES)\n",
     ).splitlines()
+
+    # The last line lists the games that can be played.
     assert output[-1].split() == ["outbuffered", "scouts", "arena", "kahmate", "binmat", "clash"]
+
+    # Each line before it is NAME|PACKAGE|FAULT, without a fault for “clash”.
     reports = {line.split("|")[0]: line.split("|")[1:] for line in output[:-1]}
     assert reports.pop("clash") == ["clash-game 1.0", ""]
     assert set(reports) == set(BROKEN_GAMES)
@@ -209,8 +182,8 @@ def test_broken_games_are_named_with_their_fault(clash: Path) -> None:
 
 def test_the_doctor_names_loaded_and_broken_games(clash: Path, tmp_path: Path) -> None:
     code, entry_point, _ = BROKEN_GAMES["raising"]
-    install(clash, "raising", code, {"raising": entry_point})
-    result = companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
+    install_package(clash, "raising", code, {"raising": entry_point})
+    result = run_companion(clash, "doctor", "--state-dir", str(tmp_path / "state"), "--port", "1")
     assert "games    The game “clash” comes from clash-game 1.0." in result.stdout
     assert (
         "warn  games    The game “raising” from raising-game 1.0 is not loaded: It raises "
@@ -219,13 +192,18 @@ def test_the_doctor_names_loaded_and_broken_games(clash: Path, tmp_path: Path) -
 
 
 def test_style_sheets_have_the_colours_of_sides() -> None:
+    """A game may choose the colours of its sides only among those that pages can draw."""
     tokens = (ROOT / "web/static/base.css").read_text(encoding="utf-8")
     styled = set(re.findall(r"\.side-(\w+) \{ color: var\(--\1\); --face: var\(--on-", tokens))
     assert set(SIDE_COLOURS) == styled
 
 
-# A program that opens a table in a folder and asks for its pages. If the game is installed, it
-# first plays two turns, to the end. If not, it installs the game last and asks for its page again.
+# A program that opens a table, whose files are in the folder of its first argument, and prints the
+# phase of the table and the status of some pages. `/history/1` is the page of the first game.
+#
+# If “clash” is installed, the program first plays two turns, in which South always plays 2 and
+# North 1. This ends the game. If “clash” is not installed, the program finally installs it from the
+# folder of its second argument, and asks for the page of the game again.
 PLAY_OR_LOOK = """
 import sys
 from pathlib import Path
@@ -256,13 +234,20 @@ with open_web_rig(Path(sys.argv[1])) as rig:
 
 
 def test_an_uninstalled_package_breaks_only_its_games(clash: Path, tmp_path: Path) -> None:
-    """A finished game stays in the journal. Its page shows again when the package is back."""
+    """A finished game stays in the journal. Its page shows again when the package is back.
+
+    Without the package, only the page of its game is refused (400).
+    """
     state = tmp_path / "state"
     state.mkdir()
     code = PLAY_OR_LOOK.replace("sys.argv[1]", repr(str(state))).replace(
         "sys.argv[2]", repr(str(clash))
     )
-    assert run_python(clash, code).splitlines() == ["over", "200 200 200 200 200"]
-    phase, *rest = run_python(tmp_path, code).splitlines()
-    assert rest == ["200 200 200 400 200", "200"]
-    assert phase.startswith("lobby")
+
+    # With the package the game is played to its end.
+    assert run_code(clash, code).splitlines() == ["over", "200 200 200 200 200"]
+
+    # Without the package the table waits in its lobby. Then the package is installed again.
+    phase_and_notices, *statuses = run_code(tmp_path, code).splitlines()
+    assert statuses == ["200 200 200 400 200", "200"]
+    assert phase_and_notices.startswith("lobby")
