@@ -1,6 +1,6 @@
 """Tests of Robot Arena by a golden game, and by counts of positions to a depth.
 
-The counts are made by the game and by the slow second implementation in `test_arena_slow.py`.
+The counts are made by the game and by the slow second implementation in `arena_slow.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from arena_slow import slow_count, slow_start
 from arena_tools import GAME, NORTH, RNG, SOUTH, carry_out, start
-from test_arena_slow import slow_count, slow_start
 
 from companion.core.kit import SEATS
 from companion.games.arena.state import State
@@ -23,6 +23,7 @@ GOLDEN_OPTIONS: dict[str, Any] = {
     "spawn_every": 3,
     "turns": 8,
 }
+# Petrol's and coral's orders in each turn.
 GOLDEN_GAME = [
     ("1:N", "1:S"),
     ("1:N", "1:S"),
@@ -33,6 +34,7 @@ GOLDEN_GAME = [
     ("2:N 3:E", "1:W 2:S 3:E"),
     ("2:aN 3:D", "1:aS 2:W 3:-"),
 ]
+# Sentences of the events of each turn.
 GOLDEN_EVENTS = [
     ["Petrol robot 1 moves north, c1 to c2.", "Coral robot 1 moves south, b5 to b4."],
     ["Petrol robot 1 moves north, c2 to c3.", "Coral robot 1 moves south, b4 to b3."],
@@ -109,8 +111,8 @@ def test_golden_game() -> None:
 
 # ---- counts, by this engine and by a slow one ----------------------------------------------------
 
-# For each case: options, turns, the number of sequences of legal orders, and of distinct
-# positions after them.
+# For each case: the options, the number of turns, the number of sequences of legal orders in these
+# turns, and the number of distinct positions after them.
 GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "one robot each, three turns": ({"board": "n..\n...\n..s"}, 3, 1212121, 278),
     "a wall, a spawning turn 2, three turns": (
@@ -132,7 +134,7 @@ def test_sequences_and_positions_are_counted(name: str) -> None:
 
 
 def count(state: State, depth: int) -> tuple[int, int]:
-    """Return the number of sequences of legal orders to a depth, and of distinct positions then.
+    """Return the number of sequences of legal orders to a depth, and of distinct positions after.
 
     A game that ends earlier counts as one sequence, too.
     """
