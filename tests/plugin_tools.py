@@ -48,8 +48,11 @@ def run_companion(folder: Path, *arguments: str) -> subprocess.CompletedProcess[
     return run_python(folder, "-m", "companion", *arguments)
 
 
-def run_code(folder: Path, code: str) -> str:
-    """Run code in a process that finds the packages of a folder, and return its output."""
-    result = run_python(folder, "-c", code)
+def run_code(folder: Path, code: str, *arguments: str) -> str:
+    """Run code in a process that finds the packages of a folder, and return its output.
+
+    The code finds the arguments in `sys.argv[1:]`.
+    """
+    result = run_python(folder, "-c", code, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout

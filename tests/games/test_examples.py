@@ -160,7 +160,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 @needs_broker
 def test_the_lamp_shows_whose_turn_it_is(broker: Broker) -> None:
-    """The lamp prints the seat and the colour that it shows. Its pins are simulated."""
+    # The lamp prints the seat and the colour that it shows. Its pins are simulated.
     environment = {**os.environ, "GPIOZERO_PIN_FACTORY": "mock", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(EXAMPLES / "lamp.py"), f"127.0.0.1:{broker.port}", "tabletop"]
     subscriber = Subscriber(broker.port)

@@ -240,14 +240,12 @@ def test_an_uninstalled_package_breaks_only_its_games(clash: Path, tmp_path: Pat
     """
     state = tmp_path / "state"
     state.mkdir()
-    code = PLAY_OR_LOOK.replace("sys.argv[1]", repr(str(state))).replace(
-        "sys.argv[2]", repr(str(clash))
-    )
+    arguments = (str(state), str(clash))
 
     # With the package the game is played to its end.
-    assert run_code(clash, code).splitlines() == ["over", "200 200 200 200 200"]
+    assert run_code(clash, PLAY_OR_LOOK, *arguments).splitlines() == ["over", "200 200 200 200 200"]
 
     # Without the package the table waits in its lobby. Then the package is installed again.
-    phase_and_notices, *statuses = run_code(tmp_path, code).splitlines()
+    phase_and_notices, *statuses = run_code(tmp_path, PLAY_OR_LOOK, *arguments).splitlines()
     assert statuses == ["200 200 200 400 200", "200"]
     assert phase_and_notices.startswith("lobby")

@@ -2,6 +2,11 @@
 
 They cover the deal, draws and plays, every reason of a refusal, how games end, counts of positions,
 and a golden game.
+
+In the notation `d3` draws from lane 3, `p8&3` and `u8&3` play a card face down and face up there,
+`x8&3` discards it, `c3` declares combat, `--` passes, and `a` instead of a lane stands for the
+attacker's own deck or discard pile. `with_cards` puts cards into one lane or into the hands of
+`south` (the defender, who has the first turn) and `north` (the attacker).
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from companion.games.binmat.state import State
 def test_lanes_get_thirteen_cards_three_face_up() -> None:
     state = start()
     assert [len(deck) for deck in state.decks] == [13] * 6
+    # The deck of this state is not shuffled.
     assert state.decks[0] == DECK[:13]
     assert state.is_deck_open == (False, False, False, True, True, True)
     assert state.hands == ((), ())
@@ -242,6 +248,10 @@ def with_closed_lanes(state: State) -> State:
 
 
 def test_the_defender_wins_against_an_empty_attacker() -> None:
+    """The attacker has no card in hand or stacks, and no lane to draw from.
+
+    The card in the attacker deck does not count.
+    """
     state = with_cards(with_closed_lanes(start()), attacker_deck="9^")
     step = carry_out(state, "p2#5")
     assert step.state.outcome
@@ -259,13 +269,14 @@ def test_the_defender_wins_against_an_empty_attacker() -> None:
 
 
 def test_damage_beyond_the_lanes_cards_wins() -> None:
+    """An attack of power 3 on an empty stack does 4 damage, which the lane deck has to pay."""
     exact = carry_out(with_cards(start(), 2, attack="8^", deck="2& 3& 4& 5&"), "c2").state
     assert (exact.outcome, exact.decks[2]) == (None, ())
     step = carry_out(with_cards(start(), 2, attack="8^", deck="2& 3& 4&", discard="9&"), "c2")
     assert step.state.outcome
     assert step.state.outcome.winners == {ATTACKER}
     assert step.state.outcome.reason == "Lane 2 owes 4 and has only 3."
-    assert step.state.discards[2] == ("9&",), "damage has reshuffled a lane deck"
+    assert step.state.discards[2] == ("9&",), "damage must not reshuffle the discard pile"
 
 
 def test_a_winning_combat_counts_as_a_turn() -> None:
@@ -281,16 +292,18 @@ def test_a_winning_combat_counts_as_a_turn() -> None:
 
 # ---- counts and a golden game --------------------------------------------------------------------
 
-# All cards as they are dealt, two letters each.
+# All cards as they are dealt, two characters each: those of lane 0 from its top card down, then
+# those of lane 1, and so on.
 GOLDEN_DEAL = (
     ">+7!8#8+5!*^*!?%4+9+?!>!@!2^@^6+>%?+a&3^3#>&9#5+5%4!4#@#a^2%*%7#5^@%>#@+a!?&9!"
     "2&5#@&6#8^a#8%6!*#?^a+4&5&3+8&?#2+7&2#4^2!*+7%8!9^7^9&6^4%a%3&7+>^9%6&3!6%3%*&"
 )
+# The actions of both sides in turn.
 GOLDEN_GAME = (
     "d3 d4 p2&4 p3+3 d4 d3 c3 p5#3 p8&4 p@&4 d3 d5 d0 p9&4 c3 c4 d2 "
     "p8^3 d3 da ua#4 d5 d4 da c3 p6^4 u?#4 c4 u6#4 p8&3 c3"
 )
-# Events that must be among those of a turn, by the turn's number from 0.
+# Events that must be among those of a turn, by the index of the turn's action in `GOLDEN_GAME`.
 GOLDEN_EVENTS = {
     6: ["Attacker does 1 damage.", "Attacker draws @& from lane 3."],
     15: [
@@ -318,12 +331,13 @@ def golden_deal(edition: str) -> State:
 
 
 def test_golden_game() -> None:
-    state, chance = golden_deal("rulebook"), Random(7)
-    for number, action in enumerate(GOLDEN_GAME.split()):
+    """Play all actions. No card may appear or disappear in any turn, and the attacker wins."""
+    state, rng = golden_deal("rulebook"), Random(7)
+    for index, action in enumerate(GOLDEN_GAME.split()):
         assert state.outcome is None
         GAME.require(state, {state.seat: action})
-        step = GAME.apply(state, {state.seat: action}, chance)
-        expected = GOLDEN_EVENTS.get(number, [])
+        step = GAME.apply(state, {state.seat: action}, rng)
+        expected = GOLDEN_EVENTS.get(index, [])
         assert [text for text in event_texts(step) if text in expected] == expected
         state = step.state
         assert all_cards(state) == sorted(DECK)

@@ -20,6 +20,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_combat_explains_each_step_with_its_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    # The arguments are the attacker stack and the defender stack. `>+` is a BREAK.
     status, out, _ = run(capsys, "combat", "5& 3% >+", "4^ 2#")
     assert status == 0
     assert out.splitlines() == [
@@ -43,6 +44,10 @@ def test_combat_explains_each_step_with_its_rule(capsys: pytest.CaptureFixture[s
 
 
 def test_initiator_and_open_stacks_change_the_combat(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each stack has a TRAP (`@`), and the TRAP of the side that began the combat springs first.
+
+    In an open defender stack the TRAP does nothing.
+    """
     stacks = ("@& 5%", "4^ @!")
     _, by_attacker, _ = run(capsys, "combat", *stacks)
     _, by_defender, _ = run(capsys, "combat", *stacks, "--initiator", "defender")

@@ -1,6 +1,7 @@
 """Tests of BINMAT's combat, on `Combat` and on states of the game.
 
-They follow the rulebook's sections "Combat" and "The Wild Modifier", and the rulings on them.
+They follow the rulebook's sections "Combat" and "The Wild Modifier", and the rulings on them. A
+card is its value and its suit: `@` is a TRAP, `*` a WILD, `?` a BOUNCE, `>` a BREAK, and `a` a ten.
 """
 
 from typing import Any
@@ -57,6 +58,10 @@ def test_cards_are_parsed_strictly() -> None:
 
 
 def test_a_trap_takes_the_other_top_card() -> None:
+    """The attacker has begun the combat, so the attacker's TRAP springs first.
+
+    Then the defender's TRAP takes the top card of the attacker stack, which is that TRAP.
+    """
     combat = fight("2& 6& @&", "4^ @^ 6^")
     assert combat.trapped == ("6^", "@&")
     assert texts_of(combat, "Traps") == [
@@ -137,6 +142,7 @@ def test_either_side_may_declare_combat() -> None:
 
 
 def test_a_combat_is_told_in_two_stages() -> None:
+    """The first stage shows what TRAPs take, the second one the powers and the losses."""
     step = carry_out(with_cards(start(), 2, attack="8^ @^", defence="4& 3&", south="5#"), "c2")
     assert [stage.title for stage in step.stages] == ["Lane 2", "Lane 2"]
     assert [stage.headlines[0].text for stage in step.stages] == [

@@ -1,6 +1,7 @@
 """Tests of what differs in BINMAT's hackmud edition, on states of the game.
 
-The last test compares combats of both editions with logs of hackmud and with the rulebook.
+`actions.py` explains the notation of actions, and `cards.py` that of cards. The last test compares
+combats of both editions with logs of hackmud and with the rulebook.
 """
 
 from __future__ import annotations
@@ -182,6 +183,7 @@ RULEBOOK_COMBATS = (
 )
 def test_combats_end_as_logs_and_rulebook_say(edition: Edition, texts: tuple[str, ...]) -> None:
     stacks, *reveals, result = texts
+    # Resolve the combat of these stacks.
     attacker, defender = (side.split() for side in stacks.split("/"))
     setup = CombatSetup(
         parse_cards(" ".join(attacker).replace("u", "")),
@@ -191,6 +193,8 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, texts: tuple[str
         frozenset(card[:-1] for card in attacker if card.endswith("u")),
     )
     combat = Combat(setup, edition)
+
+    # Collect the cards of each place from all texts, and compare them with the result.
     powers_and_damage, *removals = result.split(" / ")
     cards_by_place: dict[str, list[str]] = {"xa": [], "x": [], "ha": []}
     for removal in [reveal.split(" / ")[1] for reveal in reveals] + removals:
@@ -199,6 +203,8 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, texts: tuple[str
     assert sorted(combat.to_attacker_discard) == sorted(cards_by_place["xa"])
     assert sorted(combat.to_lane_discard) == sorted(cards_by_place["x"])
     assert combat.cards_owed == len(cards_by_place["ha"])
+
+    # Compare damage and powers.
     attack_power, defence_power, damage = powers_and_damage.replace("-", "0").split()
     assert combat.damage == int(damage)
     # after a BOUNCE nothing is summed, although the logs give powers even then

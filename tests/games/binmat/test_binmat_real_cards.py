@@ -1,5 +1,12 @@
 """Tests of BINMAT with real cards, on its states: counting turns, declaring combats, reading cards
 that are laid open, and the keys of pads and screens.
+
+South is the defender and has the first turn, North is the attacker. In the notation `.` says that a
+turn, a combat or the drawing of cards is done, `--` is a pass, `c3` declares combat in lane 3, `!`
+says that the attacker has won, and `3: 5& 3% / 4^ 2#` gives the cards of a combat: the attacker
+stack, a slash, the defender stack. The head of `real_cards.py` explains the rest.
+
+The camera sees the cards of lane 3 on `Square(3, 0)` (defender) and `Square(3, 1)` (attacker).
 """
 
 from __future__ import annotations
@@ -22,12 +29,13 @@ SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
 def begin(**options: Any) -> RealCardsState:
+    """Return the first state: 110 turns, of which the defender has the first one."""
     state: RealCardsState = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
     return state
 
 
 def press(state: RealCardsState, *texts: str) -> RealCardsState:
-    """Return the state after some actions, each of the seat that is to act."""
+    """Return the state after some actions, each given by the seat that must act."""
     for text in texts:
         state = step(state, text).state
     return state
@@ -57,15 +65,19 @@ def card_ui(state: RealCardsState, viewer: Seat | None = None) -> CardUi:
 def test_the_defender_wins_after_all_turns() -> None:
     state = press(begin(), *["."] * 109)
     assert GAME.outcome(state) is None
+    # A pass counts as a turn, like any other turn.
     over = press(state, "--")
     assert result_of(over) == ({SOUTH}, "All 110 turns are over.")
     assert GAME.to_act(over) == set()
 
 
 def test_a_combat_stops_the_clock() -> None:
+    """A declared combat has no time limit. When it is over, the next turn has one again."""
     assert GAME.time_limit(begin(seconds=0)) is None
+    # The attacker declares a combat in the second turn, which is still to be counted.
     state = press(begin(), ".", "c")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
+    # People resolve the combat by hand. Now the turn is counted, and the defender has the next one.
     state = press(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
 
@@ -75,12 +87,12 @@ def test_the_former_clock_option_means_real_cards() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "sign"),
-    [("c", "Both: fan your cards face up"), ("c3", "Both: fan your cards of lane 3")],
+    ("action", "lane", "sign"),
+    [("c", None, "Both: fan your cards face up"), ("c3", 3, "Both: fan your cards of lane 3")],
 )
-def test_a_combat_names_the_stacks_it_needs(call: str, sign: str) -> None:
-    state = press(begin(), call)
-    assert GAME.dump(state)["combat"] == {"lane": int(call[1:]) if call[1:] else None}
+def test_a_declared_combat_asks_for_its_cards(action: str, lane: int | None, sign: str) -> None:
+    state = press(begin(), action)
+    assert GAME.dump(state)["combat"] == {"lane": lane}
     assert card_ui(state).sign == sign
 
 
@@ -114,6 +126,8 @@ def test_actions_of_the_full_game_are_refused() -> None:
 
 def test_worked_example_of_a_combat() -> None:
     state = press(begin(), ".", "c3")
+    # 5 and 3 make 8, which has power 3. A BREAK makes the whole power the damage. 4 and 2 make 6,
+    # which has no power.
     combat = step(state, "3: 5& 3% >+ / 4^ 2#")
     (stage,) = combat.stages
     assert (stage.title, stage.headlines[0].text) == (
@@ -122,9 +136,14 @@ def test_worked_example_of_a_combat() -> None:
     )
     assert stage.expected == {Square(3, 1): (), Square(3, 0): ()}
     assert stage.todo == ((NORTH, "Attacker: discard 2# 4^ 5& 3% >+"),)
+
+    # The defender stack has lost its 2 cards. The lane deck owes the third, so the attacker acts
+    # once more before the turn is over.
     after = combat.state
     assert (after.cards_owed, GAME.to_act(after), GAME.time_limit(after)) == (1, {NORTH}, None)
     assert card_ui(after).sign == "Attacker: draw 1 card from lane deck 3"
+
+    # Either the attacker has drawn the card, or the deck has none and the attacker wins.
     assert press(after, ".").turns_left == 108
     won = press(after, "!")
     assert won.turns_left == 108
@@ -132,6 +151,7 @@ def test_worked_example_of_a_combat() -> None:
 
 
 def test_a_stack_that_remains_is_expected() -> None:
+    # An attack of power 1 is repelled by power 2. The turn ends, because no card is owed.
     combat = step(press(begin(), ".", "c2"), "2& / 4^")
     assert combat.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     assert combat.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
@@ -140,22 +160,33 @@ def test_a_stack_that_remains_is_expected() -> None:
 
 def test_hackmud_allows_open_cards_and_empty_stacks() -> None:
     hackmud = press(begin(edition="hackmud"), ".", "c2")
+    # A TRAP that lay face up before (`u`) does nothing.
     with_open_trap = step(hackmud, "@&u 8& / 4^").stages
     assert [headline.text for headline in with_open_trap[0].headlines] == [
         "Attacker’s @& does nothing."
     ]
+    # Without an attacker stack the BOUNCE of the defender still goes to the attacker discard.
     with_empty_stack = step(hackmud, "2: / 4^ ?^")
     assert with_empty_stack.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
+    # The rulebook edition refuses such a combat.
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):
         step(press(begin(), ".", "c2"), "2: / 4^ ?^")
 
 
 def test_combat_is_in_the_lane_that_changed() -> None:
+    """Single attacker cards of the hackmud edition may lie face up before a combat is declared.
+
+    If they lie in several lanes, the lane whose cards change after the declaration has the combat.
+    """
     state = press(begin(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
-    assert GAME.laid_open(state, before, before) is None, "unchanged fans are a combat"
+    assert GAME.laid_open(state, before, before) is None, (
+        "cards that already lay face up must not count as those of a combat"
+    )
+    # The attacker's stack in lane 3 is turned face up. One of its cards lay face up before.
     fans = {**before, Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^",)}
     assert GAME.laid_open(state, fans, before) == "3: 5&u 3% / 4^"
+    # The defender's stack in lane 1 is turned face up. The only attacker card there lay face up.
     fans = {**before, Square(1, 0): ("4^",)}
     assert GAME.laid_open(state, fans, before) == "1: 9&u / 4^"
 
@@ -165,7 +196,10 @@ def test_combat_is_in_the_lane_that_changed() -> None:
     [
         ("5& / ", "5& /"),
         ("2: / ?^", "2: / ?^"),
+        # All cards of a defender stack show the same side, so one open card proves the others open.
         ("0: 5& a% / 4^u 2#", "0: 5& a% / 4^u 2#u"),
+        # But a BREAK may have been played face up onto a closed stack, so it proves nothing.
+        ("0: 5& / 4^ >#u", "0: 5& / 4^ >#"),
         ("c5", "c5"),
     ],
 )
@@ -191,22 +225,31 @@ def test_wrong_notation_says_what_was_expected(text: str, message: str) -> None:
 
 
 def test_one_lane_of_open_cards_means_combat() -> None:
-    """`laid_open` gets the fans that the camera reads now, and those before the combat."""
+    """`laid_open` gets the fans that the camera reads now, and those before the combat.
+
+    Nobody has named the lane, but only in lane 3 do cards of the attacker lie face up.
+    """
     state = press(begin(), ".", "c")
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
+    # The defender's stack lay face up before, so its cards get a `u`.
     assert GAME.laid_open(state, fans, {Square(3, 0): ("4^", "2#")}) == "3: 5& 3% / 4^u 2#u"
+
+    # No action as long as the cards are not certain.
     assert GAME.laid_open(state, {Square(3, 1): ("5&", "X")}, {}) is None, (
-        "a card that is not read is left out"
+        "a card that the camera could not read must not be left out"
     )
     same_card_twice = {Square(3, 1): ("5&",), Square(3, 0): ("5&",)}
     assert GAME.laid_open(state, same_card_twice, {}) is None
     two_lanes = {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}
     assert GAME.laid_open(state, two_lanes, {}) is None
-    assert GAME.laid_open(press(state, "."), fans, {}) is None, "a combat begins undeclared"
+    assert GAME.laid_open(press(state, "."), fans, {}) is None, (
+        "without a declaration, open cards must not begin a combat"
+    )
 
 
 def test_a_key_press_is_reported() -> None:
+    # After this combat the lane deck owes a card.
     owing = press(begin(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
     assert owing.cards_owed
     sentences = [
@@ -217,7 +260,7 @@ def test_a_key_press_is_reported() -> None:
 
 
 def test_only_the_side_to_act_has_keys() -> None:
-    """Screens of the table have them, too."""
+    """Screens of the table (None) have them as well: anybody there may act for the side on turn."""
     declared = press(begin(), "c")
     for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
         assert bool(card_ui(begin(), viewer).choices) is has_keys
@@ -225,6 +268,10 @@ def test_only_the_side_to_act_has_keys() -> None:
 
 
 def test_pads_have_keys_for_turn_combat_win() -> None:
+    """In a turn, ready ends it, and `a` or a long press of ready declares a combat at once.
+
+    In a combat, ready alone says that it is over. `b` and then ready say that the attacker has won.
+    """
     turn, combat = GAME.pad(begin(), SOUTH), GAME.pad(press(begin(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None

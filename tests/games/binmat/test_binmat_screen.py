@@ -18,7 +18,8 @@ from companion.games.screen import CardChoice, Count
 
 
 def test_every_action_is_written_as_read() -> None:
-    # a pass, draws, combats; of each card: plays face down and face up, discards
+    # A pass, draws from 6 lanes and the attacker deck, and combats. Then for each card: plays face
+    # down and face up in 6 lanes, and discards to 6 lanes and the attacker discard.
     assert len(ACTION_PARTS) == 1 + 7 + 6 + 78 * (6 + 6 + 7)
     for text in ACTION_PARTS:
         assert GAME.format(GAME.parse(text)) == text
@@ -111,7 +112,7 @@ def test_the_tableau_shows_counts_piles_and_words() -> None:
 
 
 def test_the_sign_names_kinds_of_possible_actions() -> None:
-    """It goes by what everybody can see, so it tells nothing of the cards of a hand."""
+    """The sign depends only on what everybody can see, so it reveals nothing of a hand's cards."""
     for state, invitation in (
         (with_cards(start()), "draw a card"),
         (with_cards(start(), south="8&"), "draw or play"),
