@@ -35,11 +35,11 @@ class Nothing(TypedDict):
 
 
 class InstructionJson(TypedDict):
-    """A move that hands make, by the player of `seat`. `text` says it in a sentence.
+    """A move that the hands of the player at `seat` should make. `text` says it in a sentence.
 
-    `origin` is null if the pieces lie beside the board, and `target` if they leave it. `faces` are
-    the moved faces, from the bottom to the top, and empty if there is only the sentence. `done` is
-    whether the camera has seen the result.
+    `origin` is null if the pieces come from beside the board, and `target` is null if they leave
+    the board. `faces` are the moved faces, from the bottom to the top. If there are no faces, only
+    the sentence says what to do. `done` is whether the camera has seen the result.
     """
 
     faces: list[str]
@@ -51,7 +51,7 @@ class InstructionJson(TypedDict):
 
 
 class SeatJson(TypedDict):
-    """A seat."""
+    """A seat, as everybody may see it."""
 
     name: str | None
     """Name of the person or machine there, null while the seat is free."""
@@ -62,19 +62,19 @@ class SeatJson(TypedDict):
     awaited: bool
     """Whether the table waits for its action."""
     sealed_at: float | None
-    """Unix time at which it has handed in, null before."""
+    """Unix time at which it handed in its action. Null before that."""
     entered: int
-    """Number of orders on its pad. Which ones they are stays secret."""
+    """Number of orders entered on its pad so far. Which orders these are stays secret."""
     coached: bool
-    """Whether the coach has helped it in this game."""
+    """Whether the coach has helped the seat in this game."""
 
 
 class EventJson(TypedDict):
-    """One event. `kind` is a word of the vocabulary of events, and `text` says it in a sentence.
+    """One thing that happened. `kind` is the kind of event, and `text` says it in a sentence.
 
-    It happened on `square` and concerns `seat`. `to` is the square that it points to, such as the
-    target of a move. `edge` is the direction (files, ranks) of a move that was blocked. `why` is
-    the reason in a sentence, and `rule` the id of the paragraph of the rules behind it.
+    The event happened on `square` and concerns `seat`. `to` is the square that it points to, such
+    as the target of a move. `edge` is the direction (files, ranks) of a move that was blocked.
+    `why` is the reason in a sentence, and `rule` the id of the paragraph of the rules behind it.
     """
 
     kind: str
@@ -88,8 +88,10 @@ class EventJson(TypedDict):
 
 
 class ReasonJson(TypedDict):
-    """The rule that the position on the board breaks: a sentence, a word for programs, the id of
-    the paragraph of the rules, and the square.
+    """The rule that the position on the board breaks.
+
+    `message` is a sentence, `reason` a word for programs, `rule` the id of the paragraph of the
+    rules, and `square` where the rule is broken.
     """
 
     message: str
@@ -139,7 +141,7 @@ class ViewJson(TypedDict):
     title: str
     turn: int
     stage: int
-    """Index of the part of the revealed turn that is shown, from 0."""
+    """Index of the stage of the revealed turn that is shown, from 0."""
     stage_title: str
     told: int | None
     """Index of the stage's headline that is shown, null if there is none."""
@@ -173,7 +175,7 @@ class ViewJson(TypedDict):
     """The pieces and the score of a game of pieces."""
     why_not: ReasonJson | None
     laid: str | None
-    """The action that the camera reads from laid tiles or cards."""
+    """The laid action: what tiles or cards on the table stand for, as the camera reads them."""
     fans: LayoutJson
     """Open cards as the camera reads them."""
     is_open: bool
@@ -195,7 +197,7 @@ class ViewJson(TypedDict):
     suggested: str | None
     """The game whose kit the camera sees between games."""
     choices: list[str]
-    """The actions that the board can mean."""
+    """The actions of which each explains what the camera sees on the board."""
     notices: list[str]
     chance: ChanceJson | None
     next_commitment: str
@@ -231,16 +233,16 @@ class Receipt(TypedDict):
 
 
 class AdviceJson(TypedDict):
-    """The coach's advice to one seat, or the reasons of the machine (`theirs`)."""
+    """The coach's advice to one seat, or (`theirs`) the machine's reasons for its own action."""
 
     action: str
-    """The action that the coach advises, in notation, or the machine's of its last turn."""
+    """The action that the coach advises, or the machine's action of the last turn, in notation."""
     why: list[str]
-    """The reasons for it."""
+    """The reasons for that action."""
     judgement: str
     """The coach's judgement of the seat's last action, or the machine's name and its turn."""
     html: str
-    """All of it as a fragment of the seat's page."""
+    """The whole advice as a fragment of the seat's page."""
 
 
 class HelpJson(TypedDict):
@@ -251,13 +253,15 @@ class HelpJson(TypedDict):
 
 
 # A move that a seat can tap: its notation, its squares, its label, the name of the key that begins
-# it, the squares to tap, and those where a piece of the other side can stop it.
+# it, the squares to tap, and the squares where a piece of the other side can stop it.
 PlayJson = tuple[str, list[str], str, str, list[str], list[str]]
 
 
 class PlaysJson(TypedDict):
-    """The moves that a seat can tap now. Each has notation, squares, label, the name of its key,
-    the squares to tap, and those where a piece of the other side can stop it.
+    """The moves that a seat can tap now.
+
+    Each is an array: its notation, its squares, its label, the name of the key that begins it, the
+    squares to tap, and the squares where a piece of the other side can stop it.
     """
 
     moment: str
@@ -271,8 +275,9 @@ class Picture(TypedDict):
 
 
 class KeyJson(TypedDict):
-    """An order as printed on a key, with its letter in the notation and in the language of the
-    answer.
+    """An order as it stands on a key.
+
+    `letter` is its letter in the notation, and `initial` its letter in the language of the answer.
     """
 
     letter: str
@@ -289,8 +294,9 @@ class OwnOrder(TypedDict):
 
 
 class TakenBack(TypedDict):
-    """The order that was returned to the seat. Null for a whole turn, or if another player of the
-    seat had sealed it.
+    """The order that the seat gets back.
+
+    It is null if a whole turn was taken back, or if another player of the seat had sealed it.
     """
 
     action: str | None
@@ -369,8 +375,9 @@ class HealthJson(TypedDict):
 
 
 class EyeJson(TypedDict):
-    """The answer to a phone that serves as the camera, now and then with the reading of its last
-    picture.
+    """The answer to a phone that serves as the camera.
+
+    Now and then it has what the table reads in the phone's pictures.
     """
 
     now_ms: float
@@ -392,16 +399,20 @@ class FindingsJson(TypedDict):
 
 
 class SettingsSaved(TypedDict):
-    """Settings were saved. `note` says when settings that need a restart take effect. It is empty
-    if all are in effect.
+    """Settings were saved.
+
+    `note` says when settings that need a restart take effect. It is empty if all settings are in
+    effect already.
     """
 
     note: str
 
 
 class TrialJson(TypedDict):
-    """The check of the pads: whether it is on, the keys that are down or were tried, and the lamps
-    that are lit.
+    """The check of the pads: whether it is on, and what its keys and lamps do.
+
+    `down` are the keys that are pressed now, `tried` those that were pressed since the check began,
+    and `lit` the lamps that are lit.
     """
 
     on: bool
@@ -432,7 +443,7 @@ class WorldJson(TypedDict):
 
 
 class WorkbenchJson(WorldJson):
-    """The rendered table and the simulated panel: lit lamps, tone in Hz, and keys."""
+    """The rendered table and the simulated panel: its lamps, its tone in Hz, and its keys."""
 
     lamps: dict[str, bool]
     tone: float | None

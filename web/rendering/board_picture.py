@@ -29,19 +29,19 @@ class BoardPicture:
     events: tuple[Event, ...] = ()
     """Events of the stage, such as hits and bounces."""
     problems: tuple[Problem, ...] = ()
-    """Misplaced pieces. Each is drawn in a ring, with its way back."""
+    """Misplaced pieces. Each is drawn in a ring, with an arrow to where it belongs."""
     unknown: frozenset[Square] = frozenset()
-    """Squares that the camera cannot see. They are drawn as closed by a shutter."""
+    """Squares that the camera cannot see. They are drawn with a shutter over them."""
     target: Layout = field(default_factory=dict)
-    """Layout once all moves are made, from which the squares of a big piece are taken."""
+    """Layout once all moves are made. It says which squares a big piece will cover."""
     origins: frozenset[Square] = frozenset()
-    """Squares from which pieces were moved already."""
+    """Squares from which hands have already moved pieces in this stage."""
     breach_square: Square | None = None
-    """Square that breaks a rule, on a board that is wrong."""
+    """Square on which the position of the pieces breaks a rule, if one does."""
     badges: Mapping[Square, Badge] = field(default_factory=dict)
     """Text that the game shows at a piece, such as its hit points."""
     finished_moves: tuple[tuple[Square, Square], ...] = ()
-    """Origin and target of pieces that are in their new places already."""
+    """Origin and target of pieces that are in their new places already. Arrows show these moves."""
     hit_square: Square | None = None
     """Square of the hit that the sign announces."""
 
@@ -56,11 +56,11 @@ def picture_from_view(view: TableView) -> BoardPicture | None:
     finished = tuple(move for move in moves if move.is_done)
     open_moves = tuple(move for move in moves if not move.is_done)
     target = board.target or {}
-    # a set-up begins with an empty board, or with the turn that hands put back
+    # a set-up begins with an empty board, or with the position of the turn that is undone
     before = board.undone_layout if view.phase is Phase.SETUP else board.layout
     layout = layout_after(before, finished)
     layout = _spread_big_pieces(view.kit, layout, target, finished)
-    # a misplaced piece is drawn only in its ring, with its way back
+    # a misplaced piece is drawn in its ring only, so it must not also be among the others
     for problem in board.problems:
         layout, open_moves = _remove_misplaced(layout, open_moves, problem)
     breach = board.broken_rule.square if board.broken_rule else None
@@ -102,7 +102,8 @@ def _spread_big_pieces(
 ) -> Layout:
     """Return the layout with the big pieces of finished moves on all squares that they cover.
 
-    A move names only one of these squares.
+    A move names only one of these squares. The others are taken from `target`, the layout once all
+    moves are made.
     """
     big = {face for move in finished for face in move.faces if is_big(kit, face)}
     if not big:
@@ -118,7 +119,7 @@ def _remove_misplaced(
     layout: Layout, open_moves: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
     """Return layout and moves without a misplaced piece, which is drawn in its ring instead."""
-    # a piece that was to be moved but was put on a wrong square
+    # the move of a piece that hands have put on a wrong square
     stray = next(
         (
             move
@@ -141,7 +142,7 @@ def _remove_misplaced(
 def layout_after(layout: Layout, moves: Iterable[HandMove]) -> Layout:
     """Return the layout after some moves. Moved pieces land on top of stacks."""
     stacks = {square: list(faces) for square, faces in layout.items()}
-    # all pieces leave before any piece lands, so that two can swap places
+    # all pieces leave before any piece lands, so that two pieces can swap places
     landing: list[tuple[Square, str]] = []
     for move in moves:
         for face in move.faces:
@@ -174,10 +175,13 @@ def board_words(picture: BoardPicture) -> str:
 
 
 def own_square(view: TableView, seat: Seat) -> Square | None:
-    """Return the square of a side's only main piece. None unless exactly one is on the board."""
+    """Return the square of a side's main piece, such as its robot.
+
+    Return None if the board has none, or several of them.
+    """
     if view.kit is None:
         return None
-    # the main piece has the shape of its side
+    # a main piece has the shape that stands for its side
     drawing = view.kit.sides[seat].drawing
     own = {face.name for face in view.kit.faces if face.seat is seat and face.drawing == drawing}
     places = [square for square, faces in view.board.layout.items() if own.intersection(faces)]

@@ -1,5 +1,4 @@
-"""The reading as a layer over the camera's picture: outlines of the board and its pieces, and their
-names.
+"""What the camera reads, drawn as a layer over its picture: the board, its pieces and their names.
 
 Units are the picture's pixels. Points are complex numbers, as `web.rendering.svg` explains.
 """
@@ -17,34 +16,37 @@ from companion.core.ports import BoardSeen, SquareSeen
 from web.rendering.pieces import draw_piece
 from web.rendering.svg import circle, labelled_svg, text
 
-# Width of a picture in which lines have the widths below. They grow and shrink with the picture.
+# Width of the picture for which the widths of lines below hold. In a larger picture lines are wider
+# in proportion.
 _WIDTH_PX = 900
 # Width of a line.
 _LINE_PX = 5.0
 # Width of a line's casing.
 _CASE_PX = 9.0
-# Width of a square below which its lines are thinner, so that the piece on it stays visible.
+# Width of a square below which its outline is thinner, so that the piece on it stays visible.
 _THIN_BELOW_PX = 60
-# Radius of the dot on a free square, and its maximum as a fraction of the square's width.
+# Radius of the dot on a free square.
 _DOT_PX = 7
+# Maximum radius of that dot, as a fraction of the square's width.
 _MAX_DOT_SHARE = 0.12
-# Sizes as fractions of a square's width, chosen by eye: the outline around a piece, the radius of
-# the plate with its face, and the height of a card's name.
+# Sizes as fractions of a square's width, chosen by eye.
+#
+# Width of the outline around a piece.
 _OUTLINE_SHARE = 0.77
+# Radius of the plate on which the piece's face is drawn.
 _PLATE_SHARE = 0.28
+# Height of the name of a card.
 _NAME_SHARE = 0.17
 # Size of a face as a multiple of the radius of its plate.
 _FACE_ON_PLATE = 1.35
 # Distance between the base lines of two names, as a multiple of their height.
 _LINE_SPACING = 1.3
-# Confidence from which on no percentage is shown.
+# Certainty of a reading from which on its percentage is not shown.
 _HIGH_CERTAINTY = 0.95
 
 
 def overlay_svg(seen: BoardSeen) -> Markup:
-    """Draw the layer for a picture of the board, of the same size and with a transparent
-    background.
-    """
+    """Draw the layer for a picture of the board. It has the picture's size and no background."""
     width, height = seen.size_px
     scale = width / _WIDTH_PX
     board = _draw_cased_line([complex(*corner) for corner in seen.outline_px], scale)
@@ -56,7 +58,10 @@ def overlay_svg(seen: BoardSeen) -> Markup:
 
 
 def reading_words(board: BoardSeen) -> str:
-    """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`."""
+    """Return the reading in words, such as `purple robot a1, lime robot c4 (80 %)`.
+
+    A percentage is the certainty of a reading in doubt.
+    """
     read_squares = []
     unknown = []
     for square in board.squares:
@@ -86,12 +91,15 @@ def square_words(kit: Kit, seen: SquareSeen) -> str:
 
 
 def _draw_square(kit: Kit, square: SquareSeen, scale: float) -> str:
-    """Draw what is read on a square: a hatched patch if nothing is known, a dot if it is free, or
-    else an outline and the piece. On a board of cards, draw the names of a zone's cards.
+    """Draw what is read on a square.
+
+    That is a hatched patch if nothing is known, a dot if the square is free, or else an outline and
+    the piece. In a game of cards, a square is a zone, and the names of its cards are drawn.
     """
     corners = [complex(*corner) for corner in square.corners_px]
     centre = sum(corners) / len(corners)
-    # mean of the diagonals over √2, because perspective distorts the sides
+    # The mean of the diagonals is √2 times the side of a square, and perspective distorts it less
+    # than any single side. √8 is twice √2, for the mean of two.
     side_px = (abs(corners[2] - corners[0]) + abs(corners[3] - corners[1])) / math.sqrt(8)
     if not square.is_known:
         return f'<polygon class="unread" points="{_format_points(corners)}"/>'

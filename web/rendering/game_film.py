@@ -1,11 +1,11 @@
-"""A game as a film to be shared, an animated WebP, made of the pages' own drawings.
+"""A game as a film to be shared: an animated WebP, made of the pages' own drawings.
 
-The film needs no language: it shows names, turns as figures, and at the end the sign's colour
-behind the winner.
+The film has no words of any language. It shows the players' names and the numbers of the turns, and
+in the end it puts the colour of signs behind the winner's name.
 
-A frame of the film shows a scene of the replay. It is drawn as an SVG document, and the converter
-to WebP knows neither CSS variables nor the drawings that a page defines once and repeats. So there
-are four steps:
+A frame of the film shows a scene of the replay. It is drawn as an SVG document. The converter from
+SVG to WebP knows neither CSS variables nor the drawings that a page defines once and repeats. So
+there are four steps:
 
 1. The template `_film.html` draws the scene as a page would:
    `<use href="#disc" x="8" … class="side-lime"/>`, `<rect fill="var(--tile)"/>`.
@@ -35,10 +35,11 @@ from web.rendering.cards import lanes_picture
 
 # Maximum number of frames. A frame takes 50 ms to draw on a PC, some 200 ms on a Raspberry Pi.
 MAX_FRAMES = 60
-# Duration of a film without its last frame, from which that of a frame follows.
+# Duration of a film without its last frame. All other frames share it equally.
 _FILM_MS = 45_000
-# Bounds of the duration of a frame. They come first, so short games have shorter films.
+# Minimum duration of a frame.
 _MIN_FRAME_MS = 300
+# Maximum duration of a frame. Because of it, short games have shorter films.
 _MAX_FRAME_MS = 900
 # Duration of the last frame.
 _LAST_FRAME_MS = 4_000
@@ -50,11 +51,12 @@ _WIDTH_PX, _BOARD_HEIGHT_PX, _LANES_HEIGHT_PX, _HEAD_HEIGHT_PX = 480, 520, 228, 
 _MARGIN_PX = 12
 # Font size of a name.
 _NAME_PX = 15
-# Number of letters after which a name is cut.
+# Maximum number of letters of a name. A longer name is cut.
 _MAX_NAME_LENGTH = 15
 
 _STYLE_SHEET = Path(__file__).parents[1] / "static" / "base.css"
-# A part of the style sheet with rules for drawings: `/* drawn … */ .pen {…} /* end of drawn */`.
+# A part of the style sheet that has rules for drawings stands between two comments:
+# `/* drawn … */ .pen {…} /* end of drawn */`.
 _DRAWING_RULES = re.compile(r"/\* drawn .*?\*/(.*?)/\* end of drawn \*/", re.DOTALL)
 # A use of a CSS variable, with its name and its default: `var(--ink)`, `var(--edge,var(--line))`.
 _VARIABLE = re.compile(r"var\(--([\w-]+)(?:,((?:var\([^()]*\)|[^()])*))?\)")
@@ -68,7 +70,7 @@ _USE = re.compile(
 
 
 def game_film(game: Replay) -> bytes:
-    """Draw a game as a film: its first scene, all others (or some of a long game), and its last.
+    """Draw a game as a film of all its scenes, or of `MAX_FRAMES` scenes of a long game.
 
     Needs an application context for the template.
     """
@@ -82,9 +84,9 @@ def game_film(game: Replay) -> bytes:
 
 
 def _choose_scenes(game: Replay) -> list[int]:
-    """Return the indices of the scenes to be drawn, evenly spaced, with the first and the last."""
+    """Return the indices of the scenes to be drawn, evenly spaced from the first to the last."""
     last = game.scene_count - 1
-    # rounded up, with one frame left over for the last scene
+    # rounded up, and without one frame, which the last scene gets
     stride = -(-game.scene_count // (MAX_FRAMES - 1))
     return [*range(0, last, stride), last]
 
@@ -98,7 +100,7 @@ def _scene_document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:
     elif not game.kit.deck:
         board = board_svg(picture_from_scene(game.kit, scene))
         board_height = _BOARD_HEIGHT_PX
-    # else there are cards but no lanes: without a board the template shows the scene's count
+    # In a game of cards a scene may have no lanes. Then the template shows the scene's count.
     svg = render_template(
         "_film.html",
         game=game,
@@ -122,7 +124,7 @@ def _inline_drawings(document: str) -> str:
     def copy_of(use: re.Match[str]) -> str:
         name, box, classes, rotation = use.groups("")
         side_class = next((word for word in classes.split() if word.startswith("side-")), "")
-        # a lying piece is an outline without a print
+        # a piece that lies turned over is drawn as an outline without a print
         print_colour = "none" if "lying" in classes.split() else _print_colour(side_class)
         drawing = _resolve_colours(DRAWINGS[name], print_colour)
         # a drawing is 100 wide, and the inner `svg` scales it to its size
@@ -139,7 +141,7 @@ def _inline_drawings(document: str) -> str:
 def _css_variables() -> dict[str, str]:
     """Return the CSS variables in the light theme, such as `{"paper": "#F4EEE1", …}`."""
     sheet = _STYLE_SHEET.read_text(encoding="utf-8")
-    # the light theme comes before the dark one
+    # the variables of the light theme stand before those of the dark one
     light = sheet[: sheet.index('[data-theme="dark"]')]
     return dict(re.findall(r"--([\w-]+):\s*([^;}]+);", light)) | {
         "sans": FONT_FAMILY,
@@ -170,12 +172,15 @@ def _print_colour(side_class: str) -> str:
 
 @cache
 def _style_sheet() -> str:
-    """Return the rules for the converter: those of the pages for drawings, and some for frames."""
-    # drawings stand in a `g` now instead of a `use`
+    """Return the style sheet for the converter.
+
+    It has the rules for drawings from the pages' style sheet, and some rules for a film's frames.
+    """
+    # in a film a drawing stands in a `g` instead of a `use`
     sheet = _STYLE_SHEET.read_text(encoding="utf-8").replace("use.lying", "g.lying")
     drawing_rules = _resolve_colours("".join(_DRAWING_RULES.findall(sheet)), "inherit")
     side_classes = sorted(set(re.findall(r"side-\w+", drawing_rules)))
-    # letters get their side's print colour, which they would inherit on a page
+    # on a page letters inherit the print colour of their side, here each side needs a rule
     letter_rules = [f".letter.{name}{{fill:{_print_colour(name)}}}" for name in side_classes]
     frame_rules = (
         f"text{{font-family:{FONT_FAMILY};fill:{_css_variables()['ink']};font-weight:700}}"

@@ -1,5 +1,7 @@
-"""Controls beside the board in a game of pieces: clocks, and what scripts have to know of the moves
-that can be tapped, their keys, and the pieces to place at the start.
+"""Controls beside the board in a game of pieces: clocks, and data for the script of the board.
+
+The script (`board.js`) has to know the moves that can be tapped, their keys, and the pieces to
+place at the start.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _TENTHS_BELOW_S = 30.0
 def clock_words(clock: ClockView) -> str:
     """Return the text of a clock: `6:42`, or `9.3` in the last 30 seconds.
 
-    The time is that of the clock's last start or stop. `live.js` counts down from there.
+    It is the time that was left when the clock last started or stopped. In the browser, `live.js`
+    counts down from there.
     """
     if clock.left_s < _TENTHS_BELOW_S:
         return tenths(clock.left_s)
@@ -37,8 +40,8 @@ def clock_words(clock: ClockView) -> str:
 def plays_json(plays: Iterable[Play]) -> list[list[Any]]:
     """Return plays (moves that can be tapped) for `board.js`, each as a list.
 
-    The list is `[text, squares, label, key, touches, meets]`, as the attributes of `Play`, and
-    `board.js` depends on this order. An example is
+    The items are the attributes of `Play` in this order, on which `board.js` depends:
+    `[text, squares, label, key, touches, meets]`. An example is
     `["b2-b3-c3", ["b2", "b3", "c3"], "Run b2 to c3", "", ["b2", "c3"], []]`.
     """
     return [
@@ -50,8 +53,8 @@ def plays_json(plays: Iterable[Play]) -> list[list[Any]]:
 def keys_json(view: TableView, keys: Iterable[ChoiceKey]) -> list[dict[str, Any]]:
     """Return the keys that begin plays, for `board.js`."""
     if not view.time.clocks:
-        # a lesson runs without the clocks of its game, so no key may ask to press one, which its
-        # label tells
+        # A lesson runs without the clocks of its game, so no key may ask to press a clock. Such a
+        # key is known by its label.
         asks_for_clock = say("Press your clock")
         keys = [
             replace(key, label=say("End turn")) if key.label == asks_for_clock else key
@@ -67,8 +70,7 @@ def placing_json(kit: Kit, seat: Seat, placing: Placing) -> dict[str, Any]:
     That is each piece with its letter and drawing, the possible squares, and a proposal of one
     square for each piece.
     """
-    # 3 px below the middle of its key, where the drawing looks centred. Points in drawings are
-    # complex numbers: x to the right, y down.
+    # a little below the middle of its key, where a piece looks centred
     centre = 3j
     pieces = [
         {"letter": letter, "face": face, "drawn": draw_piece(kit, face, centre)}

@@ -18,7 +18,7 @@ from web.rendering.svg import decorative_svg, text, use
 
 # Size of a piece.
 PIECE_SIZE = 72.0
-# Size of a carriable piece that nobody carries.
+# Size of a piece that others can carry, such as a flag, while nobody carries it.
 SMALL_SIZE = 52.0
 # Size of a carried piece at its carrier's shoulder.
 CARRIED_SIZE = 46.0
@@ -29,7 +29,7 @@ _STEP = 12 - 12j
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:
-    """Return the CSS class with a seat's colours."""
+    """Return the CSS class with the colours of a seat's side, or of neither side."""
     return f"side-{kit.sides[seat].colour}" if seat else "side-none"
 
 
@@ -52,13 +52,13 @@ def draw_piece(kit: Kit, name: str, centre: complex, size: float = PIECE_SIZE) -
 def draw_stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | None = None) -> str:
     """Draw the stack of a square, bottom piece first, with the text of its badge below it.
 
-    Carried pieces are drawn small at their carrier's shoulder, or side by side without one.
+    Pieces that others can carry are drawn small at their carrier's shoulder. Without a carrier they
+    are drawn side by side.
     """
     carried = [face for face in faces if kit.face(face).carried]
     standing = [face for face in faces if face not in carried]
     parts = []
     if not standing:
-        # carriable pieces without a carrier are drawn side by side
         for index, face in enumerate(carried):
             parts.append(draw_piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
         return "".join(parts)
@@ -94,7 +94,10 @@ def big_piece_squares(kit: Kit, layout: Layout) -> dict[str, list[Square]]:
 
 
 def draw_big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
-    """Draw a piece over all the squares that it covers, rotated if it is wider than high."""
+    """Draw a piece over all the squares that it covers, rotated if it lies across.
+
+    The drawing of a piece of 1 x 2 squares is upright, in a box of 2 x 2.
+    """
     face = kit.face(name)
     xs = [centre.real for centre in centres]
     ys = [centre.imag for centre in centres]
@@ -109,7 +112,10 @@ def draw_big_piece(kit: Kit, name: str, centres: Sequence[complex]) -> str:
 def _draw_big_with_owner(
     kit: Kit, face: Face, middle: complex, size: float, print_size: float, *, degrees: float = 0
 ) -> str:
-    """Draw a big piece with the shape of its side on it, as both sides' have the same colour."""
+    """Draw a big piece with the shape of its side on it.
+
+    Its colour does not tell the side, because both sides' big pieces have the same colour.
+    """
     colour = side_class(kit, face.seat)
     drawing = use(face.drawing, middle, size, colour, degrees=degrees)
     if face.seat:

@@ -14,7 +14,8 @@ from companion.core.i18n import translate
 
 def xy(point: complex, number_format: str = "g") -> str:
     """Format a point for an SVG path, such as `12.5 -3`."""
-    x, y = point.real + 0, point.imag + 0  # + 0: no "-0"
+    # adding 0 turns -0.0 into 0.0, which would be written as "-0"
+    x, y = point.real + 0, point.imag + 0
     return f"{x:{number_format}} {y:{number_format}}"
 
 
@@ -38,7 +39,7 @@ def text(words: object, at: complex, attributes: str = "") -> str:
 def use(
     drawing: str, centre: complex, size: float, classes: str = "", *, degrees: float = 0
 ) -> str:
-    """Insert a drawing centred on a point and rotated clockwise."""
+    """Insert a drawing that the page defines once, centred on a point and rotated clockwise."""
     box = box_attributes(centre - size * (0.5 + 0.5j), size * (1 + 1j))
     class_attribute = f' class="{classes}"' if classes else ""
     rotation = f' transform="rotate({degrees:g} {xy(centre)})"' if degrees else ""
@@ -60,7 +61,7 @@ def labelled_svg(classes: str, box: str, words: str, content: str, attributes: s
 
 
 def decorative_svg(classes: str, box: str, content: str, attributes: str = "") -> Markup:
-    """Return a whole drawing that is hidden from screen readers. Text beside it says the same."""
+    """Return a whole drawing that is hidden from screen readers, because text says the same."""
     return Markup(
         f'<svg class="{classes}" viewBox="{box}" aria-hidden="true"{attributes}>{content}</svg>'
     )

@@ -13,12 +13,13 @@ from companion.archive.replay import Replay
 from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
 
-# Minimum distance between the positions of two keys.
+# Minimum distance between the middles of two keys.
 _KEY_PX = 52
 # Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
-# Weights of the turning point and of the end. They rank above all other moments.
+# Weight of the turning point of a game, above all other moments.
 _TURNING_WEIGHT = 9
+# Weight of the end of a game, above all moments but the turning point.
 _END_WEIGHT = 8
 
 
@@ -33,9 +34,9 @@ class HighlightKey:
     """Name of the drawing on the key."""
     words: str
     weight: int
-    """How memorable the moment is. Where there is no room for all, heavier ones have a key."""
+    """How memorable the moment is. If there is no room for all keys, the heavier ones are shown."""
     width_class: str = ""
-    """Class of the narrowest line with room for the key, or empty if no line has room."""
+    """Class of the narrowest line with room for the key. Empty if no line has room."""
 
 
 def highlight_keys(replay: Replay) -> list[HighlightKey]:
@@ -45,7 +46,7 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
 
     def add(scene_index: int, drawing: str, words: str, weight: int) -> None:
         previous = keys.get(scene_index)
-        # keep the key with the largest weight in a scene
+        # a scene has one key only, that of its most memorable moment
         if previous is None or previous.weight < weight:
             x_percent = 100 * scene_index / max(last, 1)
             keys[scene_index] = HighlightKey(scene_index, x_percent, drawing, words, weight)
@@ -66,11 +67,11 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
 
 
 def _assign_widths(keys: list[HighlightKey]) -> list[HighlightKey]:
-    """Set the narrowest line on which each key has room. Those of large weight come first."""
+    """Set the narrowest line on which each key has room, heavy keys before light ones."""
     heaviest_first = sorted(keys, key=lambda key: (-key.weight, key.scene_index))
     for width_class, width_px in _WIDTHS_PX:
         min_distance_percent = 100 * _KEY_PX / width_px
-        # a wider line shows the keys of a narrower one and adds what fits
+        # a wider line shows the keys of the narrower ones, and adds those that fit between them
         for key in heaviest_first:
             distances = [
                 abs(key.x_percent - other.x_percent) for other in keys if other.width_class
@@ -83,15 +84,16 @@ def _assign_widths(keys: list[HighlightKey]) -> list[HighlightKey]:
 def lead_path(replay: Replay) -> str:
     """Return the curve of who is ahead as path data, in a box of 1000 x 100 with 0 at mid-height.
 
-    South is above the middle and North below. The path is empty if the lead is unknown or constant.
+    Where South is ahead, the curve is above the middle. The path is empty if nobody knows who is
+    ahead, or if that never changes.
     """
     leads = replay.leads
     if len(set(leads)) < 2:
         return ""
     scene_width = 1000 / max(replay.scene_count - 1, 1)
-    # leads are those at the start and after each turn
+    # there is a lead for the start, and one for the end of each turn
     scenes = [0, *(turn.last_scene for turn in replay.turns)]
-    # the largest lead nearly fills its half, and y points down, where North is
+    # the largest lead nearly fills its half of the box; negative, because y points down
     lead_height = -46 / max(map(abs, leads))
     points = [
         complex(scene_width * scene_index, lead_height * lead)

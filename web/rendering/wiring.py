@@ -17,11 +17,12 @@ HEADER_PIN_BY_GPIO: Mapping[WiredPin, int] = {
     14: 8, 15: 10, 18: 12, 23: 16, 24: 18, 25: 22, 8: 24, 7: 26, 1: 28, 12: 32, 16: 36,
     20: 38, 21: 40,
 }  # fmt: skip
-# Resistor in series with a lamp. It limits a red one to some 4 mA, below the maximum of a pin.
+# Resistor in series with a lamp. It limits the current of a red lamp to some 4 mA, which a pin can
+# supply.
 RESISTOR_OHM = 330
-# Ground pin on the side of the header with the odd numbers.
+# Header pin with ground, on the side with the odd numbers.
 ODD_GROUND_PIN = 9
-# Ground pin on the side with the even numbers.
+# Header pin with ground, on the side with the even numbers.
 EVEN_GROUND_PIN = 6
 
 
@@ -54,7 +55,7 @@ class PartWiring:
 
     @property
     def other_end(self) -> str:
-        """Describe where the other end of the part goes: a ground pin, or 3.3 V."""
+        """Describe where the other end of the part goes: to a ground pin, or to 3.3 V."""
         if self.is_active_low:
             return say("3V3, pin 1")
         pin = ODD_GROUND_PIN if self.pin % 2 else EVEN_GROUND_PIN
